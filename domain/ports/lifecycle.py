@@ -1,0 +1,188 @@
+"""Every decision about one pod's ports: what to do next, from what the run has seen.
+
+Pure and total: the worker observes, asks here, does the step, observes the result, asks again, until a Stop. The order of the
+questions is the protocol: what must be given back goes first, an output is cleared before its port is released, and a result is
+published only after a fenced confirmation of this run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from domain.ports.endpoints import endpoints, published
+from domain.ports.entry import Entry, EntryState
+from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
+from domain.ports.pool import PoolState
+from domain.ports.request import Want
+from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Step, Stop
+
+MISSING_POOL = timedelta(seconds=60)
+WAITING_POD = timedelta(minutes=5)  # the wake-up comes by the waiting list or by the watch; this is the safety net
+REBUILDING = timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one run knows. `pod` is None when it is gone; `wants` are () for a pod that did not opt in."""
+
+    pod: PodView | None
+    wants: tuple[Want, ...] = ()
+    problem: str = ""  # why the annotation cannot be served, see RequestError
+    pools: Mapping[str, PoolState] = field(default_factory=dict)
+    dns_names: Mapping[str, str] = field(default_factory=dict)
+    entries: tuple[Entry, ...] = ()  # of every UID of the name
+    waiting: frozenset[str] = frozenset()  # pools on whose waiting list the name is
+    full: frozenset[str] = frozenset()  # pools that refused this run
+    refusal: str = ""  # the words of that refusal
+    fresh: frozenset[tuple[str, str, int]] = frozenset()  # allocated by this run, no cloud call made yet
+    confirmed: frozenset[tuple[str, str, int]] = frozenset()  # recorded bound by this run, after it read the pod
+
+
+def next_step(seen: Observed) -> Step:
+    """The one thing to do now."""
+    for question in (_rebuilding, _give_back, _without_request, _blocked, _acquire, _bind):
+        if step := question(seen):
+            return step
+    return _show_result(seen)
+
+
+def after_cloud_error(seen: Observed, state: PortsState, reason: str) -> Step:
+    """What to show when a cloud call for a held port failed: ALLOCATED while it will be tried again, FAILED when a person must act."""
+    return _show(seen, state, reason, None)
+
+
+def _rebuilding(seen: Observed) -> Step | None:
+    """Nothing is granted and nothing changed; only a pod that shows nothing yet is told why it waits."""
+    pool = next((p for p, state in sorted(seen.pools.items()) if state is PoolState.NOT_READY), None)
+    if not pool:
+        return None
+    reason = f"the ledger of pool {pool} is being rebuilt"
+    if seen.pod and seen.wants and not seen.pod.outputs.state:
+        return Show(Outputs(PortsState.PENDING, "", reason))
+    return Stop(REBUILDING, reason)
+
+
+def _give_back(seen: Observed) -> Step | None:
+    """Entries that nobody of this name is entitled to: of other UIDs, of withdrawn wants, surplus, or already releasing."""
+    keep = _kept(seen)
+    for entry in sorted(seen.entries, key=lambda e: (e.state is not EntryState.RELEASING, e)):
+        if entry.id in keep:
+            continue
+        if seen.pod and entry.uid == seen.pod.uid and not _cleared(seen.pod, entry):
+            return Clear(entry, _outputs(seen, PortsState.RELEASING, f"port {entry.port} of pool {entry.pool} is being released", keep))
+        return Release(entry)
+    return None
+
+
+def _kept(seen: Observed) -> frozenset[tuple[str, str, int]]:
+    """One entry a want: the published one if there is one, else the first. A mistake in the annotation costs nothing held."""
+    if not seen.pod:
+        return frozenset()
+    if seen.problem:
+        return frozenset(e.id for e in _own(seen) if e.state is not EntryState.RELEASING)
+    shown, kept = published(seen.pod.outputs.endpoints), set()
+    for want in seen.wants:
+        mine = [e for e in _own(seen) if (e.pool, e.want) == (want.pool, want.key) and e.state is not EntryState.RELEASING]
+        if mine:
+            kept.add(min(mine, key=lambda e: (e.id not in shown, e)).id)
+    return frozenset(kept)
+
+
+def _own(seen: Observed) -> list[Entry]:
+    return [e for e in seen.entries if seen.pod and e.uid == seen.pod.uid]
+
+
+def _lacking(seen: Observed) -> list[Want]:
+    held = {(e.pool, e.want) for e in _own(seen)}
+    return [w for w in seen.wants if (w.pool, w.key) not in held]
+
+
+def _cleared(pod: PodView, entry: Entry) -> bool:
+    """True once this version of the pod says that the port goes: that write made every older run fail to publish."""
+    return pod.outputs.state == PortsState.RELEASING and entry.id not in published(pod.outputs.endpoints)
+
+
+def _without_request(seen: Observed) -> Step | None:
+    """A pod that is gone or asks for nothing leaves the lists and shows nothing."""
+    wanted = set() if seen.problem else {w.pool for w in _lacking(seen)}
+    if stale := sorted(seen.waiting - wanted):
+        return Leave(stale[0])
+    if not seen.pod or (not seen.wants and not seen.problem):
+        clean = not seen.pod or seen.pod.outputs == Outputs()
+        return Stop(None, "nothing is asked for") if clean else Show(Outputs())
+    return None
+
+
+def _blocked(seen: Observed) -> Step | None:
+    """What keeps the request from being served at all."""
+    if seen.problem:
+        return _show(seen, PortsState.FAILED, seen.problem, None)
+    lacking = {w.pool for w in _lacking(seen)}
+    if missing := sorted(p for p in lacking if seen.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
+        return _show(seen, PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL)
+    if closed := sorted(p for p in lacking if seen.pools[p] is not PoolState.ACTIVE):
+        return _show(seen, PortsState.POOL_NOT_ALLOCATABLE, f"PortPool {closed[0]} is {seen.pools[closed[0]]}", MISSING_POOL)
+    return None
+
+
+def _acquire(seen: Observed) -> Step | None:
+    """All wants or none: a refused pool gives back what this run has just taken elsewhere."""
+    lacking = _lacking(seen)
+    if not lacking:
+        return None
+    if seen.full:
+        taken = next((e for e in _own(seen) if e.id in seen.fresh), None)
+        return Rollback(taken) if taken else _show(seen, PortsState.NO_PORT_AVAILABLE, seen.refusal, WAITING_POD)
+    pool = min(w.pool for w in lacking)
+    return Allocate(pool, tuple(w for w in lacking if w.pool == pool))
+
+
+def _bind(seen: Observed) -> Step | None:
+    """Listener first, address when there is one."""
+    assert seen.pod
+    targets = {(w.pool, w.key): f"{seen.pod.ip}:{w.port}" if seen.pod.ip else "" for w in seen.wants}
+    for entry in sorted(_own(seen)):
+        target = targets[entry.pool, entry.want] if seen.pod.enabled else ""
+        if not seen.pod.enabled and entry.target:
+            return Disable(entry)
+        if not entry.listener or entry.target != target:
+            return Provision(entry, target)
+    return None
+
+
+def _show_result(seen: Observed) -> Step:
+    assert seen.pod
+    if not seen.pod.enabled:
+        return _show(seen, PortsState.DISABLED, f"isolated by {ENABLED}=false", None)
+    if not seen.pod.ip:
+        return _show(seen, PortsState.WAIT_BACKEND, "waiting for an IPv4 address of the pod", WAITING_POD)
+    own = frozenset(e.id for e in _own(seen))
+    outputs = _outputs(seen, PortsState.BOUND, _warnings(seen.pod), own)
+    if seen.pod.outputs == outputs and all(e.state is EntryState.BOUND for e in _own(seen)):
+        return Stop(None, "bound")
+    return Show(outputs) if own <= seen.confirmed else Confirm(tuple(sorted(_own(seen))))
+
+
+def _show(seen: Observed, state: PortsState, message: str, wait: timedelta | None) -> Step:
+    """Write the state once, then stop. What is already published for held ports stays, but for a disabled pod."""
+    assert seen.pod
+    shown = published(seen.pod.outputs.endpoints)
+    keep = frozenset(e.id for e in _own(seen) if e.id in shown)
+    outputs = _outputs(seen, state, message, keep)
+    return Stop(wait, message) if seen.pod.outputs == outputs else Show(outputs)
+
+
+def _outputs(seen: Observed, state: PortsState, message: str, keep: frozenset[tuple[str, str, int]]) -> Outputs:
+    if seen.problem and seen.pod:
+        return Outputs(state, seen.pod.outputs.endpoints, message)
+    bound = state is PortsState.BOUND
+    rows = [e for e in _own(seen) if e.id in keep]
+    shown = published(seen.pod.outputs.endpoints) if seen.pod else set()
+    visible = [e for e in rows if bound or e.id in shown]
+    return Outputs(state, endpoints(seen.wants, visible, seen.dns_names), message)
+
+
+def _warnings(pod: PodView) -> str:
+    return f"ignored, unknown: {', '.join(pod.unknown_annotations)}"[:512] if pod.unknown_annotations else ""

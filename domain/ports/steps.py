@@ -1,0 +1,85 @@
+"""What a run of a pod can be told to do. Values; the worker executes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from domain.ports.entry import Entry
+from domain.ports.pod import Outputs
+from domain.ports.request import Want
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Take an entry out of the pod's outputs, conditionally on the version read, before it is released."""
+
+    entry: Entry
+    outputs: Outputs
+
+
+@dataclass(frozen=True)
+class Release:
+    """Delete what the cloud has for the entry, then free its port."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Take the name off a pool's waiting list."""
+
+    pool: str
+
+
+@dataclass(frozen=True)
+class Allocate:
+    pool: str
+    wants: tuple[Want, ...]
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """Free an entry that this very run has allocated and for which no cloud call was made."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class Provision:
+    """Target group, listener and, if `target` (ip:port) is not '', the registered target; then record."""
+
+    entry: Entry
+    target: str
+
+
+@dataclass(frozen=True)
+class Disable:
+    """Deregister the target and keep the listener."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """A fenced script of this run records the entries bound."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Show:
+    """Write the outputs on the pod, conditionally on the version read."""
+
+    outputs: Outputs
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The end of the run; `after` is when to look again without an event, None = settled."""
+
+    after: timedelta | None
+    reason: str
+
+
+Step = Clear | Release | Leave | Allocate | Rollback | Provision | Disable | Confirm | Show | Stop
