@@ -1,0 +1,94 @@
+"""Connections that know which Redis process they talk to, and say so in the commands that ask for it.
+
+State in Redis is trusted only under the process that it was checked under (its run_id) and the replication history
+that it belongs to (its master_replid; after a failover and back the run_id alone would be the old one again). A
+value remembered by the client may be of an earlier process than the one that receives the command, so the
+replacement happens where the command is written to the socket: whatever connection a pool or a retry picks,
+`INCARNATION` becomes the incarnation of its server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from redis import Redis
+from redis.connection import Connection, ConnectionPool, SSLConnection, UnixDomainSocketConnection
+
+
+class Sentinel(bytes):
+    """Compared by identity. Over a connection of another kind its text is sent, which no stamp ever equals."""
+
+
+INCARNATION: Final = Sentinel(b"<incarnation of the connection>")
+"""An argument of a command: stands for `<run_id>:<master_replid>` of the server that receives the command."""
+
+
+class Knowing:
+    """Mixed into a connection class of redis-py: asks the server who it is after each handshake."""
+
+    incarnation: bytes = b""
+
+    def on_connect_check_health(self, check_health: bool = True) -> None:
+        connection: Any = super()
+        connection.on_connect_check_health(check_health=check_health)
+        connection.send_command("INFO", "server", "replication", check_health=False)
+        self.incarnation = read_incarnation(connection.read_response(disable_decoding=True))
+
+    def send_command(self, *args: Any, **options: Any) -> None:
+        connection: Any = super()
+        connection.send_command(*self._named(args), **options)
+
+    def pack_command(self, *args: Any) -> Any:
+        connection: Any = super()
+        return connection.pack_command(*self._named(args))
+
+    def pack_commands(self, commands: Iterable[tuple[Any, ...]]) -> Any:
+        connection: Any = super()
+        return connection.pack_commands([self._named(args) for args in commands])
+
+    def _named(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not any(arg is INCARNATION for arg in args):
+            return args
+        connection: Any = self
+        if not connection.is_connected:  # redis-py packs first and connects when it sends
+            connection.connect_check_health(check_health=False)
+        return tuple(self.incarnation if arg is INCARNATION else arg for arg in args)
+
+
+class KnowingConnection(Knowing, Connection):
+    pass
+
+
+class KnowingSSLConnection(Knowing, SSLConnection):
+    pass
+
+
+class KnowingUnixConnection(Knowing, UnixDomainSocketConnection):
+    pass
+
+
+CLASSES: Final = {
+    Connection: KnowingConnection,
+    SSLConnection: KnowingSSLConnection,
+    UnixDomainSocketConnection: KnowingUnixConnection,
+}
+
+
+def read_incarnation(info: bytes) -> bytes:
+    """From the text that INFO answers. Raises KeyError when the server says neither run_id nor master_replid."""
+    fields = dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
+    return fields[b"run_id"] + b":" + fields[b"master_replid"]
+
+
+def connect(url: str, **options: Any) -> Redis:
+    """A client for redis://, rediss:// or unix://. Connects when it is first used. Replies are bytes."""
+    pool = ConnectionPool.from_url(url, **{**options, "decode_responses": False})
+    pool.connection_class = CLASSES[pool.connection_class]
+    return Redis.from_pool(pool)
+
+
+def incarnation(client: Redis) -> str:
+    """Of the server that answers now. The client must be one of `connect`'s."""
+    answer: Any = client.echo(INCARNATION)
+    return str(answer.decode())

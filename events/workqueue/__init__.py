@@ -1,0 +1,25 @@
+"""A queue of keys in Redis: one lease a key, generations, fencing tokens.
+
+Why not Celery's messages alone: they get lost, doubled and reordered, and know nothing of each other. Here a
+message is a hint and this queue is the truth: a key is never run twice at once, a change during a run makes it run
+again, and what was lost is found. The rules were explored as a model before they were written as scripts.
+"""
+
+from events.workqueue.entries import LOST, Known, Mark, Refusal, Snapshot, Taken
+from events.workqueue.hints import Publish, push
+from events.workqueue.queue import Workqueue
+from events.workqueue.scripts import Script, Scripts
+
+__all__ = [
+    "LOST",
+    "Known",
+    "Mark",
+    "Publish",
+    "Refusal",
+    "Script",
+    "Scripts",
+    "Snapshot",
+    "Taken",
+    "Workqueue",
+    "push",
+]

@@ -1,0 +1,83 @@
+"""What goes into the workqueue and comes out of it, and how a snapshot is written in Redis.
+
+A stored snapshot is `<version, 20 digits><L|G><uid>|<body>`: scripts compare versions as strings (a resource
+version has up to 20 digits, more than a Lua number holds) and see at a fixed place whether the object lives or is
+gone.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+LOST: Final = -1
+"""A mark's answer: another epoch claimed the queue, or Redis lost state. Check the Lease and claim again."""
+
+
+class Mark(NamedTuple):
+    """One version of an object, as the publisher saw it."""
+
+    key: str
+    version: int
+    uid: str
+    gone: bool
+    body: bytes  # JSON
+
+    def text(self) -> bytes:
+        """The stored form behind the version."""
+        return b"%s%s|%s" % (b"G" if self.gone else b"L", self.uid.encode(), self.body)
+
+
+class Snapshot(NamedTuple):
+    version: int
+    uid: str
+    gone: bool
+    body: dict[str, Any]
+
+
+class Known(NamedTuple):
+    """What Redis knows of a key, without its body."""
+
+    version: int
+    uid: str
+    gone: bool
+
+
+class Taken(NamedTuple):
+    """A key under a lease. No snapshot means that its state is unknown, never that it is gone."""
+
+    key: str
+    token: str
+    generation: int
+    snapshot: Snapshot | None
+    tries: int  # as the last `done` left it
+    pools: tuple[str, ...]  # where the key's name may hold ports
+
+
+class Refusal(Enum):
+    """Why a key was not taken. In every case the message that asked for it is done with."""
+
+    NOT_READY = "not_ready"  # the publisher has not (yet) completed a list under this Redis process
+    HELD = "held"  # another holds it, and whatever is new will be run after that
+    CLEAN = "clean"  # nothing to do: a hint too many, or a wait is not over
+
+
+def padded(version: int) -> str:
+    return f"{version:020d}"
+
+
+def known(stored: bytes) -> Known:
+    uid = stored[21 : stored.index(b"|", 21)].decode()
+    return Known(int(stored[:20]), uid, stored[20:21] == b"G")
+
+
+def snapshot(stored: bytes | None) -> Snapshot | None:
+    if not stored:
+        return None
+    return Snapshot(*known(stored), body=orjson.loads(stored[stored.index(b"|", 21) + 1 :]))
+
+
+def as_mark(key: str, seen: Snapshot) -> Mark:
+    return Mark(key, seen.version, seen.uid, seen.gone, orjson.dumps(seen.body))

@@ -1,0 +1,29 @@
+--[[ Ends a run: the key becomes clean, waits, or is queued again because it was marked meanwhile.
+KEYS  as in head.lua
+ARGV  key, token, generation taken, wait (ms, 0 = none), tries, version ('' = none) and rest of the snapshot that the run
+      itself wrote, JSON list of pools ('' = as they are), hint
+Returns {accepted, queued}. A stale token changes nothing but marks the key: what its holder did may need a look.
+]]
+local k, token, gen, wait, attempts, version, rest, list, message = unpack(ARGV)
+if redis.call('HGET', hold, k) ~= token then return {0, touch(k, message)} end
+redis.call('HDEL', hold, k)
+redis.call('ZREM', timer, k)
+remember_pools(k, list)
+if attempts == '0' then redis.call('HDEL', tries, k) else redis.call('HSET', tries, k, attempts) end
+local old = redis.call('HGET', snap, k)
+if version ~= '' and old and old:sub(21, 21) == 'L' and old:sub(1, 20) < version then
+  old = version .. rest
+  redis.call('HSET', snap, k, old)
+end
+if redis.call('HGET', dirty, k) ~= gen then
+  enqueue(k, message)
+  return {1, 1}
+end
+redis.call('HDEL', dirty, k)
+if tonumber(wait) > 0 then
+  redis.call('ZADD', timer, now() + wait, k)
+elseif old and old:sub(21, 21) == 'G' then
+  redis.call('HDEL', snap, k)
+  redis.call('HDEL', tries, k)
+end
+return {1, 0}

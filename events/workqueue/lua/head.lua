@@ -1,0 +1,41 @@
+--[[ Put before every script of the queue.
+
+KEYS, one shard under one hash tag:
+  1 snap    hash   key -> <version, 20 digits><L|G><uid>|<body>
+  2 dirty   hash   key -> generation of its last mark
+  3 hold    hash   key -> token of its holder
+  4 queued  zset   key, when its hint was sent (ms)
+  5 timer   zset   key, when its lease ends or its wait is over (ms); a key is in at most one of queued and timer
+  6 meta    hash   epoch, run (incarnation of the last complete list), gen, tok
+  7 tries   hash   key -> attempts
+  8 pools   hash   key -> JSON list of pools where its name may hold ports
+  9 sweep   string when the outstanding sweep for lost hints was sent (ms)
+ 10 hints   list   optional: the broker's queue, if it is here; else the caller publishes
+Times are the server's.
+]]
+local snap, dirty, hold, queued, timer, meta, tries, pools, sweep, hints = unpack(KEYS)
+
+local function now()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+local function enqueue(k, message)
+  redis.call('ZADD', queued, now(), k)
+  if hints and message then redis.call('LPUSH', hints, message) end
+end
+
+-- Marks the key dirty. 1 = it was in nobody's hand and is queued now, 0 = whoever has it will see the new generation.
+local function touch(k, message)
+  redis.call('HSET', dirty, k, redis.call('HINCRBY', meta, 'gen', 1))
+  if redis.call('HEXISTS', hold, k) == 1 or redis.call('ZSCORE', queued, k) then return 0 end
+  redis.call('ZREM', timer, k)
+  enqueue(k, message)
+  return 1
+end
+
+local function remember_pools(k, list)
+  if list == '[]' then redis.call('HDEL', pools, k)
+  elseif list ~= '' then redis.call('HSET', pools, k, list) end
+end
+

@@ -1,0 +1,212 @@
+"""The workqueue: the publisher marks keys, a worker takes one under a lease, reconciles it and says when it is
+done.
+
+Every method is one script, so every change of a key is one step of Redis. What a script decided is published after
+it, or by it when the broker's list is in the same Redis (`hint_queue`): then a mark and its hint are one round
+trip. If the process dies between the two, the key is queued without a message, and `sweep_lost` finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+from redis.client import Pipeline
+
+from events import routing
+from events.incarnation import INCARNATION
+from events.workqueue.entries import Known, Mark, Refusal, Snapshot, Taken, as_mark, known, padded, snapshot
+from events.workqueue.hints import Publish, push
+from events.workqueue.scripts import Argument, Scripts
+
+LUA: Final = Path(__file__).parent / "lua"
+NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order
+SWEEP_EXPIRES: Final = timedelta(minutes=10)  # a sweep's own message may be lost too
+CHUNK: Final = 500
+TO_MS: Final = timedelta(milliseconds=1)
+
+
+class Workqueue:
+    """One shard of keys. Give it `publish` (called after a script) or `hint_queue` (a list that scripts push to)."""
+
+    def __init__(
+        self, redis: Redis, publish: Publish | None = None, hint_queue: str | None = None, tag: str = "queue"
+    ) -> None:
+        if (publish is None) == (hint_queue is None):
+            raise ValueError("a workqueue sends its hints either by `publish` or to `hint_queue`")
+        self._redis, self._scripts = redis, Scripts(redis, LUA)
+        self._key = {name: f"{{{tag}}}{name}" for name in NAMES}
+        self._keys = [*self._key.values(), *([hint_queue] if hint_queue else [])]
+        self._pushes = hint_queue is not None
+        self._publish = publish or push(redis, hint_queue or "")
+        self._claimed: tuple[str, str] | None = None  # epoch, and the incarnation that it was claimed under
+
+    # ---- the publisher's side
+
+    def claim(self, epoch: str) -> bool:
+        """Makes `epoch` ("<lease transitions>:<identity>") the one whose marks count. False: a higher number has."""
+        under = self._run("claim", epoch, INCARNATION)
+        self._claimed = (epoch, under.decode()) if under else None
+        return under is not None
+
+    def known(self) -> dict[str, Known]:
+        """What Redis has of each key. Not one moment: keys that change meanwhile may be old or new."""
+        return {key.decode(): known(stored) for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000)}
+
+    def marks(
+        self,
+        epoch: str,
+        marks: Sequence[Mark],
+        relist: bool = False,
+        extra: Callable[[Pipeline], None] | None = None,
+    ) -> list[int]:
+        """Stores what is newer and marks it dirty; an answer each: LOST, 0, or 1 = a hint was sent. One round trip.
+
+        `extra` may add commands of its own to the same pipeline. In a relist the stamp is not compared (it follows).
+        """
+        pipeline = self._redis.pipeline(transaction=False)
+        call, run = self._scripts["mark"].batch(pipeline), b"" if relist else INCARNATION
+        for mark in marks:
+            call(self._keys, (epoch, run, mark.key, padded(mark.version), mark.text(), self._hint(mark.key)))
+        if extra:
+            extra(pipeline)
+        answers: list[int] = pipeline.execute()[: len(marks)]
+        self._send([mark.key for mark, answer in zip(marks, answers, strict=True) if answer == 1])
+        return answers
+
+    def stamp(self, epoch: str) -> bool:
+        """Lets workers take: the list is complete. False: Redis is not the process that was claimed, or the epoch over."""
+        if self._claimed is None or self._claimed[0] != epoch:
+            return False
+        return bool(self._run("stamp", epoch, self._claimed[1], INCARNATION))
+
+    # ---- the workers' side
+
+    def touch(self, keys: Sequence[str]) -> None:
+        """Marks keys dirty without a change of their snapshots (they may have none): for one's own requests."""
+        for some in chunks(keys):
+            pairs = [part for key in some for part in (key, self._hint(key))]
+            self._send(decoded(self._run("touch", *pairs)))
+
+    def take(self, key: str, lease: timedelta, nonce: str) -> Taken | Refusal:
+        """`nonce` is unique to this run. A hint whose key is not taken is done with."""
+        answer = self._run("take", INCARNATION, key, milliseconds(lease), nonce)
+        if not isinstance(answer, list):
+            return Refusal(answer.decode())
+        token, generation, stored, tries, pools = answer
+        return Taken(
+            key, token.decode(), int(generation), snapshot(stored), int(tries or 0), tuple(orjson.loads(pools or b"[]"))
+        )
+
+    def renew(self, taken: Taken, lease: timedelta, pools: Sequence[str] | None = None) -> bool:
+        """Prolongs the lease, and records in which pools the name may hold ports. False: it is no longer ours, stop."""
+        return bool(self._run("renew", taken.key, taken.token, milliseconds(lease), listed(pools)))
+
+    def done(
+        self,
+        taken: Taken,
+        wait: timedelta | None,
+        tries: int = 0,
+        seen: Snapshot | None = None,
+        pools: Sequence[str] | None = None,
+    ) -> bool:
+        """Ends the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
+
+        `seen` is what this run itself wrote to Kubernetes, with the resource version of what it decided from as
+        precondition: stored now, so that the event that reports it is nothing new. `pools` None: as they are.
+        """
+        own = as_mark(taken.key, seen) if seen else None
+        accepted, queued = self._run(
+            "done",
+            taken.key,
+            taken.token,
+            taken.generation,
+            milliseconds(wait) if wait else 0,
+            tries,
+            padded(own.version) if own else "",
+            own.text() if own else "",
+            listed(pools),
+            self._hint(taken.key),
+        )
+        self._send([taken.key] if queued else [])
+        return bool(accepted)
+
+    # ---- the sweeps
+
+    def sweep_due(self, limit: int = 1000) -> int:
+        """Queues keys whose wait is over or whose lease ended, at most `limit`; returns how many."""
+        return self._send_found(self._run("sweep_due", limit))
+
+    def ask_sweep_lost(self) -> int | None:
+        """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding."""
+        seconds, microseconds = self._redis.time()
+        sent = int(seconds) * 1000 + int(microseconds) // 1000
+        free = self._redis.set(self._key["sweep"], sent, nx=True, px=SWEEP_EXPIRES)
+        return sent if free else None
+
+    def sweep_lost(self, sent_ms: int, limit: int = 10_000) -> int:
+        """Publishes again what was queued before `sent_ms` and is still not taken.
+
+        Right only when it is called by a message that went through the hints' own queue: by then their turn has come.
+        """
+        return self._send_found(self._run("sweep_lost", sent_ms, limit))
+
+    # ---- looking
+
+    def snapshot(self, key: str) -> Snapshot | None:
+        stored: Any = self._redis.hget(self._key["snap"], key)
+        return snapshot(stored)
+
+    def depth(self) -> dict[str, float]:
+        """How many keys are dirty, queued, held, in the timer (leases and waits); seconds that the oldest is queued."""
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.hlen(self._key["dirty"])
+        pipeline.zcard(self._key["queued"])
+        pipeline.hlen(self._key["hold"])
+        pipeline.zcard(self._key["timer"])
+        pipeline.zrange(self._key["queued"], 0, 0, withscores=True)
+        pipeline.time()
+        dirty, queued, held, timer, oldest, (seconds, microseconds) = pipeline.execute()
+        age = int(seconds) + int(microseconds) / 1e6 - float(oldest[0][1]) / 1000 if oldest else 0.0
+        return {"dirty": dirty, "queued": queued, "held": held, "timer": timer, "oldest_queued_seconds": max(age, 0.0)}
+
+    # ----
+
+    def _run(self, name: str, *args: Argument) -> Any:
+        return self._scripts[name](self._keys, args)
+
+    def _hint(self, key: str) -> bytes:
+        """What a script pushes itself; nothing where the hint is sent after it."""
+        return routing.hint(key) if self._pushes else b""
+
+    def _send(self, keys: Sequence[str]) -> None:
+        """Hints that the script left to us."""
+        if keys and not self._pushes:
+            self._publish(keys)
+
+    def _send_found(self, found: list[bytes]) -> int:
+        """Hints for keys that only the script knew."""
+        if found:
+            self._publish(decoded(found))
+        return len(found)
+
+
+def milliseconds(time: timedelta) -> int:
+    """Rounded up: a wait of less than a millisecond is a wait."""
+    return -(-time // TO_MS)
+
+
+def listed(pools: Sequence[str] | None) -> bytes:
+    return b"" if pools is None else orjson.dumps(list(pools))
+
+
+def decoded(keys: Sequence[bytes]) -> list[str]:
+    return [key.decode() for key in keys]
+
+
+def chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK))

@@ -1,0 +1,62 @@
+"""Lua scripts: one a file, run by their digest, in one round trip also inside a pipeline.
+
+redis-py's own `register_script` asks the server for the script before each pipeline, which is a second round trip;
+here the first call of a pipeline carries the text and loads it for the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from redis import Redis
+from redis.client import Pipeline
+from redis.exceptions import NoScriptError
+
+Argument: TypeAlias = str | bytes | int | float
+Call: TypeAlias = Callable[[Sequence[str], Sequence[Argument]], None]
+
+
+class Script:
+    """`folder/name.lua` behind the text of `head`, which may define functions that several scripts share."""
+
+    def __init__(self, redis: Redis, name: str, folder: Path, head: str = "") -> None:
+        self.name, self.text = name, head + (folder / f"{name}.lua").read_text(encoding="utf-8")
+        self.digest = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+        self._redis = redis
+
+    def __call__(self, keys: Sequence[str], args: Sequence[Argument]) -> Any:
+        """The script's reply. A server that does not have the script (restarted, flushed) is given it."""
+        try:
+            return self._redis.evalsha(self.digest, len(keys), *keys, *args)
+        except NoScriptError:
+            return self._redis.eval(self.text, len(keys), *keys, *args)
+
+    def batch(self, pipeline: Pipeline) -> Call:
+        """A function that adds a call of the script to the pipeline. Take a new one for each execution."""
+        loaded = False
+
+        def call(keys: Sequence[str], args: Sequence[Argument]) -> None:
+            nonlocal loaded
+            if loaded:
+                pipeline.evalsha(self.digest, len(keys), *keys, *args)
+            else:
+                pipeline.eval(self.text, len(keys), *keys, *args)
+            loaded = True
+
+        return call
+
+
+class Scripts:
+    """All scripts of a folder, by name; `head.lua`, if there is one, is put before each of the others."""
+
+    def __init__(self, redis: Redis, folder: Path) -> None:
+        file = folder / "head.lua"
+        head = file.read_text(encoding="utf-8") if file.exists() else ""
+        names = sorted(path.stem for path in folder.glob("*.lua") if path != file)
+        self._scripts = {name: Script(redis, name, folder, head) for name in names}
+
+    def __getitem__(self, name: str) -> Script:
+        return self._scripts[name]
