@@ -1,0 +1,107 @@
+"""The shell around every reconciler: take the key, run, give the key back with what was decided.
+
+It is the one place that turns outcomes and exceptions into waits, so that no reconciler can lose a key: whatever
+happens, the key is given back clean, given back with a wait, or left to its lease, whose end a sweep notices.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from random import SystemRandom
+
+import structlog
+
+from domain.backoff import RetryPolicy, backoff
+from domain.errors import StaleToken, TerminalError, TransientError
+from domain.outcome import Outcome, Settled, Wait
+from events.workqueue import Refusal, Snapshot, Taken, Workqueue
+from workers import metrics
+from workers.run import Run
+from workers.stores.outage import OUTAGE
+
+log = structlog.get_logger()
+Reconciler = Callable[[Run], Outcome]
+LEASE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What becomes of the key, and the word that metrics and logs use for it."""
+
+    name: str
+    outcome: Outcome
+    tries: int = 0
+
+
+def reconcile(
+    queue: Workqueue, key: str, reconciler: Reconciler, policy: RetryPolicy, lease: timedelta = LEASE
+) -> Outcome | None:
+    """Runs `reconciler` on `key`, alone. None: nothing to do, another worker has or took the key, or Redis is away.
+
+    A Redis that is away is no failure of the task: the key stays dirty and the sweeps find it.
+    """
+    started = time.monotonic()
+    with structlog.contextvars.bound_contextvars(key=key):
+        try:
+            taken = queue.take(key, lease, secrets.token_hex(4))
+            if isinstance(taken, Refusal):
+                metrics.count_refusal(key, taken.value)
+                return None
+            return _run(queue, taken, Run(queue, taken, lease, started), reconciler, policy)
+        except OUTAGE as error:
+            log.warning("key_left_dirty", reason="redis_unavailable", error=str(error))
+            return None
+
+
+def _run(queue: Workqueue, taken: Taken, run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Outcome | None:
+    started = time.monotonic()
+    with structlog.contextvars.bound_contextvars(token=run.token, tries=run.tries):
+        ending = _ending(run, reconciler, policy)
+        kept = _give_back(queue, taken, run, ending)
+        seconds = time.monotonic() - started
+        metrics.observe_reconcile(run.key, ending.name if kept else "stale", seconds)
+        log.info("key_reconciled", outcome=ending.name, kept=kept, seconds=round(seconds, 4), **_wait(ending.outcome))
+        return ending.outcome if kept else None
+
+
+def _give_back(queue: Workqueue, taken: Taken, run: Run, ending: Ending) -> bool:
+    """False: the lease had been lost. The queue has then marked the key dirty again, for what this run did too late."""
+    outcome = ending.outcome
+    wait = outcome.for_ if isinstance(outcome, Wait) else None
+    return queue.done(taken, wait, tries=ending.tries, seen=_seen(run, outcome), pools=run.released)
+
+
+def _seen(run: Run, outcome: Outcome) -> Snapshot | None:
+    written = outcome.seen if isinstance(outcome, Settled) else None
+    return written if isinstance(written, Snapshot) else run.seen
+
+
+def _wait(outcome: Outcome) -> dict[str, object]:
+    return {"wait": outcome.for_.total_seconds(), "reason": outcome.reason} if isinstance(outcome, Wait) else {}
+
+
+def _ending(run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Ending:
+    try:
+        outcome = reconciler(run)
+        return Ending("waiting" if isinstance(outcome, Wait) else "settled", outcome)
+    except TransientError as error:
+        return _again("transient", run, policy, error, error.retry_after)
+    except OUTAGE as error:
+        return _again("transient", run, policy, error)
+    except TerminalError as error:
+        log.warning("reconcile_refused", reason=str(error))
+        return Ending("terminal", Settled())
+    except StaleToken as error:
+        return _again("stale", run, policy, error)
+    except Exception as error:
+        log.exception("reconcile_failed")
+        return _again("failed", run, policy, error)
+
+
+def _again(name: str, run: Run, policy: RetryPolicy, error: Exception, after: timedelta | None = None) -> Ending:
+    wait = after if after is not None else backoff(policy, run.tries, SystemRandom().random())
+    return Ending(name, Wait(wait, str(error) or type(error).__name__), run.tries + 1)
