@@ -79,7 +79,7 @@ class Workqueue:
         return answers
 
     def stamp(self, epoch: str) -> bool:
-        """Lets workers take: the list is complete. False: Redis is not the process that was claimed, or the epoch over."""
+        """Lets workers take: the list is complete. False: another Redis process than was claimed, or another epoch."""
         if self._claimed is None or self._claimed[0] != epoch:
             return False
         return bool(self._run("stamp", epoch, self._claimed[1], INCARNATION))
