@@ -71,7 +71,10 @@ def _give_back(seen: Observed) -> Step | None:
         if entry.id in keep:
             continue
         if seen.pod and entry.uid == seen.pod.uid and not _cleared(seen.pod, entry):
-            return Clear(entry, _outputs(seen, PortsState.RELEASING, f"port {entry.port} of pool {entry.pool} is being released", keep))
+            return Clear(
+                entry,
+                _outputs(seen, PortsState.RELEASING, f"port {entry.port} of pool {entry.pool} is being released", keep),
+            )
         return Release(entry)
     return None
 
@@ -84,7 +87,9 @@ def _kept(seen: Observed) -> frozenset[tuple[str, str, int]]:
         return frozenset(e.id for e in _own(seen) if e.state is not EntryState.RELEASING)
     shown, kept = published(seen.pod.outputs.endpoints), set()
     for want in seen.wants:
-        mine = [e for e in _own(seen) if (e.pool, e.want) == (want.pool, want.key) and e.state is not EntryState.RELEASING]
+        mine = [
+            e for e in _own(seen) if (e.pool, e.want) == (want.pool, want.key) and e.state is not EntryState.RELEASING
+        ]
         if mine:
             kept.add(min(mine, key=lambda e: (e.id not in shown, e)).id)
     return frozenset(kept)
@@ -123,7 +128,9 @@ def _blocked(seen: Observed) -> Step | None:
     if missing := sorted(p for p in lacking if seen.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
         return _show(seen, PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL)
     if closed := sorted(p for p in lacking if seen.pools[p] is not PoolState.ACTIVE):
-        return _show(seen, PortsState.POOL_NOT_ALLOCATABLE, f"PortPool {closed[0]} is {seen.pools[closed[0]]}", MISSING_POOL)
+        return _show(
+            seen, PortsState.POOL_NOT_ALLOCATABLE, f"PortPool {closed[0]} is {seen.pools[closed[0]]}", MISSING_POOL
+        )
     return None
 
 

@@ -9,7 +9,9 @@ from ipaddress import ip_address
 from typing import Any
 
 PREFIX = "berthmaster.dev/"
-PORTS, ENABLED, RETAIN, SAME_PORT = (PREFIX + n for n in ("ports", "ports-enabled", "ports-retain", "same-port-across-pools"))
+PORTS, ENABLED, RETAIN, SAME_PORT = (
+    PREFIX + n for n in ("ports", "ports-enabled", "ports-retain", "same-port-across-pools")
+)
 ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
 KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, ENDPOINTS, STATE, MESSAGE})
 

@@ -70,7 +70,8 @@ class PortPoolSpec(Spec):
     start_port: Port
     end_port: Port = 65535
     listener_quota: Annotated[
-        int | None, Field(ge=1, le=NLB_LISTENERS, description="listeners an existing load balancer may carry, default 50")
+        int | None,
+        Field(ge=1, le=NLB_LISTENERS, description="listeners an existing load balancer may carry, default 50"),
     ] = None
     lb_policy: Policy = Policy.IN_ORDER
     load_balancers: Annotated[tuple[str, ...], Field(description="ARNs of existing load balancers")] = ()
@@ -84,7 +85,9 @@ class PortPoolSpec(Spec):
         if not self.load_balancers and not self.auto_create.enabled:
             raise ValueError("loadBalancers is empty and autoCreate.enabled is false: the pool would never have a port")
         if self.auto_create.enabled and self.listener_quota is not None:
-            raise ValueError("listenerQuota is for existing load balancers: it cannot be set while autoCreate.enabled is true")
+            raise ValueError(
+                "listenerQuota is for existing load balancers: it cannot be set while autoCreate.enabled is true"
+            )
         if self.auto_create.enabled and not self.auto_create.parameters.subnets:
             raise ValueError("autoCreate.parameters.subnets is empty: a load balancer needs at least one subnet")
         return self

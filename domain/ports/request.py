@@ -51,7 +51,9 @@ def parse_ports(text: str, default: str = "") -> tuple[Want, ...]:
     source = text if text.strip() else default
     entries = [(n, e.strip()) for n, e in enumerate(re.split(r"[,\n]", source), 1) if e.strip()]
     if not entries:
-        raise RequestError("the ports annotation is empty and no default ports are configured (BERTHMASTER_PORTS__DEFAULT_SPEC)")
+        raise RequestError(
+            "the ports annotation is empty and no default ports are configured (BERTHMASTER_PORTS__DEFAULT_SPEC)"
+        )
     if len(entries) > MAX_ENTRIES:
         raise RequestError(f"{len(entries)} entries are too many: at most {MAX_ENTRIES} a pod")
     wants = [_want(n, entry) for n, entry in entries]
@@ -70,7 +72,9 @@ def _want(number: int, entry: str) -> Want:
     port, pool = _port(where, match["port"]), _pool(where, match["pools"])
     name = match["name"] if match["name"] is not None else f"{port}-{protocol.lower()}"
     if not _NAME.fullmatch(name):
-        raise RequestError(f"{where}: the name {name[:80]!r} must be lower-case letters, digits and hyphens, at most 63")
+        raise RequestError(
+            f"{where}: the name {name[:80]!r} must be lower-case letters, digits and hyphens, at most 63"
+        )
     return Want(pool, port, protocol, ((name, protocol),))
 
 
@@ -121,5 +125,7 @@ def _merged(wants: list[Want]) -> list[Want]:
     merged: dict[tuple[str, int], Want] = {}
     for want in wants:
         same = merged.get((want.pool, want.port))
-        merged[want.pool, want.port] = Want(want.pool, want.port, Protocol.TCPUDP, same.names + want.names) if same else want
+        merged[want.pool, want.port] = (
+            Want(want.pool, want.port, Protocol.TCPUDP, same.names + want.names) if same else want
+        )
     return list(merged.values())

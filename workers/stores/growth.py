@@ -1,0 +1,118 @@
+"""The pool's own side of the ledger: waiting list, intents, epoch, rebuild and configuration. One script a method."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from domain.ports.scaleup import GrowthLimits, Intent
+from events.incarnation import INCARNATION, incarnation
+from workers.stores.ledger import Ledger
+from workers.stores.ledger_codec import texts
+
+
+@dataclass(frozen=True)
+class PoolLoadBalancer:
+    """A load balancer in the ledger. `slot` is -1 for one that is not ours, `capacity` 0 for one that gives no new ports."""
+
+    name: str
+    arn: str
+    dns: str
+    slot: int
+    position: int
+    capacity: int
+    foreign: tuple[int, ...] = ()
+    used: int = 0
+
+    def encoded(self) -> dict[str, Any]:
+        keys = ("name", "arn", "dns", "slot", "position", "capacity")
+        return {k: getattr(self, k) for k in keys} | {"foreign": list(self.foreign)}
+
+
+@dataclass(frozen=True)
+class Pressure:
+    """What the sweep sees: `short` ports are wanted beyond the free ones, `woken` names fit now."""
+
+    epoch: str
+    short: int
+    intent_open: bool
+    woken: tuple[str, ...]
+
+
+class Growth:
+    """What a pool does as a whole; pods go through PoolRun."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.redis, self.prefix = ledger, ledger.redis, ledger.prefix
+
+    # ---- scale-up
+
+    def win(self, epoch: str, lease: timedelta) -> str | None:
+        """`SET NX EX`: the token of the one request of this epoch that goes on, None for every other. It only saves calls."""
+        token = secrets.token_hex(8)
+        won = self.redis.set(self.key_of(epoch), token, nx=True, px=lease)
+        return token if won else None
+
+    def give_up_win(self, epoch: str, token: str) -> None:
+        """The winner deletes its key, and only its own."""
+        self.ledger.call("unwin", self.key_of(epoch), token)
+
+    def back_off(self, epoch: str, token: str, wait: timedelta) -> None:
+        """A winner that failed keeps others away for a while: its key ends after `wait`."""
+        self.ledger.call("unwin", self.key_of(epoch), token, max(1, wait // timedelta(milliseconds=1)))
+
+    def key_of(self, epoch: str) -> str:
+        return f"{self.prefix}scale-up:{epoch}"
+
+    def intent(self, epoch: str, limits: GrowthLimits) -> Intent | str:
+        """The open intent, made now if demand does not fit and the epoch stands; else why not: OLD, ENOUGH, LIMIT, CLOSED."""
+        slots = orjson.dumps(limits.slots) if limits.slots else b"[]"
+        args = (secrets.token_hex(8), limits.capacity, limits.per_round, slots)
+        status, *rest = self.ledger.call("intent", INCARNATION, epoch, *args)
+        if status != b"INTENT":
+            return str(status.decode())
+        intent = orjson.loads(rest[0])
+        return Intent(intent["id"], int(intent["epoch"]), tuple(intent["slots"]))
+
+    def close(self, intent: Intent, made: Sequence[PoolLoadBalancer]) -> tuple[str, ...] | None:
+        """Adds them, raises the epoch, ends the intent. The names that were woken; None: it was not the open intent."""
+        status, *rest = self.ledger.call("close", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in made]))
+        return texts(rest[1:]) if status == b"OK" else None
+
+    def pressure(self, forgotten: timedelta) -> Pressure:
+        """Wakes who fits, also those that were woken `forgotten` ago and made no progress."""
+        _, epoch, short, intent_open, *woken = self.ledger.call(
+            "wake", INCARNATION, forgotten // timedelta(milliseconds=1)
+        )
+        return Pressure(epoch.decode(), int(short), bool(intent_open), texts(woken))
+
+    # ---- rebuild and configuration
+
+    def begin_rebuild(self) -> str | None:
+        """The mark of a rebuild, None when the ledger is ready."""
+        mark = secrets.token_hex(8)
+        return mark if self.ledger.call("rebuild", INCARNATION, mark)[0] == b"OK" else None
+
+    def stamp(self, mark: str, start: int, owners: dict[str, dict[str, dict[str, str]]]) -> bool:
+        """Writes the owners that the world shows. False: Redis was lost since the mark was left, or another was first."""
+        stamped = f"{incarnation(self.redis)}/{mark}"
+        reply = self.ledger.call("stamp", INCARNATION, mark, stamped, start, orjson.dumps(owners))
+        return bool(reply[0] == b"OK")
+
+    def configure(
+        self, epoch: str, state: str, config: dict[str, Any], span: tuple[int, int], lbs: Sequence[PoolLoadBalancer]
+    ) -> tuple[str, ...] | None:
+        """`span`: first port, number of ports. The names that were woken; None: the epoch moved, read again."""
+        args = (state, orjson.dumps(config), *span, orjson.dumps([lb.encoded() for lb in lbs]))
+        status, *rest = self.ledger.call("configure", INCARNATION, epoch, *args)
+        return texts(rest[1:]) if status == b"OK" else None
+
+    def drop(self) -> int:
+        """Forgets the pool; or how many owners it still has."""
+        status, *rest = self.ledger.call("drop", INCARNATION)
+        return int(rest[0]) if status == b"BUSY" else 0

@@ -1,0 +1,8 @@
+-- Forgets a pool that is being deleted and holds nothing.
+-- KEYS[1] prefix of the pool.
+-- ARGV server.
+-- Returns {'BUSY', owners} | {'OK'}.
+local server = ARGV[1]
+if ready(server, '') and call('HLEN', OWNERS) > 0 then return { 'BUSY', call('HLEN', OWNERS) } end
+call('DEL', META, FENCES, OWNERS, LBS, BITS, USED, CAP, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND)
+return { 'OK' }

@@ -1,0 +1,23 @@
+-- The one open intent of a pool; if there is none and the epoch stands, records one for the demand that does not fit now.
+-- KEYS[1] prefix of the pool.
+-- ARGV server, epoch, id of a new intent, capacity of a load balancer, most a round, slots JSON [number, ...].
+-- Returns {'NOT_READY'} | {'CLOSED'} | {'OLD', epoch} | {'ENOUGH'} | {'LIMIT'} | {'INTENT', JSON {id, epoch, slots}}.
+local server, epoch, id, capacity, per_round, slots = unpack(ARGV)
+if not ready(server, '') then return { 'NOT_READY' } end
+local m = call('HMGET', META, 'intent', 'epoch', 'state', 'demand', 'free')
+if m[3] ~= 'Active' then return { 'CLOSED' } end
+if m[1] then return { 'INTENT', m[1] } end
+if m[2] ~= epoch then return { 'OLD', m[2] } end
+local short = tonumber(m[4] or 0) - tonumber(m[5] or 0)
+if short <= 0 then return { 'ENOUGH' } end
+slots = cjson.decode(slots)
+local most = math.min(math.ceil(short / capacity), tonumber(per_round), #slots - call('HLEN', SLOTS))
+local picked = {}
+for _, slot in ipairs(slots) do
+  if #picked >= most then break end
+  if call('HEXISTS', SLOTS, slot) == 0 then picked[#picked + 1] = slot end
+end
+if #picked == 0 then return { 'LIMIT' } end
+local json = cjson.encode({ id = id, epoch = epoch, slots = picked })
+call('HSET', META, 'intent', json)
+return { 'INTENT', json }

@@ -1,0 +1,15 @@
+-- Takes a free port as releasing for the owner named in the tag of an orphan, so that a run of that owner removes it.
+-- KEYS[1] prefix of the pool.
+-- ARGV server, name, uid, entry key, listener ARN or '', target group ARN or ''.
+-- Returns {'NOT_READY'} | {'TAKEN'} (the port has an owner: not an orphan, or not ours to judge) | {'OK'}.
+local server, name, uid, key, listener, group = unpack(ARGV)
+if not ready(server, '') then return { 'NOT_READY' } end
+local lb, port = port_of(key)
+local off, bits = port - call('HGET', META, 'start'), call('HGET', BITS, lb) or ''
+if off < 0 or call('HEXISTS', LBS, lb) == 0 or bit_get(bits, off) then return { 'TAKEN' } end
+call('HSET', BITS, lb, bit_set(bits, off, true))
+use(lb, 1)
+local held = entries(name)
+held[key] = { w = '', u = uid, s = 'releasing', l = listener, t = group, k = '' }
+keep(name, held)
+return { 'OK' }

@@ -1,0 +1,8 @@
+-- Begins a rebuild: leaves a mark that a later loss of Redis removes, so that an old listing cannot be stamped after it.
+-- KEYS[1] prefix of the pool.
+-- ARGV server, mark of this rebuild.
+-- Returns {'READY'} (there is nothing to rebuild) | {'OK'}.
+local server, mark = unpack(ARGV)
+if ready(server, '') then return { 'READY' } end
+call('HSET', META, 'rebuild', mark)
+return { 'OK' }
