@@ -5,6 +5,8 @@ time or a person can. All but `Invalid` are worth another attempt: a missing per
 that would wake the run.
 """
 
+# ruff: noqa: N818 - the classes are named by what they say, and are all CloudError
+
 from __future__ import annotations
 
 from typing import Final
