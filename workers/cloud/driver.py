@@ -7,14 +7,14 @@ workers.cloud.errors, and TransientError(retry_after) when the call budget says 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
 from domain.ports.pool import HealthCheck, LoadBalancerParameters
-from workers.cloud.rates import Priority
+from workers.cloud.priority import Priority
 
 
 class LoadBalancerState(StrEnum):
@@ -130,6 +130,10 @@ class LoadBalancerApi(Protocol):
 
     def delete_listener(self, arn: str) -> None: ...
 
+    def find_target_group(self, name: str) -> TargetGroup | None:
+        """With tags."""
+        ...
+
     def target_groups_owned(self, cluster: str, pool: str | None = None) -> list[TargetGroup]:
         """Target groups that carry the tags of this cluster (and pool)."""
         ...
@@ -148,12 +152,12 @@ class LoadBalancerApi(Protocol):
         """Raises Busy while a listener forwards to it."""
         ...
 
-    def register(self, target_group_arn: str, targets: Sequence[Target]) -> None:
+    def register(self, target_group_arn: str, ip: str, port: int) -> None:
         """Raises NotFound when the target group is gone, Invalid when AWS does not take the address."""
         ...
 
-    def deregister(self, target_group_arn: str, targets: Sequence[Target]) -> None:
-        """Targets that are not registered are no error, nor is a target group that is gone."""
+    def deregister(self, target_group_arn: str, ip: str, port: int) -> None:
+        """A target that is not registered is no error, nor is a target group that is gone."""
         ...
 
     def targets(self, target_group_arn: str) -> list[Target]:

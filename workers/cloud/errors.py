@@ -23,11 +23,11 @@ from domain.errors import TerminalError, TransientError
 
 
 class CloudError(Exception):
-    """`action` is the AWS action, `code` AWS's own code for the error (or the client's class name)."""
+    """`action` is the AWS action, `code` AWS's own code (or the client's class name), `reason` what a person may read."""
 
     def __init__(self, action: str, code: str, message: str) -> None:
         super().__init__(f"{action}: {code}: {message}")
-        self.action, self.code = action, code
+        self.action, self.code, self.reason = action, code, f"{code}: {message}"
 
 
 class NotFound(CloudError, TransientError):

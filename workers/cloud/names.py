@@ -1,4 +1,4 @@
-"""Names and tags of what we create in AWS.
+"""Names of what we create in AWS.
 
 A name is derived from ids alone, so that whoever tries again after a lost answer asks for the same thing. AWS allows
 32 letters, digits and inner hyphens, far less than a namespace and a pod name: what must be unique is in a hash, what
@@ -15,13 +15,6 @@ from typing import Final
 OURS: Final = "bm-"
 LONGEST: Final = 32
 
-TAG_CLUSTER: Final = "berthmaster.dev/cluster"
-TAG_POOL: Final = "berthmaster.dev/pool"
-TAG_UID: Final = "berthmaster.dev/uid"
-TAG_OWNER: Final = "berthmaster.dev/owner"
-TAG_PORT: Final = "berthmaster.dev/port"
-TAG_RETIRING: Final = "berthmaster.dev/retiring"
-
 
 def load_balancer_name(cluster: str, pool: str, slot: int) -> str:
     """For example `bm-arena-4kq2zt7m5a-0`; slots count from 0 and stay below the pool's maxLoadBalancers."""
@@ -32,16 +25,6 @@ def load_balancer_name(cluster: str, pool: str, slot: int) -> str:
 def target_group_name(uid: str, lb: str, port: int) -> str:
     """For example `bm-30001-` and 20 characters; `lb` is the load balancer's name or ARN, the same at every call."""
     return f"{OURS}{port}-{_hash(20, uid, lb, str(port))}"
-
-
-def pool_tags(cluster: str, pool: str) -> dict[str, str]:
-    """The tags by which load balancers, listeners and target groups of a pool are found again."""
-    return {TAG_CLUSTER: cluster, TAG_POOL: pool}
-
-
-def port_tags(cluster: str, pool: str, uid: str, owner: str, port: int) -> dict[str, str]:
-    """The tags of a listener and its target group; `owner` is `namespace/name` of the pod with that UID."""
-    return pool_tags(cluster, pool) | {TAG_UID: uid, TAG_OWNER: owner, TAG_PORT: str(port)}
 
 
 def _hash(length: int, *parts: str) -> str:

@@ -1,4 +1,4 @@
-"""The words of the call budget: which calls share an allowance, and whose calls go first.
+"""The words of the call budget: which calls share an allowance.
 
 AWS throttles an account per group of actions, and a throttled account throttles everybody in it. So every call asks
 for a token first, of a budget that all workers share (workers.stores.buckets), or of none at all (`Unlimited`).
@@ -7,8 +7,10 @@ for a token first, of a budget that all workers share (workers.stores.buckets), 
 from __future__ import annotations
 
 from datetime import timedelta
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Protocol
+
+from workers.cloud.priority import Priority
 
 
 class ApiClass(StrEnum):
@@ -18,14 +20,6 @@ class ApiClass(StrEnum):
     MODIFY = "modify"
     WRITE = "write"
     DESCRIBE = "describe"
-
-
-class Priority(IntEnum):
-    """Lower goes first: a pod that waits for its port, then a port that waits to be free, then repair."""
-
-    BIND = 0
-    UNBIND = 1
-    REPAIR = 2
 
 
 class Buckets(Protocol):

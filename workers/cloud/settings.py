@@ -15,7 +15,7 @@ class RateSettings(Nested):
     """One allowance of calls, shared by all workers of all clusters that use this Redis, in each region."""
 
     per_second: float = Field(gt=0)
-    """Calls a second in the long run; above the account's own limit AWS throttles, and everybody in the account feels it."""
+    """Calls a second in the long run; above the account's limit AWS throttles everybody in the account."""
 
     burst: int = Field(ge=1)
     """Calls that may go at once after a quiet time; raising it shortens small peaks and risks throttling."""
@@ -55,13 +55,13 @@ class AwsSettings(Nested):
     """Longest wait for a connection; raising it keeps a run longer on a dead endpoint."""
 
     read_timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
-    """Longest wait for an answer; raising it needs a longer queue.lease, lowering it makes more answers count as lost."""
+    """Longest wait for an answer; raising it needs a longer queue.lease, lowering it loses more answers."""
 
     connections: int = Field(default=32, ge=1)
-    """Connections kept open for reuse in each region; raising it costs memory, below the concurrency tasks wait for one."""
+    """Connections kept open for reuse in each region; raising it costs memory, with too few tasks wait."""
 
     patience: Duration = Field(default=timedelta(milliseconds=200), ge=timedelta(0))
-    """Longest sleep of a call for its token; above it the task gives its process back. Raising it holds threads idle."""
+    """Longest sleep of a call for its token; above it the task gives its thread back. Raising it idles threads."""
 
     rates: RatesSettings = RatesSettings()
 

@@ -1,0 +1,25 @@
+"""Tags of what we create in AWS: with them a ledger is rebuilt, and without ours nothing is touched."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from domain.ports.entry import Entry
+
+CLUSTER: Final = "berthmaster.dev/cluster"
+POOL: Final = "berthmaster.dev/pool"
+UID: Final = "berthmaster.dev/uid"
+OWNER: Final = "berthmaster.dev/owner"
+PORT: Final = "berthmaster.dev/port"
+WANT: Final = "berthmaster.dev/want"
+RETIRING: Final = "berthmaster.dev/retiring"
+
+
+def pool_tags(cluster: str, pool: str) -> dict[str, str]:
+    """The tags by which load balancers, listeners and target groups of a pool are found again."""
+    return {CLUSTER: cluster, POOL: pool}
+
+
+def port_tags(cluster: str, entry: Entry, owner: str) -> dict[str, str]:
+    """The tags of a listener and its target group; `owner` is `namespace/name` of the pod."""
+    return pool_tags(cluster, entry.pool) | {UID: entry.uid, OWNER: owner, PORT: str(entry.port), WANT: entry.want}
