@@ -1,0 +1,209 @@
+"""The Kubernetes API as raw JSON, over the connection and credentials of the official client.
+
+The client's models cost more than the calls (a list of 50 pods: 16 ms against 5 ms), and its watch hides time-outs and
+410s; its handling of kubeconfig, service accounts, TLS and proxies is exactly what we want. This is the only module
+that imports it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import orjson
+from kubernetes import client, config
+from urllib3 import BaseHTTPResponse, Timeout
+from urllib3.exceptions import HTTPError
+
+from events.kube_errors import (
+    AlreadyExists,
+    Conflict,
+    Denied,
+    Expired,
+    Invalid,
+    KubeError,
+    NotFound,
+    Stalled,
+    Unavailable,
+    error_of_network,
+    error_of_response,
+    error_of_status,
+)
+from events.kube_stream import batches
+from events.settings import KubernetesSettings
+
+__all__ = [
+    "AlreadyExists",
+    "Conflict",
+    "Denied",
+    "Expired",
+    "Invalid",
+    "KubeApi",
+    "KubeError",
+    "NotFound",
+    "Stalled",
+    "Unavailable",
+    "error_of_status",
+]
+
+Json = dict[str, Any]
+Body = Json | list[Json] | None
+Batch = list[bytes]
+PAGE: Final = 500
+"""Objects a list request: bounds what the API server and we hold at once."""
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+
+
+class KubeApi:
+    """Safe to share by threads. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API."""
+
+    def __init__(self, connection: client.ApiClient, timeout: float) -> None:
+        self.connection, self.timeout = connection, timeout
+
+    @classmethod
+    def connect(cls, settings: KubernetesSettings) -> KubeApi:
+        """Reads credentials; opens no connection yet. Raises kubernetes.config.ConfigException when there are none."""
+        return cls(client.ApiClient(configuration(settings)), settings.request_timeout.total_seconds())
+
+    def get(self, path: str, **query: Any) -> Json:
+        return self.request("GET", path, query=query)
+
+    def create(self, path: str, body: Json) -> Json:
+        """`path` is the collection's. Raises AlreadyExists."""
+        return self.request("POST", path, body)
+
+    def replace(self, path: str, body: Json) -> Json:
+        """With `metadata.resourceVersion` in the body it raises Conflict unless that is the present version."""
+        return self.request("PUT", path, body)
+
+    def patch(self, path: str, body: Body) -> Json:
+        """A merge patch (`metadata.resourceVersion` is a precondition), or a JSON patch when `body` is a list."""
+        kind = JSON_PATCH if isinstance(body, list) else MERGE_PATCH
+        return self.request("PATCH", path, body, content_type=kind)
+
+    def delete(self, path: str, body: Json | None = None) -> Json:
+        """`body`: DeleteOptions, e.g. `{"preconditions": {"uid": ..., "resourceVersion": ...}}` (else Conflict)."""
+        return self.request("DELETE", path, body)
+
+    def list(self, path: str, **query: Any) -> Json:
+        """All pages as one list object, at one version. If a page's token expires, everything is listed at once."""
+        page = answer = self.get(path, **{"limit": PAGE, **query})
+        try:
+            while token := page["metadata"].get("continue"):
+                page = self.get(path, **{"limit": PAGE, **query, "continue": token})
+                answer["items"] += page["items"]
+        except Expired:
+            return self.get(path, **query)
+        answer["metadata"].pop("continue", None)
+        answer["metadata"].pop("remainingItemCount", None)
+        return answer
+
+    def lines(self, path: str, timeout: float, idle: float = 1.0, **query: Any) -> Iterator[Batch]:
+        """The lines of a watch, in batches of what has arrived; an empty batch after each `idle` seconds of silence.
+
+        Ends when the server ends it. Raises Stalled after `timeout` seconds of silence, Expired or another KubeError
+        when the watch is refused. A line of type `ERROR` is left to the caller (`error_of_status`).
+        """
+        response = self.send("GET", path, {"watch": "true", **query}, Timeout(connect=self.timeout, read=timeout))
+        try:
+            yield from batches(response, timeout, idle)
+        except (HTTPError, OSError, ValueError) as error:
+            raise error_of_network(error) from error
+        finally:
+            response.close()
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Body = None,
+        query: Json | None = None,
+        content_type: str = "application/json",
+    ) -> Json:
+        response = self.send(method, path, query or {}, Timeout(self.timeout), body, content_type)
+        try:
+            answer = orjson.loads(response.data)
+        except (HTTPError, OSError, orjson.JSONDecodeError) as error:
+            raise error_of_network(error) from error
+        finally:
+            response.release_conn()
+        return dict(answer)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        query: Json,
+        timeout: Timeout,
+        body: Body = None,
+        content_type: str = "application/json",
+    ) -> BaseHTTPResponse:
+        """The answer with its body unread. Raises KubeError for every answer but success."""
+        headers = {
+            "Accept": "application/json",
+            "Content-Type": content_type,
+            "User-Agent": "berthmaster",
+            **self.credentials(),
+        }
+        try:
+            response: BaseHTTPResponse = self.connection.rest_client.pool_manager.request(
+                method,
+                self.connection.configuration.host + path + query_string(query),
+                body=None if body is None else orjson.dumps(body),
+                headers=headers,
+                timeout=timeout,
+                preload_content=False,
+                decode_content=True,
+            )
+            if response.status < 300:
+                return response
+            refusal = error_of_response(response.status, response.data, response.headers.get("Retry-After"))
+        except (HTTPError, OSError) as error:
+            raise error_of_network(error) from error
+        response.release_conn()
+        raise refusal
+
+    def credentials(self) -> dict[str, str]:
+        """Asked for at each request: a service account's token is replaced on disk while we run."""
+        return {auth["key"]: auth["value"] for auth in self.connection.configuration.auth_settings().values()}
+
+    def close(self) -> None:
+        self.connection.rest_client.pool_manager.clear()
+
+
+def query_string(query: Json) -> str:
+    spelled = {
+        key: {True: "true", False: "false"}.get(value, value) for key, value in query.items() if value is not None
+    }
+    return f"?{urlencode(spelled)}" if spelled else ""
+
+
+def configuration(settings: KubernetesSettings) -> client.Configuration:
+    """Where and as whom: `settings.server`, else a kubeconfig, else the service account of the pod."""
+    if settings.server:
+        found = client.Configuration(host=settings.server)
+        found.ssl_ca_cert = str(settings.ca_file) if settings.ca_file else None
+        if settings.token:
+            found.api_key["authorization"] = f"Bearer {settings.token.get_secret_value()}"
+    else:
+        found = client.Configuration()
+        load(found, settings)
+    found.connection_pool_maxsize = settings.connections
+    # urllib3 would repeat a PUT or DELETE whose answer was lost, and turn its success into a Conflict or NotFound.
+    found.retries = False
+    return found
+
+
+def load(found: client.Configuration, settings: KubernetesSettings) -> None:
+    path = str(settings.kubeconfig) if settings.kubeconfig else None
+    try:
+        config.load_kube_config(  # type: ignore[no-untyped-call]  # the package has no types
+            path, settings.context, client_configuration=found
+        )
+    except config.ConfigException:
+        if path or settings.context or "KUBERNETES_SERVICE_HOST" not in os.environ:
+            raise
+        config.load_incluster_config(client_configuration=found)  # type: ignore[no-untyped-call]  # the same

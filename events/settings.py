@@ -1,0 +1,155 @@
+"""Settings that both sides of the queue read: where Redis, the broker and the Kubernetes API are.
+
+They live with the publisher because workers may import from `events` and never the other way round. Field docs say
+what a value means and what raising it costs.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from domain.duration import Duration
+
+
+class Nested(BaseModel):
+    """A group of settings: read-only, unknown names refused, field docs taken from the text under each field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class RedisSettings(Nested):
+    """The Redis or Valkey (>= 7.0) that holds snapshots, ledger and slots."""
+
+    url: str = "redis://127.0.0.1:6379/0"
+    """Address of the state (`redis://`, `rediss://` or `unix://`); the server needs AOF and `noeviction`."""
+
+
+class BrokerSettings(Nested):
+    """The Celery broker, where it is not the Redis of the state."""
+
+    url: str | None = None
+    """Address of the broker; None means the Redis of the state, which saves one round trip an event."""
+
+
+class KubernetesSettings(Nested):
+    """How to reach the Kubernetes API; with nothing set, the usual kubeconfig, else the pod's service account."""
+
+    kubeconfig: Path | None = None
+    """Path of a kubeconfig; None means the usual places, then the service account of the pod."""
+
+    context: str | None = None
+    """Context of the kubeconfig; None means its current one."""
+
+    server: str | None = None
+    """URL of the API server; set, it replaces kubeconfig and service account altogether."""
+
+    token: SecretStr | None = None
+    """Bearer token sent to `server`; None sends no credentials."""
+
+    ca_file: Path | None = None
+    """Certificates (PEM) that `server` is verified with; None means those of the system."""
+
+    request_timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
+    """Longest wait for an answer, connecting included; raising it keeps workers busy longer when the API hangs."""
+
+    connections: int = Field(default=32, ge=1)
+    """Connections kept open for reuse; raising it costs memory here and on the API server."""
+
+
+class LeaseSettings(Nested):
+    """The Kubernetes Lease that makes one publisher the active one."""
+
+    namespace: str = "default"
+    """Namespace of the Lease; all publishers of one cluster name must agree on it."""
+
+    name: str = "berthmaster-publisher"
+    """Name of the Lease."""
+
+    duration: Duration = Field(default=timedelta(seconds=15), ge=timedelta(seconds=1))
+    """How long a silent holder is waited for; raising it delays the take-over after a crash. Whole seconds."""
+
+    renew_deadline: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
+    """A holder that could not renew for this long stops publishing; must be less than `duration`, nearer to it survives longer outages."""
+
+    retry_every: Duration = Field(default=timedelta(seconds=2), gt=timedelta(0))
+    """Period of renewing and of looking; raising it delays the take-over after an orderly stop."""
+
+
+class WatchSettings(Nested):
+    """Lists and watch streams."""
+
+    page_size: int = Field(default=500, ge=1)
+    """Objects a page of a list; raising it needs more memory at once, lowering it more requests."""
+
+    stream_length: Duration = Field(default=timedelta(minutes=4), gt=timedelta(0))
+    """How long the server is asked to keep one stream open; raising it keeps streams longer on an overloaded server."""
+
+    inactivity_timeout: Duration = Field(default=timedelta(seconds=90), gt=timedelta(0))
+    """Silence after which a stream counts as stalled; servers send a bookmark a minute. Raising it delays the repair."""
+
+    steady_after: Duration = Field(default=timedelta(seconds=5), ge=timedelta(0))
+    """A stream that lasted this long ends a row of failures; raising it slows the reopening of short streams."""
+
+    dead_after: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0))
+    """Time without any sign of life after which the process reports itself dead; above twice `inactivity_timeout`."""
+
+    resync_every: Duration = Field(default=timedelta(minutes=10), gt=timedelta(0))
+    """Period of a full list that repairs what streams left out; raising it delays that repair, lowering it loads the API."""
+
+    absent_retry: Duration = Field(default=timedelta(seconds=3), gt=timedelta(0))
+    """How often a kind that the server lacks is asked for again."""
+
+    backoff_first: Duration = Field(default=timedelta(milliseconds=500), gt=timedelta(0))
+    """Wait after the first failure in a row, doubled by each further one."""
+
+    backoff_longest: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0))
+    """Longest wait between two requests; raising it delays recovery after a long outage."""
+
+
+class PublisherSettings(Nested):
+    """What the publisher follows and where it tells of it."""
+
+    namespace: str = ""
+    """Follow one namespace only; '' means all. Narrowing it later releases the ports of pods outside."""
+
+    pod_selector: str = ""
+    """Label selector of pods; '' means all. A pod that loses the label counts as gone."""
+
+    failures: bool = True
+    """Whether Kubernetes Events `AllocationFailed` of other controllers are followed; costs one more stream."""
+
+    stream_length: int = Field(default=100_000, ge=0)
+    """Entries kept in the stream `berthmaster:events` (about 0.5 kB each); 0 writes none."""
+
+    probe_every: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
+    """How often lost state in Redis is looked for when nothing else happens; raising it delays the repair."""
+
+    retry_longest: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
+    """Longest wait between two attempts while Redis does not answer."""
+
+    grace: Duration = Field(default=timedelta(seconds=10), ge=timedelta(0))
+    """How long a stop waits for the batch in hand; must fit into the pod's termination grace period."""
+
+    health_host: str = "0.0.0.0"  # noqa: S104 - probes and Prometheus come from other machines
+    """Address that /livez, /readyz and /metrics listen on."""
+
+    health_port: int = Field(default=8081, ge=0, le=65535)
+    """Their port; 0 picks a free one."""
+
+    lease: LeaseSettings = LeaseSettings()
+    watch: WatchSettings = WatchSettings()
+
+
+class ProcessSettings(BaseSettings):
+    """All that a publisher process reads: `BERTHMASTER_*` variables, nested by a double underscore."""
+
+    model_config = SettingsConfigDict(env_prefix="BERTHMASTER_", env_nested_delimiter="__", frozen=True)
+
+    redis: RedisSettings = RedisSettings()
+    broker: BrokerSettings = BrokerSettings()
+    kubernetes: KubernetesSettings = KubernetesSettings()
+    publisher: PublisherSettings = PublisherSettings()
