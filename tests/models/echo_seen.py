@@ -1,0 +1,210 @@
+"""A run stores what it wrote itself (`done(seen=...)`), so that the event of that write is no news. Is one lost by
+it?
+
+It must not be: what is stored is never marked again. One object, one publisher, two workers. A version of the
+object is what users want (`spec`) and what we wrote (`out`); it may be deleted and created again under another UID.
+A run decides from the snapshot (or, `live`, from its own read), writes `out` and says done with the version that
+the write made.
+
+Shows: it is safe if the write carries the resource version of what the run decided from (with a fresher one, or
+none, a user's edit is lost), if only a newer version replaces the stored one, and if done still compares
+generations. That a gone snapshot is not replaced, and that a stale holder stores nothing, is caution: the model
+holds without. Bounds: edits, re-creations, faults. Waits end by events alone (their timers are ENV): a conflict
+never strands a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.models.explore import ENV, SYS, Result, explore
+
+
+class Flags(NamedTuple):
+    edits: int = 1
+    recreations: int = 1
+    faults: int = 2
+    live: bool = False  # a run reads the object itself after it took the key
+    precondition: bool = True  # the write fails if there is a newer version than the one that the run decided from
+    newer: bool = True  # only a newer version replaces the stored one
+    over_gone: bool = False  # a gone snapshot may be replaced
+    generation: bool = True  # done compares the generation
+    fenced: bool = True  # a stale holder stores nothing
+
+
+class Version(NamedTuple):
+    uid: int  # 0 = deleted
+    spec: int
+    out: int | None = None
+
+
+class Queue(NamedTuple):
+    snap: int = 0  # stored version, 0 = none
+    want: int = 0
+    have: int = 0
+    place: str = "-"  # - | Q a hint is out | H held | W waits
+    token: int = 0
+
+
+class Worker(NamedTuple):
+    at: str = "idle"  # idle | taken | read | written
+    gen: int = 0
+    token: int = 0
+    base: int = 0  # version decided from
+    seen: int = 0  # version that its write made
+    failed: bool = False  # conflict or lost reply: done with a wait
+
+
+class S(NamedTuple):
+    edits: int
+    recreations: int
+    faults: int
+    world: tuple[Version, ...]
+    events: int = 0  # versions that the publisher has seen
+    queue: Queue = Queue()
+    workers: tuple[Worker, Worker] = (Worker(), Worker())
+    tokens: int = 0
+    acted: Version | None = None  # what the last accepted run decided from
+    relist: bool = False
+
+
+def touch(q: Queue) -> Queue:
+    return q._replace(want=q.want + 1, place="Q" if q.place in "-W" else q.place)
+
+
+def mark(q: Queue, version: int) -> Queue:
+    return touch(q._replace(snap=version)) if version > q.snap else q
+
+
+def store(s: S, q: Queue, w: Worker, f: Flags) -> Queue:
+    """What done makes of the version that the run wrote."""
+    gone = q.snap and not s.world[q.snap - 1].uid
+    if not w.seen or not q.snap or (gone and not f.over_gone) or (f.newer and w.seen <= q.snap):
+        return q
+    return q._replace(snap=w.seen)
+
+
+def done(s: S, w: Worker, f: Flags) -> S:
+    q = s.queue
+    if w.token != q.token:
+        return s._replace(queue=touch(q if f.fenced else store(s, q, w, f)))
+    q = store(s, q, w, f)._replace(token=0)
+    acted = s.acted if w.failed or not w.base else s.world[w.base - 1]
+    if f.generation and q.want != w.gen:
+        return s._replace(queue=q._replace(place="Q"), acted=acted)
+    q = q._replace(have=q.want, place="W" if w.failed else "-")
+    if q.place == "-" and q.snap and not s.world[q.snap - 1].uid:
+        q = q._replace(snap=0)
+    return s._replace(queue=q, acted=acted)
+
+
+def step(s: S, f: Flags) -> Iterator[tuple[str, str, S]]:
+    yield from users(s)
+    yield from publisher(s)
+    q = s.queue
+    if q.place == "W":
+        yield ENV, "the wait is over", s._replace(queue=touch(q))
+    if q.place == "H" and all(w.token != q.token for w in s.workers):
+        yield SYS, "the lease of the dead holder ends", s._replace(queue=touch(q._replace(place="-", token=0)))
+    idle = next((i for i, w in enumerate(s.workers) if w.at == "idle"), None)
+    for i, w in enumerate(s.workers):
+        if w.at != "idle" or i == idle:
+            for label, s2, w2 in work(s, w, f):
+                yield SYS, f"{'AB'[i]} {label}", put(s2, i, w2)
+    if s.faults:
+        yield from faults(s._replace(faults=s.faults - 1))
+
+
+def put(s: S, i: int, w: Worker) -> S:
+    a, b = s.workers
+    return s._replace(workers=(w, b) if i == 0 else (a, w))
+
+
+def users(s: S) -> Iterator[tuple[str, str, S]]:
+    last, n = s.world[-1], len(s.world) + 1
+    if last.uid and s.edits:
+        edited = s._replace(edits=s.edits - 1, world=(*s.world, last._replace(spec=last.spec + 1)))
+        yield ENV, f"v{n}: a user edits it", edited
+    if last.uid and s.recreations:
+        yield ENV, f"v{n}: deleted", s._replace(recreations=s.recreations - 1, world=(*s.world, Version(0, 0)))
+    if not last.uid:
+        again = Version(max(v.uid for v in s.world) + 1, 0)
+        yield ENV, f"v{n}: created again", s._replace(world=(*s.world, again))
+
+
+def publisher(s: S) -> Iterator[tuple[str, str, S]]:
+    newest = len(s.world)
+    if s.relist:
+        known = s.world[-1].uid or s.queue.snap
+        q = mark(s.queue, newest) if known else s.queue
+        yield SYS, f"relist at v{newest}", s._replace(relist=False, events=newest, queue=q)
+    elif s.events < newest:
+        yield SYS, f"event v{s.events + 1}", s._replace(events=s.events + 1, queue=mark(s.queue, s.events + 1))
+
+
+def work(s: S, w: Worker, f: Flags) -> Iterator[tuple[str, S, Worker]]:
+    q = s.queue
+    if w.at == "idle" and q.place == "Q" and not s.relist:
+        token = s.tokens + 1
+        taken = q._replace(place="H", token=token)
+        at = "taken" if f.live or not q.snap else "read"
+        yield f"takes v{q.snap}", s._replace(queue=taken, tokens=token), Worker(at, q.want, token, q.snap)
+    elif w.at == "taken":
+        yield f"reads v{len(s.world)}", s, w._replace(at="read", base=len(s.world))
+    elif w.at == "read":
+        yield write(s, w, f)
+    elif w.at == "written":
+        yield f"done, seen v{w.seen}", done(s, w, f), Worker()
+
+
+def write(s: S, w: Worker, f: Flags) -> tuple[str, S, Worker]:
+    decided, last = s.world[w.base - 1], s.world[-1]
+    if not decided.uid or decided.out == decided.spec:
+        return "has nothing to write", s, w._replace(at="written")
+    if not last.uid or last.uid != decided.uid or (f.precondition and w.base != len(s.world)):
+        return "writes: conflict", s, w._replace(at="written", failed=True)
+    world = (*s.world, last._replace(out=decided.spec))
+    return f"writes v{len(world)}", s._replace(world=world), w._replace(at="written", seen=len(world))
+
+
+def faults(less: S) -> Iterator[tuple[str, str, S]]:
+    for i, w in enumerate(less.workers):
+        name = "AB"[i]
+        if w.at != "idle":
+            yield ENV, f"FAULT {name} is killed", put(less, i, Worker())
+        if w.seen and not w.failed:
+            yield ENV, f"FAULT the reply to {name}'s write is lost", put(less, i, w._replace(seen=0, failed=True))
+        if w.token and w.token == less.queue.token:
+            freed = touch(less.queue._replace(place="-", token=0))
+            yield ENV, f"FAULT {name} pauses, its lease ends", less._replace(queue=freed)
+    if not less.relist:
+        yield ENV, "FAULT the watch breaks", less._replace(relist=True)
+        yield ENV, "FAULT Redis is flushed", less._replace(relist=True, queue=Queue())
+
+
+def canon(s: S) -> S:
+    """Tokens matter by equality only; generations too, and only to the holder."""
+    q = s.queue
+    holder = next((w for w in s.workers if w.token and w.token == q.token), None)
+    want = int(q.want > q.have) + int(holder is not None and holder.gen != q.want)
+    used = sorted({0, q.token, *(w.token for w in s.workers)})
+    token = {t: n for n, t in enumerate(used)}
+    a, b = (w._replace(token=token[w.token], gen=int(w is holder)) for w in s.workers)
+    return s._replace(queue=q._replace(want=want, have=0, token=token[q.token]), workers=(a, b), tokens=len(used))
+
+
+def settled(s: S) -> bool:
+    last, acted = s.world[-1], s.acted
+    idle = s.queue.place == "-" and all(w.at == "idle" for w in s.workers) and s.events == len(s.world)
+    if not idle or s.relist:
+        return False
+    if not last.uid:
+        return not s.queue.snap
+    return acted is not None and acted[:2] == last[:2] and last.out == last.spec and s.queue.snap == len(s.world)
+
+
+def check(f: Flags) -> Result:
+    init = S(f.edits, f.recreations, f.faults, (Version(1, 0),))
+    rules = {"stored what does not exist yet": lambda s: s.queue.snap <= len(s.world)}
+    return explore(init, lambda s: ((kind, label, canon(t)) for kind, label, t in step(s, f)), rules, settled)

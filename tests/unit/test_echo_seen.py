@@ -1,0 +1,31 @@
+"""The model of `done(seen=...)`: what it allows, and which of its rules are needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.models.echo_seen import Flags, check
+
+
+@pytest.mark.row("EV-03", "EV-12")
+@pytest.mark.parametrize("flags", [Flags(), Flags(live=True, faults=1)], ids=["snapshot", "live"])
+def test_no_event_is_lost_when_a_run_stores_what_it_wrote(flags: Flags) -> None:
+    result = check(flags)
+    assert result.broken is None, result.trace
+    assert result.states > 10_000
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [Flags(precondition=False, faults=0), Flags(newer=False, faults=0), Flags(generation=False, faults=0)],
+    ids=["no precondition", "an older version replaces a newer", "done does not compare generations"],
+)
+def test_each_rule_is_needed(flags: Flags) -> None:
+    assert check(flags).broken == "stuck"
+
+
+@pytest.mark.parametrize(
+    "flags", [Flags(over_gone=True, live=True, faults=0), Flags(fenced=False, faults=1)], ids=["gone", "stale"]
+)
+def test_what_is_mere_caution_holds_without(flags: Flags) -> None:
+    assert check(flags).broken is None
