@@ -1,0 +1,110 @@
+"""What leaves this process: the snapshots that runs decide from, and the events that other services read.
+
+A snapshot keeps only the fields that somebody uses: 50,000 pods must fit in Redis, and a change of a field that nobody
+reads must not look like a change. Events follow CloudEvents 1.0 in its JSON form, one an entry of the stream, in the
+field `event`; `id` is the same when an event is sent twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+PREFIX: Final = "berthmaster.dev/"
+STREAM_FIELD: Final = "event"
+SOURCE: Final = "/berthmaster/publisher"
+ALLOCATION_FAILED: Final = "dev.berthmaster.allocation.failed"
+
+Json = dict[str, Any]
+
+
+def pod_snapshot(obj: Mapping[str, Any]) -> Json:
+    """Of a Pod as the API sends it. Total: whatever is missing is empty."""
+    meta, status = obj.get("metadata") or {}, obj.get("status") or {}
+    annotations: Json = meta.get("annotations") or {}
+    return {
+        "namespace": meta.get("namespace", ""),
+        "name": meta.get("name", ""),
+        "uid": meta.get("uid", ""),
+        "annotations": {name: value for name, value in annotations.items() if name.startswith(PREFIX)},
+        "ips": [entry["ip"] for entry in status.get("podIPs") or () if entry.get("ip")] or pod_ip(status),
+        "phase": status.get("phase", "Pending"),
+        "deleting": "deletionTimestamp" in meta,
+        "ready": any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or ()),
+    }
+
+
+def pod_ip(status: Mapping[str, Any]) -> list[str]:
+    """For a status that has `podIP` only."""
+    return [status["podIP"]] if status.get("podIP") else []
+
+
+def pool_snapshot(obj: Mapping[str, Any]) -> Json:
+    """Of a PortPool. Without its status, which we write ourselves: a snapshot that changes by it would wake its writer."""
+    meta = obj.get("metadata") or {}
+    return {
+        "name": meta.get("name", ""),
+        "uid": meta.get("uid", ""),
+        "generation": meta.get("generation", 0),
+        "deleting": "deletionTimestamp" in meta,
+        "finalizers": meta.get("finalizers") or [],
+        "spec": obj.get("spec") or {},
+    }
+
+
+class Contract(BaseModel):
+    """Readers must ignore what they do not know: later versions add fields."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Changed(Contract):
+    """Data of `dev.berthmaster.<kind>.changed` and `….deleted`: the object's newest state."""
+
+    key: str
+    version: int
+    uid: str
+    snapshot: Json
+
+
+class AllocationFailed(Contract):
+    """Data of `dev.berthmaster.allocation.failed`: somebody could not be given what it asked for."""
+
+    key: str
+    uid: str = ""
+    reporter: str
+    message: str = ""
+    pool: str = ""
+
+
+class CloudEvent(Contract):
+    """One entry of the stream `berthmaster:events`."""
+
+    specversion: Literal["1.0"]
+    id: str
+    source: str
+    type: str
+    subject: str
+    time: datetime
+    datacontenttype: Literal["application/json"]
+    data: Json
+
+
+def cloud_event(kind: str, identity: str, subject: str, time: str, data: Json) -> bytes:
+    """The JSON of a CloudEvent. Built without the model: this runs once a watch line."""
+    return orjson.dumps(
+        {
+            "specversion": "1.0",
+            "id": identity,
+            "source": SOURCE,
+            "type": kind,
+            "subject": subject,
+            "time": time,
+            "datacontenttype": "application/json",
+            "data": data,
+        }
+    )
