@@ -16,6 +16,7 @@ from botocore.exceptions import (
     ClientError,
     CredentialRetrievalError,
     NoCredentialsError,
+    ParamValidationError,
     PartialCredentialsError,
 )
 
@@ -23,7 +24,7 @@ from domain.errors import TerminalError, TransientError
 
 
 class CloudError(Exception):
-    """`action` is the AWS action, `code` AWS's own code (or the client's class name), `reason` what a person may read."""
+    """`action` is the AWS action, `code` AWS's own code (or the class of the client's error), `reason` for people."""
 
     def __init__(self, action: str, code: str, message: str) -> None:
         super().__init__(f"{action}: {code}: {message}")
@@ -154,5 +155,10 @@ def translate(action: str, error: ClientError | BotoCoreError) -> CloudError:
         told = error.response.get("Error", {})
         code = str(told.get("Code", "Unknown"))
         return BY_CODE.get(code, Unavailable)(action, code, str(told.get("Message", "")))
-    kind = Denied if isinstance(error, NO_CREDENTIALS) else Unavailable
-    return kind(action, type(error).__name__, str(error))
+    return _without_answer(error)(action, type(error).__name__, str(error))
+
+
+def _without_answer(error: BotoCoreError) -> type[CloudError]:
+    if isinstance(error, NO_CREDENTIALS):
+        return Denied
+    return Invalid if isinstance(error, ParamValidationError) else Unavailable

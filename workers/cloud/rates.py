@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
+from domain.errors import TransientError
 from workers.cloud.priority import Priority
 
 
@@ -20,6 +21,31 @@ class ApiClass(StrEnum):
     MODIFY = "modify"
     WRITE = "write"
     DESCRIBE = "describe"
+
+
+ACTIONS: Final = {
+    "RegisterTargets": ApiClass.REGISTER,
+    "DeregisterTargets": ApiClass.REGISTER,
+    "ModifyLoadBalancerAttributes": ApiClass.MODIFY,
+    "ModifyTargetGroup": ApiClass.MODIFY,
+    "CreateLoadBalancer": ApiClass.WRITE,
+    "CreateListener": ApiClass.WRITE,
+    "CreateTargetGroup": ApiClass.WRITE,
+    "DeleteLoadBalancer": ApiClass.WRITE,
+    "DeleteListener": ApiClass.WRITE,
+    "DeleteTargetGroup": ApiClass.WRITE,
+    "AddTags": ApiClass.WRITE,
+    "DescribeLoadBalancers": ApiClass.DESCRIBE,
+    "DescribeListeners": ApiClass.DESCRIBE,
+    "DescribeTargetGroups": ApiClass.DESCRIBE,
+    "DescribeTargetHealth": ApiClass.DESCRIBE,
+    "DescribeTags": ApiClass.DESCRIBE,
+}
+"""Every action of AWS that we use; deploy/iam/policy.json allows exactly these."""
+
+
+class OverBudget(TransientError):  # noqa: N818 - named by what it says, as the errors of AWS are
+    """No token for this call yet. Nothing was sent; one is reserved for the caller after `retry_after`."""
 
 
 class Buckets(Protocol):

@@ -1,0 +1,52 @@
+"""LoadBalancerApi on AWS Network Load Balancers.
+
+Load balancers, listeners, target groups, targets and tags have a file each; this one puts them together for a caller,
+and keeps one client a region, because a client holds the connections and the credentials.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.gateway import Caller, Gateway, Keep
+from workers.cloud.listeners import Listeners
+from workers.cloud.load_balancers import LoadBalancers
+from workers.cloud.priority import Priority
+from workers.cloud.rates import Buckets
+from workers.cloud.session import elbv2
+from workers.cloud.settings import AwsSettings
+from workers.cloud.target_groups import TargetGroups
+from workers.cloud.targets import Targets
+
+
+class AwsNlb(LoadBalancers, Listeners, TargetGroups, Targets):
+    """One region."""
+
+    def on_behalf_of(
+        self, caller: str, priority: Priority, keep: Keep | None = None, patience: timedelta | None = None
+    ) -> LoadBalancerApi:
+        patient = self._gateway.caller.patience if patience is None else patience
+        return AwsNlb(self._gateway.on_behalf_of(Caller(caller, priority, patient, keep)))
+
+
+def aws_nlb(settings: AwsSettings, region: str, buckets: Buckets) -> LoadBalancerApi:
+    """The driver of a region. Calls that nobody asked for in particular count as repair."""
+    caller = Caller("unnamed", Priority.REPAIR, settings.patience)
+    return AwsNlb(Gateway(elbv2(settings, region), buckets, caller, settings.call_timeout))
+
+
+class Regions:
+    """The drivers of a process, made when first asked for; `buckets(region)` gives the call budget of a region."""
+
+    def __init__(self, settings: AwsSettings, buckets: Callable[[str], Buckets]) -> None:
+        self._settings, self._buckets = settings, buckets
+        self._lock, self._drivers = threading.Lock(), dict[str, LoadBalancerApi]()
+
+    def __call__(self, region: str) -> LoadBalancerApi:
+        with self._lock:
+            if region not in self._drivers:
+                self._drivers[region] = aws_nlb(self._settings, region, self._buckets(region))
+            return self._drivers[region]

@@ -1,0 +1,85 @@
+"""The one way to AWS: every call gets its token, proves the caller's lease, is measured, and fails in our words.
+
+botocore does not retry (workers.cloud.session): a retry must pay for its token as well, and only the caller knows
+whether it is still entitled to it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from workers.cloud import metrics
+from workers.cloud.errors import Throttled, translate
+from workers.cloud.priority import Priority
+from workers.cloud.rates import ACTIONS, ApiClass, Buckets, OverBudget
+
+if TYPE_CHECKING:
+    from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Keep = Callable[[timedelta], None]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """On whose behalf calls are made; see LoadBalancerApi.on_behalf_of."""
+
+    name: str
+    priority: Priority
+    patience: timedelta
+    keep: Keep | None = None
+
+
+class Gateway:
+    """`call_timeout`: the longest that one call can take, with connection."""
+
+    def __init__(
+        self, client: ElasticLoadBalancingv2Client, buckets: Buckets, caller: Caller, call_timeout: timedelta
+    ) -> None:
+        self.client, self.caller = client, caller
+        self._buckets, self._call_timeout = buckets, call_timeout
+
+    def on_behalf_of(self, caller: Caller) -> Gateway:
+        return Gateway(self.client, self._buckets, caller, self._call_timeout)
+
+    def call(self, method: Callable[P, R], *args: P.args, **parameters: P.kwargs) -> R:
+        """Calls a method of `client`. Raises CloudError, OverBudget, and what `keep` raises."""
+        action: str = self.client.meta.method_to_api_mapping[method.__name__]
+        self._take_token(ACTIONS[action])
+        if self.caller.keep:
+            self.caller.keep(self._call_timeout)
+        code, started = "ok", time.monotonic()
+        try:
+            return method(*args, **parameters)
+        except (ClientError, BotoCoreError) as error:
+            failure = translate(action, error)
+            code = failure.code
+            if isinstance(failure, Throttled):
+                self._buckets.drain(ACTIONS[action])
+            raise failure from error
+        finally:
+            metrics.observe_call(action, code, time.monotonic() - started)
+
+    def pages(self, method: Callable[..., Any], **parameters: Any) -> Iterator[Any]:
+        """All answers of a describing method, each page with a token of its own."""
+        page = self.call(method, **parameters)
+        yield page
+        while marker := page.get("NextMarker"):
+            page = self.call(method, **parameters, Marker=marker)
+            yield page
+
+    def _take_token(self, api_class: ApiClass) -> None:
+        patient_until = time.monotonic() + self.caller.patience.total_seconds()
+        while (delay := self._buckets.acquire(api_class, self.caller.name, self.caller.priority)) is not None:
+            if time.monotonic() + delay.total_seconds() > patient_until:
+                metrics.count_budget_wait(api_class, "deferred")
+                raise OverBudget(f"no token for a {api_class} call yet", delay)
+            metrics.count_budget_wait(api_class, "slept")
+            time.sleep(delay.total_seconds())

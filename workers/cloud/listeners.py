@@ -1,0 +1,75 @@
+"""Listeners: one a port of a load balancer, whatever the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from workers.cloud.driver import Listener
+from workers.cloud.errors import NotFound, PortTaken
+from workers.cloud.tagged import Tagged, aws_tags
+
+if TYPE_CHECKING:
+    from mypy_boto3_elbv2.literals import ProtocolEnumType
+    from mypy_boto3_elbv2.type_defs import ListenerTypeDef
+
+
+class Listeners(Tagged):
+    def listeners(self, load_balancer_arn: str) -> list[Listener]:
+        return self._tagged_listeners(self._described(load_balancer_arn))
+
+    def find_listener(self, load_balancer_arn: str, port: int) -> Listener | None:
+        """AWS cannot look for a port: the load balancer's listeners are one or two pages."""
+        on_port = [each for each in self._described(load_balancer_arn) if each.port == port]
+        return next(iter(self._tagged_listeners(on_port)), None)
+
+    def ensure_listener(
+        self, load_balancer_arn: str, port: int, protocol: str, target_group_arn: str, tags: Mapping[str, str]
+    ) -> str:
+        """Raises PortTaken, NotFound (code says load balancer or target group), QuotaExceeded."""
+        try:
+            made = self._gateway.call(
+                self._gateway.client.create_listener,
+                LoadBalancerArn=load_balancer_arn,
+                Port=port,
+                Protocol=cast("ProtocolEnumType", protocol),
+                DefaultActions=[{"Type": "forward", "TargetGroupArn": target_group_arn}],
+                Tags=aws_tags(tags),
+            )
+        except PortTaken:
+            return self._made_before(load_balancer_arn, port, protocol, target_group_arn)
+        return made["Listeners"][0]["ListenerArn"]
+
+    def delete_listener(self, arn: str) -> None:
+        try:
+            self._gateway.call(self._gateway.client.delete_listener, ListenerArn=arn)
+        except NotFound:
+            return
+
+    def _made_before(self, load_balancer_arn: str, port: int, protocol: str, target_group_arn: str) -> str:
+        """A listener to our own target group is ours: an earlier attempt made it and did not hear the answer."""
+        for found in self._described(load_balancer_arn):
+            if found.port == port and (found.protocol, found.target_group_arn) == (protocol, target_group_arn):
+                return found.arn
+        raise PortTaken("CreateListener", "DuplicateListener", f"port {port} has another listener")
+
+    def _described(self, load_balancer_arn: str) -> list[Listener]:
+        """Without tags."""
+        pages = self._gateway.pages(self._gateway.client.describe_listeners, LoadBalancerArn=load_balancer_arn)
+        return [_listener(told) for page in pages for told in page["Listeners"]]
+
+    def _tagged_listeners(self, found: Iterable[Listener]) -> list[Listener]:
+        by_arn = {each.arn: each for each in found}
+        return [replace(by_arn[arn], tags=tags) for arn, tags in self.tags_of(by_arn).items()]
+
+
+def _listener(told: ListenerTypeDef) -> Listener:
+    actions = told.get("DefaultActions", [])
+    return Listener(
+        arn=told["ListenerArn"],
+        load_balancer_arn=told["LoadBalancerArn"],
+        port=told["Port"],
+        protocol=told["Protocol"],
+        target_group_arn=actions[0].get("TargetGroupArn", "") if len(actions) == 1 else "",
+    )

@@ -1,0 +1,29 @@
+"""What a worker process tells Prometheus about its calls to AWS."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Histogram
+
+CALLS = Counter(
+    "berthmaster_aws_calls_total", "Calls to AWS, by action and error code (`ok`: none).", ["action", "code"]
+)
+CALL_SECONDS = Histogram(
+    "berthmaster_aws_call_seconds",
+    "Duration of a call to AWS, without the wait for its token.",
+    ["action"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15),
+)
+BUDGET_WAITS = Counter(
+    "berthmaster_aws_budget_waits_total",
+    "Calls that found no token: slept for it, or deferred to a later run.",
+    ["api_class", "outcome"],
+)
+
+
+def observe_call(action: str, code: str, seconds: float) -> None:
+    CALLS.labels(action, code).inc()
+    CALL_SECONDS.labels(action).observe(seconds)
+
+
+def count_budget_wait(api_class: str, outcome: str) -> None:
+    BUDGET_WAITS.labels(api_class, outcome).inc()
