@@ -1,0 +1,29 @@
+"""The rows of docs/checklist.md: what we promise, by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROW: Final = re.compile(r"^\| (?P<name>[A-Z]{2}-\d{2}) \| (?P<behaviour>[^|]+) \| (?P<shown_by>[^|]+) \|$", re.MULTILINE)
+LATER: Final = "[later]"
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    behaviour: str
+    shown_by: str
+
+    @property
+    def later(self) -> bool:
+        """Wanted, but not in the first releases."""
+        return LATER in self.behaviour
+
+
+def rows_of(checklist: Path) -> Iterator[Row]:
+    for found in ROW.finditer(checklist.read_text(encoding="utf-8")):
+        yield Row(found["name"], found["behaviour"].strip(), found["shown_by"].strip())

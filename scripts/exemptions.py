@@ -1,0 +1,35 @@
+"""Checks that each exemption from a rule (`noqa`, `type: ignore`) names the rule and says why; for complexity there is none.
+
+The reason follows on the same line, after a dash or a second `#`: `# noqa: BLE001 - a scrape reports what it can`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from scripts.sources import sources
+
+EXEMPTION: Final = re.compile(r"#\s*(?:noqa\b|type:\s*ignore\b|ruff:|mypy:)")
+RULE: Final = r"(?:noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|type:\s*ignore\[[\w,\s-]+\])"
+REASONED: Final = re.compile(rf"#\s*{RULE}\s*(?:#|-+|:)\s*\w+ \w+")
+
+
+def offences(root: Path) -> Iterator[str]:
+    for path, text in sources(root, ".py"):
+        yield from faults_of(path, text)
+
+
+def faults_of(path: str, text: str) -> Iterator[str]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT or not EXEMPTION.search(token.string):
+            continue
+        where = f"{path}:{token.start[0]}"
+        if "C901" in token.string:
+            yield f"{where}: complexity has no exemptions"
+        elif not REASONED.search(token.string):
+            yield f"{where}: an exemption names its rule and its reason: {token.string}"

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Runs luacheck on every Lua script. One on PATH is used; else, on Debian and its kin, the distribution's own package is
+# unpacked into the user's cache folder: that needs no root and leaves the machine as it was. With `--optional` a
+# machine that offers neither gets a line that says what is left out, unless BERTHMASTER_REQUIRE_LUACHECK=1.
+set -eu
+cd "$(dirname "$0")/.."
+home="${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/berthmaster/luacheck"
+way_out="install luacheck (Debian: apt-get install lua-check; macOS: brew install luacheck)"
+
+own_lists() { # apt with an index of its own: a fresh machine has none, and only root may fetch the system's
+    apt-get -qq -o APT::Sandbox::User=root -o "Dir::State=$work/apt" -o "Dir::State::Lists=$work/apt/lists" \
+        -o "Dir::Cache=$work/apt" -o Dir::State::Status=/var/lib/dpkg/status "$@"
+}
+
+fetch() { # luacheck and its interpreter, then what a slim machine may lack of that interpreter's libraries
+    for apt in "apt-get -qq -o APT::Sandbox::User=root" own_lists; do
+        [ "$apt" != own_lists ] || own_lists update || return 1
+        $apt download lua-check lua5.1 lua-argparse lua-filesystem || continue
+        for library in libreadline8 libreadline8t64 libtinfo6; do $apt download "$library" 2>/dev/null || true; done
+        return 0
+    done
+    return 1
+}
+
+unpack() {
+    command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+    echo "luacheck: fetching Debian's package into $home ..." >&2
+    mkdir -p "$home" && work=$(mktemp -d "$home/part.XXXXXX") || return 1
+    mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/debs"
+    (cd "$work/debs" && fetch >&2) || { rm -rf "$work"; return 1; }
+    for deb in "$work"/debs/*.deb; do dpkg-deb -x "$deb" "$work/root" || return 1; done
+    rm -rf "$home/root" && mv "$work/root" "$home/root" && rm -rf "$work" # in one step: others may look at the same time
+}
+
+unpacked() {
+    root="$home/root/usr"
+    lib=$(dirname "$(find "$root/lib" -path '*/lua/5.1/lfs.so')")
+    LUA_PATH="$root/share/lua/5.1/?.lua;$root/share/lua/5.1/?/init.lua" LUA_CPATH="$lib/?.so" \
+        LD_LIBRARY_PATH="${lib%/lua/5.1}:$(echo "$home"/root/lib/*-linux-gnu*)" \
+        "$root/bin/lua5.1" "$root/bin/luacheck" "$@"
+}
+
+scripts=$(find events workers compose -name '*.lua' | sort)
+if command -v luacheck >/dev/null; then
+    exec luacheck --quiet --no-color $scripts
+elif unpacked --version >/dev/null 2>&1 || { unpack && unpacked --version >/dev/null; }; then
+    unpacked --quiet --no-color $scripts
+elif [ "${1:-}" = "--optional" ] && [ "${BERTHMASTER_REQUIRE_LUACHECK:-}" != 1 ]; then
+    echo "luacheck: left out, the Lua scripts were not checked: $way_out" >&2
+else
+    echo "luacheck: not found: $way_out" >&2
+    exit 1
+fi

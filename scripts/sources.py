@@ -1,0 +1,15 @@
+"""Which files are ours: the text of every source of a kind, by its path from the root of the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+TREES: Final = ("domain", "events", "workers", "compose", "tests", "scripts")
+
+
+def sources(root: Path, suffix: str, trees: tuple[str, ...] = TREES) -> Iterator[tuple[str, str]]:
+    for tree in trees:
+        for path in sorted((root / tree).rglob(f"*{suffix}")):
+            yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
