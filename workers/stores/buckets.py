@@ -1,0 +1,71 @@
+"""The call budget of AWS, shared by all workers: token buckets in Redis, with reservations.
+
+A caller without a token gets a place in a line and the time at which its token is there, so that nobody polls, nobody
+overtakes and the rate is kept whatever the number of workers. A place is kept for as long as its token can wait in a
+full bucket, at most a minute; who comes later than that starts again at the end. Urgent callers go first, but each
+priority is owed a share of the rate, and leaves some tokens for the more urgent even when none of them waits.
+Time is the Redis server's. A flushed Redis starts with full buckets: one burst too many is the whole damage.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from redis import Redis
+
+from events.workqueue.scripts import Script
+from workers.cloud.priority import Priority
+from workers.cloud.rates import ApiClass
+from workers.cloud.settings import RateSettings, RatesSettings
+
+LEFT: Final = {Priority.BIND: 0.0, Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
+"""Share of the burst that a priority leaves in the bucket."""
+OWED: Final = {Priority.BIND: 0.0, Priority.UNBIND: 0.2, Priority.REPAIR: 0.05}
+"""Share of the rate that a priority gets even while more urgent callers wait; BIND has no one before it."""
+SHORTEST_KEEP, LONGEST_KEEP, ROUNDING = timedelta(seconds=2), timedelta(seconds=60), timedelta(milliseconds=5)
+
+
+class RedisBuckets:
+    """workers.cloud.rates.Buckets for one region. Raises what redis-py raises: without Redis there is no budget."""
+
+    def __init__(self, redis: Redis, region: str, rates: RatesSettings) -> None:
+        self._redis, self._region, self._rates = redis, region, rates
+        self._acquire = Script(redis, "acquire", Path(__file__).parent / "lua")
+
+    def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:
+        rate = self._rates.of(api_class)
+        owed = 1000 / (OWED[priority] * rate.per_second) if OWED[priority] else 0
+        left = int(LEFT[priority] * rate.burst)
+        wait: Any = self._acquire(
+            self._keys(api_class),
+            [
+                caller,
+                int(priority),
+                rate.per_second,
+                rate.burst,
+                left,
+                owed,
+                keep_of(rate) // timedelta(milliseconds=1),
+            ],
+        )
+        return None if wait < 0 else timedelta(milliseconds=wait)
+
+    def drain(self, api_class: ApiClass) -> None:
+        """Expires with the next call, or after a minute without one."""
+        bucket = self._keys(api_class)[0]
+        with self._redis.pipeline() as pipeline:
+            pipeline.hset(bucket, "level", 0)
+            pipeline.expire(bucket, LONGEST_KEEP)
+            pipeline.execute()
+
+    def _keys(self, api_class: ApiClass) -> list[str]:
+        tag = f"{{aws:{self._region}:{api_class}}}"
+        return [f"{tag}bucket", f"{tag}line", f"{tag}due"]
+
+
+def keep_of(rate: RateSettings) -> timedelta:
+    """How long a promised token is kept: a bucket that is full for longer has spilled it."""
+    fill = timedelta(seconds=rate.burst / rate.per_second)
+    return min(max(fill - ROUNDING, SHORTEST_KEEP), LONGEST_KEEP)
