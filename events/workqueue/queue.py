@@ -84,6 +84,19 @@ class Workqueue:
             return False
         return bool(self._run("stamp", epoch, self._claimed[1], INCARNATION))
 
+    def stands(self, epoch: str) -> bool:
+        """Whether a mark would count now: the claim stands, under a stamp of the very Redis process that answers."""
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.hmget(self._key["meta"], "epoch", "run")
+        pipeline.echo(INCARNATION)
+        (claimed, stamped), answering = pipeline.execute()
+        return claimed == epoch.encode() and stamped == answering
+
+    def highest_claim(self) -> int:
+        """The number of the epoch that claimed last, 0 before the first."""
+        epoch: Any = self._redis.hget(self._key["meta"], "epoch")
+        return int(epoch.partition(b":")[0]) if epoch else 0
+
     # ---- the workers' side
 
     def touch(self, keys: Sequence[str]) -> None:
@@ -116,8 +129,9 @@ class Workqueue:
     ) -> bool:
         """Ends the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
 
-        `seen` is what this run itself wrote to Kubernetes, with the resource version of what it decided from as
-        precondition: stored now, so that the event that reports it is nothing new. `pools` None: as they are.
+        `seen` is what this run itself wrote to Kubernetes: stored now, so that the event that reports it is nothing new.
+        Only for a write that carried the resource version of what the run decided from (each further write that of the
+        one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
         """
         own = as_mark(taken.key, seen) if seen else None
         accepted, queued = self._run(
