@@ -1,0 +1,163 @@
+"""A real Kubernetes API: etcd, kube-apiserver and kube-controller-manager on loopback, without root.
+
+The executables come from `make apiserver` (or KUBEBUILDER_ASSETS). There is no kubelet: `compose.sandbox.kube.kubelet`
+plays it. Nothing survives but what is in the directory; etcd does not wait for the disk, so a crash of the machine loses data.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from compose.sandbox.kube.daemon import Daemon, answers, free_port
+from compose.sandbox.kube.server import KubeServer
+
+BUILD = Path(__file__).parents[3] / "tests" / "apiserver" / "build.sh"
+NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
+HOW_TO_GET = "the real Kubernetes API server is not built: `make apiserver` builds it (about 14 min, once)"
+
+
+def executables() -> Path | None:
+    """The folder with all of them, or None."""
+    named = os.environ.get("KUBEBUILDER_ASSETS")
+    if not named and BUILD.exists():
+        named = subprocess.run([str(BUILD), "--where"], check=True, capture_output=True, text=True).stdout.strip()
+    folder = Path(named) if named else None
+    return folder if folder and all(os.access(folder / name, os.X_OK) for name in NEEDED) else None
+
+
+def available() -> bool:
+    return executables() is not None
+
+
+def write_signing_key(path: Path) -> None:
+    """Service accounts need one, even if nobody uses them."""
+    from cryptography.hazmat.primitives import serialization  # here: only the sandbox extra has it
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
+    path.write_bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
+
+
+class RealKube(KubeServer):
+    name = "real"
+
+    def __init__(self, directory: Path) -> None:
+        """Raises FileNotFoundError with the way out when the executables are missing."""
+        found = executables()
+        if found is None:
+            raise FileNotFoundError(HOW_TO_GET)
+        self.directory, self.folder = directory, found
+        self.port, self.etcd_port, peer = free_port(), free_port(), free_port()
+        self.url, self.etcd_url = f"https://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.etcd_port}"
+        self.token, self.other_token = secrets.token_hex(16), secrets.token_hex(16)
+        self.ca_file = directory / "certificates" / "apiserver.crt"
+        self.etcd = self.daemon("etcd", etcd_flags(directory / "etcd", self.etcd_url, f"http://127.0.0.1:{peer}"))
+        self.api = self.daemon("kube-apiserver", api_flags(directory, self.etcd_url, self.port))
+        self.controllers = self.daemon("kube-controller-manager", controller_flags(directory))
+
+    def daemon(self, name: str, flags: list[str]) -> Daemon:
+        return Daemon(name, [str(self.folder / name), *flags], self.directory)
+
+    def start(self) -> RealKube:
+        """About 5 s; ready means that the API, the namespace `default` and the controllers are there."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if not (self.directory / "sa.key").exists():
+            write_signing_key(self.directory / "sa.key")
+        users = [f'{self.token},admin,admin,"system:masters"', f"{self.other_token},nobody,nobody"]
+        (self.directory / "tokens.csv").write_text("\n".join(users) + "\n")
+        self.etcd.start(lambda: answers(self.etcd_port))
+        self.start_api()
+        self.controllers.command = [*self.controllers.command, f"--kubeconfig={self.kubeconfig}"]
+        self.controllers.start(lambda: self.ask("/api/v1/namespaces/default/serviceaccounts/default"))
+        return self
+
+    def start_api(self) -> None:
+        self.api.start(lambda: self.ask("/readyz") and self.ask("/api/v1/namespaces/default"))
+
+    def stop(self) -> None:
+        """The API server before etcd: one whose etcd went first keeps its port for many minutes."""
+        for daemon in (self.controllers, self.api, self.etcd):
+            daemon.stop()
+
+    def ask(self, path: str) -> bool:
+        """Whether the API answers 200."""
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
+        try:
+            trusted = ssl.create_default_context(cafile=str(self.ca_file))
+            with urllib.request.urlopen(request, timeout=5, context=trusted) as answer:
+                return bool(answer.status == 200)
+        except (OSError, urllib.error.HTTPError):
+            return False
+
+    def compact(self) -> None:
+        key = base64.b64encode(b"/registry/namespaces/default").decode()
+        revision = self.ask_etcd("range", {"key": key})["header"]["revision"]
+        self.ask_etcd("compaction", {"revision": revision, "physical": True})
+
+    def ask_etcd(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
+        request = urllib.request.Request(f"{self.etcd_url}/v3/kv/{call}", json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return dict(json.load(answer))
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        """What it prints. Raises CalledProcessError."""
+        command = [str(self.folder / "kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments]
+        return subprocess.run(command, input=stdin, check=True, capture_output=True, text=True).stdout
+
+
+def etcd_flags(directory: Path, url: str, peer_url: str) -> list[str]:
+    return [
+        f"--data-dir={directory}",
+        f"--listen-client-urls={url}",
+        f"--advertise-client-urls={url}",
+        f"--listen-peer-urls={peer_url}",
+        f"--initial-advertise-peer-urls={peer_url}",
+        f"--initial-cluster=default={peer_url}",
+        "--unsafe-no-fsync",
+        "--log-level=error",
+        # Without a watch cache these notices are what the API server makes bookmarks of.
+        "--watch-progress-notify-interval=1s",
+    ]
+
+
+def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
+    return [
+        f"--etcd-servers={etcd_url}",
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        f"--cert-dir={directory / 'certificates'}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={directory / 'sa.key'}",
+        f"--service-account-signing-key-file={directory / 'sa.key'}",
+        f"--token-auth-file={directory / 'tokens.csv'}",
+        "--anonymous-auth=false",
+        "--authorization-mode=RBAC",
+        "--disable-admission-plugins=ServiceAccount",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        # The cache would go on serving versions that were compacted, and 410 could not be tested.
+        "--watch-cache=false",
+        "--v=0",
+    ]
+
+
+def controller_flags(directory: Path) -> list[str]:
+    running = "namespace,garbage-collector,serviceaccount,node-lifecycle,pod-garbage-collector,disruption"
+    return [
+        "--controllers=" + ",".join(f"{name}-controller" for name in running.split(",")),
+        "--leader-elect=false",
+        "--secure-port=0",
+        f"--service-account-private-key-file={directory / 'sa.key'}",
+        "--v=0",
+    ]
