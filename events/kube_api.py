@@ -58,7 +58,7 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 
 
 class KubeApi:
-    """Safe to share by threads. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API."""
+    """Threads may share one. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API."""
 
     def __init__(self, connection: client.ApiClient, timeout: float) -> None:
         self.connection, self.timeout = connection, timeout

@@ -68,7 +68,7 @@ class Wire:
         self.poll.register(response.fileno(), POLLIN)
 
     def blocks(self, idle: float) -> Iterator[bytes]:
-        """What has arrived, over and over; empty after `idle` s of silence. Ends with the connection. Raises Stalled."""
+        """What has arrived, ever again; empty after `idle` s of silence. Ends with the connection. Raises Stalled."""
         if head := self.behind_headers():
             yield head
         heard = time.monotonic()
