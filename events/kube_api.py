@@ -175,9 +175,7 @@ class KubeApi:
 
 
 def query_string(query: Json) -> str:
-    spelled = {
-        key: {True: "true", False: "false"}.get(value, value) for key, value in query.items() if value is not None
-    }
+    spelled = {key: str(value).lower() if isinstance(value, bool) else value for key, value in query.items()}
     return f"?{urlencode(spelled)}" if spelled else ""
 
 
