@@ -1,8 +1,9 @@
 """One run of a reconciler: what it was given, and its lease.
 
-A run must prove before each effect outside Redis that its lease outlasts the call: only then can no second worker act
-on the key meanwhile. The proof costs nothing while the lease is young, because the run remembers when it ends. It counts
-from before the request that granted it, so that a slow reply or a suspended process only makes the run more careful.
+A run must prove before each effect outside Redis that its lease outlasts the call: only then can no second worker
+act on the key meanwhile. The proof costs nothing while the lease is young, because the run remembers when it ends.
+It counts from before the request that granted it, so that a slow reply or a suspended process only makes the run
+more careful.
 """
 
 from __future__ import annotations

@@ -1,0 +1,24 @@
+"""Lengths of time as people write them in settings: `30`, `1.5`, `30s`, `5m`, `24h`, besides ISO 8601.
+
+A variable of the environment is text, and pydantic alone takes a bare number of seconds only where it is no text.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+WRITTEN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
+SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def spelled(value: object) -> object:
+    """The length of time that a text spells; anything else is returned as it is, for the next parser."""
+    written = WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
+    return timedelta(seconds=float(written[1]) * SECONDS[written[2]]) if written else value
+
+
+Duration = Annotated[timedelta, BeforeValidator(spelled)]

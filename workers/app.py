@@ -1,0 +1,44 @@
+"""The Celery application: `celery -A workers.app worker`, `beat` or `flower`.
+
+Its configuration is a promise that Celery asks for when it first needs a setting, so that importing this module
+reads no environment and connects to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging
+
+from workers import log_setup, transport_guard
+from workers.bootsteps import CONSUMER_STEPS, WORKER_STEPS
+from workers.celery_settings import configuration
+from workers.settings import WorkerSettings
+from workers.tasks.payloads import CheckedTask
+
+TASKS = ("workers.tasks.queue",)
+
+
+def create_app(
+    settings: Callable[[], WorkerSettings] = WorkerSettings, tasks: Sequence[str] = TASKS
+) -> Celery[CheckedTask]:
+    """An application of the modules named in `tasks`, configured by what `settings` answers when it is first asked."""
+    transport_guard.install()
+    application = Celery("berthmaster", include=list(tasks), task_cls=CheckedTask)
+
+    def configured() -> dict[str, Any]:
+        return configuration(settings())
+
+    def log_joined(**_details: Any) -> None:
+        log_setup.set_up(settings().log)
+
+    application.add_defaults(configured)
+    setup_logging.connect(log_joined, weak=False, dispatch_uid="berthmaster")  # Celery then leaves logging alone
+    application.steps["worker"].update(WORKER_STEPS)
+    application.steps["consumer"].update(CONSUMER_STEPS)
+    return application
+
+
+app = create_app()

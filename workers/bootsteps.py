@@ -1,0 +1,80 @@
+"""What a Celery worker does besides its tasks: refuse autoscaling, serve metrics, keep its heartbeat fresh."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from celery import bootsteps
+from celery.worker import state
+
+from workers import heartbeat, metrics
+from workers.bootstrap import services
+
+BEAT_EVERY = 5.0  # seconds
+LONGEST_SILENCE = 30.0  # seconds; a BRPOP is answered or repeated every second
+
+
+class RefuseAutoscale(bootsteps.Step):
+    """Celery's own autoscaler has lost tasks when it shrank, and threads do not shrink at all."""
+
+    def __init__(self, worker: Any, **_options: Any) -> None:
+        if worker.autoscale:
+            raise SystemExit("berthmaster refuses --autoscale: set celery.concurrency, and scale by worker processes")
+
+
+class ServeMetrics(bootsteps.StartStopStep):
+    """Of the whole worker process. A port that is taken ends the worker: it would run unseen."""
+
+    def start(self, worker: Any) -> None:  # noqa: ARG002 - Celery's signature
+        settings = services().settings.metrics
+        metrics.serve(settings.address, settings.port, lambda: services().queue.depth())
+
+
+class Heartbeat(bootsteps.StartStopStep):
+    """Runs in the event loop of the consumer, so it stops with it; a new connection starts it again."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    def __init__(self, consumer: Any, **_options: Any) -> None:
+        self._timer: Any = None
+        heartbeat.forget(services().settings.celery.heartbeat_file)
+        super().__init__(consumer)
+
+    def register_with_event_loop(self, consumer: Any, hub: Any) -> None:
+        self._cancel()
+        hub.call_soon(self._beat, consumer)
+        self._timer = hub.call_repeatedly(BEAT_EVERY, self._beat, consumer)
+
+    def stop(self, parent: Any) -> None:  # noqa: ARG002 - Celery's signature
+        self._cancel()
+
+    def terminate(self, parent: Any) -> None:
+        self.stop(parent)
+
+    def _beat(self, consumer: Any) -> None:
+        settings = services().settings.celery
+        if consumes(consumer) and not stuck(settings.stuck_after.total_seconds()):
+            heartbeat.beat(settings.heartbeat_file)
+
+    def _cancel(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+
+def consumes(consumer: Any) -> bool:
+    """Whether the consumer reads from the broker, or has as many messages as it may have."""
+    channel = consumer.task_consumer.channel
+    asked = getattr(channel, "_brpop_sent_at", None)  # of kombu's Redis transport; others are believed
+    return asked is None or not channel.qos.can_consume() or time.monotonic() - asked < LONGEST_SILENCE
+
+
+def stuck(after: float) -> bool:
+    """Whether a task has run for more than `after` seconds: each ends far earlier, unless it waits for ever."""
+    now = time.time()
+    return any(request.time_start and now - request.time_start > after for request in tuple(state.active_requests))
+
+
+WORKER_STEPS = (RefuseAutoscale, ServeMetrics)
+CONSUMER_STEPS = (Heartbeat,)

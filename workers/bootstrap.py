@@ -1,0 +1,54 @@
+"""The one place that knows every concrete class: it builds what tasks need, once a process, each part when first used.
+
+Nothing here connects: clients do when they are first called. A forked child builds its own, because the process is
+part of the question.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property, lru_cache
+
+from redis import Redis
+
+from events import routing
+from events.workqueue import Workqueue
+from workers.hints import Hints
+from workers.settings import WorkerSettings
+from workers.stores.client import connect_state
+from workers.stores.ticks import Ticks
+
+
+class Services:
+    """What tasks are given. Parts are made on first use; threads that race may make one twice, harmlessly."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def redis(self) -> Redis:
+        return connect_state(self.settings.redis)
+
+    @cached_property
+    def queue(self) -> Workqueue:
+        if self.settings.broker_is_state:
+            return Workqueue(self.redis, hint_queue=routing.LATENCY)
+        return Workqueue(self.redis, publish=Hints(self.settings.broker_url))
+
+    @cached_property
+    def ticks(self) -> Ticks:
+        return Ticks(self.redis)
+
+
+def build(settings: WorkerSettings) -> Services:
+    return Services(settings)
+
+
+def services() -> Services:
+    """Those of this process, from its environment."""
+    return _services_of(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _services_of(process: int) -> Services:  # noqa: ARG001 - the process is the key of the cache
+    return build(WorkerSettings())

@@ -1,0 +1,60 @@
+"""One log: structlog's events and what Celery and libraries log come out alike, as JSON lines or coloured.
+
+Celery's two lines a task are left out below DEBUG: a run says itself what it did, in one line.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import orjson
+import structlog
+from structlog.typing import Processor
+
+from workers.settings import LogSettings
+
+CHATTY = ("celery.worker.strategy", "celery.app.trace", "botocore", "boto3", "urllib3", "kombu", "amqp")
+SHARED: list[Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.stdlib.PositionalArgumentsFormatter(),
+    structlog.stdlib.ExtraAdder(),
+]
+
+
+def set_up(settings: LogSettings) -> None:
+    """Replaces the handlers of the root logger by one that writes to standard error."""
+    structlog.configure(
+        processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter(settings))
+    logging.root.handlers[:] = [handler]
+    logging.root.setLevel(settings.level)
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.NOTSET if settings.level == "DEBUG" else logging.WARNING)
+    logging.captureWarnings(capture=True)
+
+
+def formatter(settings: LogSettings) -> structlog.stdlib.ProcessorFormatter:
+    console = settings.format == "console" or (settings.format == "auto" and sys.stderr.isatty())
+    last: list[Processor] = (
+        [structlog.dev.ConsoleRenderer()] if console else [structlog.processors.format_exc_info, JSON_LINES]
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last]
+    )
+
+
+def as_json(event: Any, **_options: Any) -> str:
+    return orjson.dumps(event, default=str).decode()
+
+
+JSON_LINES = structlog.processors.JSONRenderer(serializer=as_json)

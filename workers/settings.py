@@ -1,0 +1,165 @@
+"""Settings of workers, beat and command line: `BERTHMASTER_*` variables, nested by a double underscore.
+
+`BERTHMASTER_QUEUE__LEASE=20s` sets `queue.lease`. Lengths of time are seconds, or a number with ms, s, m, h or d.
+Nothing is read at import: whoever needs settings makes a `WorkerSettings()`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from domain.backoff import RetryPolicy
+from domain.duration import Duration
+from events.settings import BrokerSettings, KubernetesSettings, Nested, RedisSettings
+from workers.cloud.settings import AwsSettings
+
+
+class RetrySettings(Nested):
+    """How long a failed key waits for its next attempt."""
+
+    first: Duration = Field(default=timedelta(seconds=1), gt=timedelta(0))
+    """Wait after the first failure, doubled by each further one; raising it delays the repair of short faults."""
+
+    longest: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0))
+    """Longest wait; raising it delays the first success after a long fault."""
+
+    jitter: float = Field(default=0.5, ge=0, le=1)
+    """Share of each wait that is left to chance; lowering it lets keys that failed together come back together."""
+
+    def policy(self) -> RetryPolicy:
+        return RetryPolicy(self.first, self.longest, self.jitter)
+
+
+class QueueSettings(Nested):
+    """The workqueue: leases, sweeps and attempts."""
+
+    lease: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0))
+    """How long a key belongs to a run, above the longest call; raising it delays the run after a worker died."""
+
+    sweep_limit: int = Field(default=1000, ge=1)
+    """Most keys that one tick wakes; raising it blocks Redis longer."""
+
+    sweep_lost_limit: int = Field(default=10_000, ge=1)
+    """Most lost hints that one sweep repeats; raising it makes bigger bursts after an outage."""
+
+    sweep_lost_every: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0))
+    """Period of the search for lost hints; raising it delays keys whose message the broker lost."""
+
+    retry: RetrySettings = RetrySettings()
+
+
+class PortsSettings(Nested):
+    """Port pools and what they own in AWS."""
+
+    sweep_every: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
+    """Period of the look at waiting pods; raising it delays pods whose wake-up was lost."""
+
+    sweep_limit: int = Field(default=1000, ge=1)
+    """Most waiters that one sweep of a pool looks at; raising it makes that task longer."""
+
+    audit_every: Duration = Field(default=timedelta(minutes=1), gt=timedelta(0))
+    """Period of the comparison with AWS; raising it leaves orphans longer, lowering it costs describe calls."""
+
+    orphan_grace: Duration = Field(default=timedelta(minutes=5), ge=timedelta(0))
+    """Age below which an ownerless listener or target group is left alone; raising it leaves real orphans longer."""
+
+    waiting_recheck: Duration = Field(default=timedelta(minutes=1), gt=timedelta(0))
+    """How often a pod without a port looks again unasked; raising it lengthens the worst wait after a lost wake-up."""
+
+    scale_up_lease: Duration = Field(default=timedelta(minutes=2), gt=timedelta(0))
+    """How long one scale-up keeps others of its epoch away; raising it delays the heir of a worker that died."""
+
+
+class CelerySettings(Nested):
+    """The worker process and its transport."""
+
+    pool: Literal["threads", "prefork", "solo"] = "threads"
+    """Tasks wait for AWS and Kubernetes: threads do what processes do, at a tenth of the memory."""
+
+    concurrency: int = Field(default=20, ge=1)
+    """Tasks at a time in a process; raising it costs connections; beyond about 100 the main loop is the limit."""
+
+    visibility_timeout: Duration = Field(default=timedelta(minutes=2), ge=timedelta(seconds=1))
+    """After this a message that was not acknowledged is delivered again; raising it delays what a dead worker had."""
+
+    restore_every: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
+    """Period of the look for such messages; raising it adds to the visibility timeout."""
+
+    health_check_every: Duration = Field(default=timedelta(seconds=10), ge=timedelta(seconds=1))
+    """Silence after which a connection is checked; raising it lengthens the deafness after a half-open connection."""
+
+    task_events: bool = False
+    """Sends task events for Flower; costs 15-40 % of the throughput of short tasks."""
+
+    heartbeat_file: Path = Path(tempfile.gettempdir()) / "berthmaster-worker.heartbeat"
+    """Written while the worker consumes, read by `berthmaster healthcheck worker`; one a process."""
+
+    stuck_after: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0))
+    """Age of a running task from which on the worker counts as stuck; raising it hides a deadlock longer."""
+
+
+class MetricsSettings(Nested):
+    """The Prometheus endpoint of each worker process."""
+
+    port: int = Field(default=0, ge=0, le=65535)
+    """Port to listen on; 0 means none. Two workers on one machine need two ports."""
+
+    address: str = "0.0.0.0"
+    """Address to listen on; restrict it where the network is not trusted."""
+
+
+class LogSettings(Nested):
+    """What is logged, and how."""
+
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Least severe level that is logged; DEBUG costs a line a refused hint."""
+
+    format: Literal["auto", "json", "console"] = "auto"
+    """`auto` is console on a terminal and JSON elsewhere."""
+
+
+class WorkerSettings(BaseSettings):
+    """All of it. Only the name of the cluster has no default."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BERTHMASTER_", env_nested_delimiter="__", frozen=True, use_attribute_docstrings=True, extra="ignore"
+    )
+
+    cluster: str = Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
+    """Name in AWS tags; without a default, because two clusters of one name would delete each other's ports."""
+
+    redis: RedisSettings = RedisSettings()
+    broker: BrokerSettings = BrokerSettings()
+    kubernetes: KubernetesSettings = KubernetesSettings()
+    aws: AwsSettings = AwsSettings()
+    queue: QueueSettings = QueueSettings()
+    ports: PortsSettings = PortsSettings()
+    celery: CelerySettings = CelerySettings()
+    metrics: MetricsSettings = MetricsSettings()
+    log: LogSettings = LogSettings()
+
+    @property
+    def broker_url(self) -> str:
+        return self.broker.url or self.redis.url
+
+    @property
+    def broker_is_state(self) -> bool:
+        """Then scripts send hints themselves, in the step that makes a key dirty."""
+        return self.broker_url == self.redis.url
+
+    @property
+    def call_time(self) -> timedelta:
+        """The longest that one call of AWS or Kubernetes takes: a lease must outlast it."""
+        return max(self.aws.call_timeout, 2 * self.kubernetes.request_timeout)  # to connect, and for the answer
+
+    @model_validator(mode="after")
+    def _lease_outlasts_a_call(self) -> WorkerSettings:
+        if self.queue.lease <= self.call_time:
+            raise ValueError(f"queue.lease must be longer than one call of AWS or Kubernetes ({self.call_time})")
+        return self

@@ -1,0 +1,29 @@
+"""The client of the Redis that holds the state, with time-outs that a worker can live with.
+
+Attempts are few and quick: whoever fails here leaves its key dirty, which costs less than a thread that waits. Every
+script may be repeated (a token, a nonce or an owner makes the second time harmless), so that a lost reply is simply
+asked again.
+"""
+
+from __future__ import annotations
+
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.retry import Retry
+
+from events.incarnation import connect
+from events.settings import RedisSettings
+
+ATTEMPTS_AGAIN = 2
+
+
+def connect_state(settings: RedisSettings) -> Redis:
+    """Connects when it is first used."""
+    return connect(
+        settings.url,
+        socket_timeout=5,
+        socket_connect_timeout=3,
+        socket_keepalive=True,
+        health_check_interval=15,
+        retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), ATTEMPTS_AGAIN),
+    )

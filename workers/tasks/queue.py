@@ -1,0 +1,53 @@
+"""Sweeps of the workqueue: what waited long enough, what a dead worker held, and what the broker lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+
+from events import routing
+from workers.app import app
+from workers.bootstrap import Services, services
+from workers.stores.outage import OUTAGE
+from workers.tasks.payloads import Nothing, SweepLost, takes
+from workers.tasks.ticking import once_a_period
+
+log = structlog.get_logger()
+TICK = timedelta(seconds=1)
+
+
+@app.task(name=routing.QUEUE_TICK)
+@takes(Nothing)
+def tick(_: Nothing) -> None:
+    """Every second: queues keys whose wait or lease is over; now and then asks for the search for lost hints."""
+    parts = services()
+    once_a_period(parts.ticks, routing.QUEUE_TICK, TICK, lambda: sweep(parts))
+
+
+def sweep(parts: Services) -> None:
+    woken = parts.queue.sweep_due(parts.settings.queue.sweep_limit)
+    log.debug("due_keys_queued", keys=woken)
+    ask_for_lost(parts)
+
+
+def ask_for_lost(parts: Services) -> None:
+    """The message goes through the hints' own queue: when it arrives, every hint sent before it has had its turn."""
+    if parts.ticks.claim(routing.QUEUE_SWEEP_LOST, parts.settings.queue.sweep_lost_every):
+        sent = parts.queue.ask_sweep_lost()
+        if sent is not None:
+            app.send_task(routing.QUEUE_SWEEP_LOST, (sent,))
+
+
+@app.task(name=routing.QUEUE_SWEEP_LOST)
+@takes(SweepLost)
+def sweep_lost(asked: SweepLost) -> None:
+    """Repeats the hints that were sent before this message and that nobody has taken."""
+    parts = services()
+    try:
+        found = parts.queue.sweep_lost(asked.sent, parts.settings.queue.sweep_lost_limit)
+    except OUTAGE as error:
+        log.warning("sweep_postponed", task=routing.QUEUE_SWEEP_LOST, error=str(error))
+        return
+    if found:
+        log.warning("lost_hints_repeated", keys=found)

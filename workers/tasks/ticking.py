@@ -1,0 +1,25 @@
+"""How a tick of the beat is done: by one worker a period, and quietly put off while Redis is away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+
+from workers import metrics
+from workers.stores.outage import OUTAGE
+from workers.stores.ticks import Ticks
+
+log = structlog.get_logger()
+
+
+def once_a_period(ticks: Ticks, task: str, period: timedelta, work: Callable[[], None]) -> None:
+    """Calls `work` unless this period's tick was claimed already. A missed tick needs no repair: the next one comes."""
+    try:
+        mine = ticks.claim(task, period)
+        metrics.TICKS.labels(task, "done" if mine else "skipped").inc()
+        if mine:
+            work()
+    except OUTAGE as error:
+        log.warning("tick_missed", task=task, error=str(error))
