@@ -62,7 +62,7 @@ class Workqueue:
         epoch: str,
         marks: Sequence[Mark],
         relist: bool = False,
-        extra: Callable[[Pipeline], None] | None = None,
+        extra: Callable[[Pipeline], object] | None = None,
     ) -> list[int]:
         """Stores what is newer and marks it dirty; an answer each: LOST, 0, or 1 = a hint was sent. One round trip.
 
@@ -90,7 +90,7 @@ class Workqueue:
         pipeline.hmget(self._key["meta"], "epoch", "run")
         pipeline.echo(INCARNATION)
         (claimed, stamped), answering = pipeline.execute()
-        return claimed == epoch.encode() and stamped == answering
+        return bool(claimed == epoch.encode() and stamped == answering)
 
     def highest_claim(self) -> int:
         """The number of the epoch that claimed last, 0 before the first."""
@@ -99,11 +99,14 @@ class Workqueue:
 
     # ---- the workers' side
 
-    def touch(self, keys: Sequence[str]) -> None:
-        """Marks keys dirty without a change of their snapshots (they may have none): for one's own requests."""
+    def touch(self, keys: Sequence[str], pools: Sequence[str] = ()) -> None:
+        """Marks keys dirty without a change of their snapshots (they may have none): for one's own requests.
+
+        `pools` are added to those in which the names may hold ports.
+        """
         for some in chunks(keys):
             pairs = [part for key in some for part in (key, self._hint(key))]
-            self._send(decoded(self._run("touch", *pairs)))
+            self._send(decoded(self._run("touch", listed(pools or None), *pairs)))
 
     def take(self, key: str, lease: timedelta, nonce: str) -> Taken | Refusal:
         """`nonce` is unique to this run. A hint whose key is not taken is done with."""

@@ -8,7 +8,6 @@ local k, token, gen, wait, attempts, version, rest, list, message = unpack(ARGV)
 if redis.call('HGET', hold, k) ~= token then return {0, touch(k, message)} end
 redis.call('HDEL', hold, k)
 redis.call('ZREM', timer, k)
-remember_pools(k, list)
 if attempts == '0' then redis.call('HDEL', tries, k) else redis.call('HSET', tries, k, attempts) end
 local old = redis.call('HGET', snap, k)
 if version ~= '' and old and old:sub(21, 21) == 'L' and old:sub(1, 20) < version then
@@ -20,6 +19,7 @@ if redis.call('HGET', dirty, k) ~= gen then
   return {1, 1}
 end
 redis.call('HDEL', dirty, k)
+remember_pools(k, list) -- not above: who marked the key meanwhile may have added a pool
 if tonumber(wait) > 0 then
   redis.call('ZADD', timer, now() + wait, k)
 elseif old and old:sub(21, 21) == 'G' then

@@ -39,3 +39,14 @@ local function remember_pools(k, list)
   elseif list ~= '' then redis.call('HSET', pools, k, list) end
 end
 
+-- Adds pools to those remembered: whoever asks for a look at a pool must not undo what a run has recorded, nor it this.
+local function add_pools(k, list)
+  if list == '' or list == '[]' then return end
+  local known, all = {}, cjson.decode(redis.call('HGET', pools, k) or '[]')
+  for _, name in ipairs(all) do known[name] = true end
+  for _, name in ipairs(cjson.decode(list)) do
+    if not known[name] then all[#all + 1] = name end
+  end
+  redis.call('HSET', pools, k, cjson.encode(all))
+end
+

@@ -1,0 +1,51 @@
+"""Which pools a key may hold ports in: whoever adds one must not be undone by a run that did not know of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from redis import Redis
+
+from events import routing
+from events.workqueue import Taken, Workqueue
+
+KEY = "pod/a/b"
+
+
+def queue_on(redis: Redis) -> Workqueue:
+    queue = Workqueue(redis, hint_queue=routing.LATENCY)
+    assert queue.claim("1:me") and queue.stamp("1:me")
+    return queue
+
+
+def taken(queue: Workqueue) -> Taken:
+    answer = queue.take(KEY, timedelta(seconds=30), "n")
+    assert isinstance(answer, Taken), answer
+    return answer
+
+
+def test_a_pool_added_during_a_run_survives_the_end_of_that_run(redis: Redis) -> None:
+    queue = queue_on(redis)
+    queue.touch([KEY], ["one"])
+    run = taken(queue)
+    queue.touch([KEY], ["two"])
+    assert queue.done(run, None, pools=[])
+    assert taken(queue).pools == ("one", "two")
+
+
+def test_a_clean_run_forgets_the_pools_that_it_left(redis: Redis) -> None:
+    queue = queue_on(redis)
+    queue.touch([KEY], ["one"])
+    assert queue.done(taken(queue), None, pools=[])
+    queue.touch([KEY])
+    assert taken(queue).pools == ()
+
+
+def test_a_renewal_adds_pools_and_drops_none(redis: Redis) -> None:
+    queue = queue_on(redis)
+    queue.touch([KEY], ["one"])
+    run = taken(queue)
+    assert queue.renew(run, timedelta(seconds=30), ["two"])
+    assert queue.done(run, None)
+    queue.touch([KEY])
+    assert taken(queue).pools == ("one", "two")
