@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from domain.ports.entry import Entry
@@ -37,10 +38,25 @@ def _row(name: str, protocol: str, want: Want, entry: Entry, host: str) -> dict[
     }
 
 
-def published(text: str) -> set[tuple[str, str, int]]:
-    """(pool, load balancer, port) of a published result. Total: what is not ours is the empty set."""
+@dataclass(frozen=True, order=True)
+class Shown:
+    """One published endpoint, as far as it matters for ownership."""
+
+    pool: str
+    lb: str
+    port: int
+    container_port: int
+
+
+def shown(text: str) -> tuple[Shown, ...]:
+    """The endpoints of a published result. Total: what is not ours is empty."""
     try:
         rows = json.loads(text) if text else []
-        return {(str(r["pool"]), str(r["loadBalancer"]), int(r["port"])) for r in rows}
+        return tuple(sorted({Shown(str(r["pool"]), str(r["loadBalancer"]), int(r["port"]), int(r["containerPort"])) for r in rows}))
     except (ValueError, TypeError, KeyError):
-        return set()
+        return ()
+
+
+def published(text: str) -> set[tuple[str, str, int]]:
+    """(pool, load balancer, port) of a published result."""
+    return {(s.pool, s.lb, s.port) for s in shown(text)}

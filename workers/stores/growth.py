@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from domain.ports.entry import Entry
 from domain.ports.scaleup import GrowthLimits, Intent
 from events.incarnation import INCARNATION, incarnation
 from workers.stores.ledger import Ledger
@@ -65,6 +66,30 @@ class Growth:
     def back_off(self, epoch: str, token: str, wait: timedelta) -> None:
         """A winner that failed keeps others away for a while: its key ends after `wait`."""
         self.ledger.call("unwin", self.key_of(epoch), token, max(1, wait // timedelta(milliseconds=1)))
+
+    def failures(self, add: int) -> int:
+        """How many winners in a row have failed; `add` 0 starts anew. Forgotten after an hour."""
+        key = f"{self.prefix}failures"
+        if not add:
+            self.redis.delete(key)
+            return 0
+        count: Any = self.redis.incrby(key, add)
+        self.redis.expire(key, timedelta(hours=1))
+        return int(count)
+
+    def config(self) -> bytes:
+        """The configuration that `configure` stored, b'' before it."""
+        stored: Any = self.redis.hget(f"{self.prefix}meta", "config")
+        return stored or b""
+
+    def adopt(self, slot: int) -> str | None:
+        """Opens an intent for a load balancer outside the ledger; the epoch to ask at, None when that cannot be now."""
+        status, *rest = self.ledger.call("adopt", INCARNATION, secrets.token_hex(8), slot)
+        return rest[0].decode() if status == b"OK" else None
+
+    def missing(self, name: str, entry: Entry) -> bool:
+        """The listener of a bound entry is not in AWS any more. False: the entry has changed since."""
+        return bool(self.ledger.call("missing", INCARNATION, name, entry.key, entry.listener)[0] == b"OK")
 
     def key_of(self, epoch: str) -> str:
         return f"{self.prefix}scale-up:{epoch}"

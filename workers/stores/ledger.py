@@ -25,7 +25,7 @@ LUA: Final = Path(__file__).parent / "lua"
 PAGE: Final = 8
 HEADS: Final = {"ledger": ("ledger_head", "bits_head"), "waiting": ("ledger_head", "bits_head", "waiting_head")}
 SCRIPTS: Final = {
-    **dict.fromkeys(("open", "record", "releasing", "confirm", "give_way", "foreign", "orphan"), "ledger"),
+    **dict.fromkeys(("open", "record", "releasing", "confirm", "give_way", "foreign", "orphan", "adopt", "missing"), "ledger"),
     **dict.fromkeys(
         ("allocate", "free", "leave", "wake", "intent", "close", "rebuild", "stamp", "configure", "drop", "unwin"),
         "waiting",

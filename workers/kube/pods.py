@@ -1,0 +1,53 @@
+"""Reading pods, and writing the outputs of a port request on them.
+
+Every write carries the resourceVersion of the read that it was decided from, so that a run that is late writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from domain.ports.pod import ENDPOINTS, MESSAGE, STATE, Outputs, PodView
+from events.kube_api import KubeApi, NotFound
+from events.schemas import pod_snapshot
+from events.workqueue import Snapshot
+
+
+def pod_path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+
+
+def view_of(obj: dict[str, Any]) -> PodView:
+    return PodView.from_snapshot(int(obj["metadata"]["resourceVersion"]), pod_snapshot(obj))
+
+
+class Pods:
+    def __init__(self, kube: KubeApi) -> None:
+        self._kube = kube
+
+    def read(self, namespace: str, name: str) -> PodView | None:
+        """None: the API server says that there is no such pod."""
+        try:
+            return view_of(self._kube.get(pod_path(namespace, name)))
+        except NotFound:
+            return None
+
+    def all(self) -> Iterator[PodView]:
+        """Every pod of the cluster, from a consistent list."""
+        for obj in self._kube.list("/api/v1/pods")["items"]:
+            yield view_of(obj)
+
+    def show(self, pod: PodView, outputs: Outputs) -> tuple[PodView, Snapshot]:
+        """Writes the outputs if the pod is still the version that was read. Raises Conflict or NotFound else."""
+        annotations = {STATE: outputs.state, ENDPOINTS: outputs.endpoints, MESSAGE: outputs.message}
+        patch = {
+            "metadata": {
+                "resourceVersion": str(pod.version),
+                "uid": pod.uid,
+                "annotations": {key: value or None for key, value in annotations.items()},
+            }
+        }
+        obj = self._kube.patch(pod_path(pod.namespace, pod.name), patch)
+        view = view_of(obj)
+        return view, Snapshot(view.version, view.uid, False, pod_snapshot(obj))

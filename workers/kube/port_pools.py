@@ -1,0 +1,42 @@
+"""Reading and writing PortPools: finalizer and status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from events.kube_api import KubeApi, NotFound
+from events.schemas import pool_snapshot
+from events.workqueue import Snapshot
+
+PATH = "/apis/berthmaster.dev/v1alpha1/portpools"
+FINALIZER = "berthmaster.dev/port-pool"
+
+
+def as_snapshot(obj: dict[str, Any]) -> Snapshot:
+    meta = obj["metadata"]
+    return Snapshot(int(meta["resourceVersion"]), meta["uid"], False, pool_snapshot(obj))
+
+
+class PortPools:
+    def __init__(self, kube: KubeApi) -> None:
+        self._kube = kube
+
+    def read(self, name: str) -> Snapshot | None:
+        """None: the API server says that there is no such pool."""
+        try:
+            return as_snapshot(self._kube.get(f"{PATH}/{name}"))
+        except NotFound:
+            return None
+
+    def all(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self._kube.list(PATH)["items"]
+        return items
+
+    def set_finalizers(self, pool: Snapshot, finalizers: list[str]) -> Snapshot:
+        """Conditional on the version read. Raises Conflict or NotFound."""
+        meta = {"resourceVersion": str(pool.version), "finalizers": finalizers}
+        return as_snapshot(self._kube.patch(f"{PATH}/{pool.body['name']}", {"metadata": meta}))
+
+    def set_status(self, name: str, status: dict[str, Any]) -> Snapshot:
+        """The run that holds the pool's key is the only writer, so no precondition. Raises NotFound."""
+        return as_snapshot(self._kube.patch(f"{PATH}/{name}/status", {"status": status}))

@@ -1,0 +1,32 @@
+"""What a pool's ledger tells the runs of pods about its pool: the spec, as it was last accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from domain.ports.pool import PortPoolSpec
+
+
+@dataclass(frozen=True)
+class PoolConfig:
+    """`uid` and `generation` are those of the PortPool whose spec this is."""
+
+    uid: str
+    generation: int
+    spec: PortPoolSpec
+
+    def encoded(self) -> dict[str, Any]:
+        return {"uid": self.uid, "generation": self.generation, "spec": self.spec.model_dump(by_alias=True, mode="json")}
+
+
+@lru_cache(maxsize=256)
+def decode_config(text: bytes) -> PoolConfig | None:
+    """None for b''. Cached by its text: every run of every pod reads it."""
+    if not text:
+        return None
+    stored = orjson.loads(text)
+    return PoolConfig(stored["uid"], stored["generation"], PortPoolSpec.model_validate(stored["spec"]))

@@ -1,0 +1,61 @@
+"""Rebuilding a pool's ledger from annotations and tags, after Redis was lost, replaced, or never had it."""
+
+from __future__ import annotations
+
+import structlog
+
+from domain.errors import TransientError
+from domain.ports.rebuild import rebuild
+from domain.ports.request import RequestError, parse_ports
+from domain.ports.pod import PORTS, PodView
+from events.routing import pod_key
+from workers.cloud.priority import Priority
+from workers.pools.config import PoolConfig
+from workers.pools.inventory import Cartographer, Inventory
+from workers.ports.metrics import count_collision
+from workers.run import Run
+from workers.services import PortServices
+from workers.stores.growth import Growth
+from workers.stores.ledger import Ledger
+from workers.stores.ledger_codec import encode_owner
+from workers.stores.ledger_view import owners
+
+log = structlog.get_logger()
+
+
+def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConfig) -> Inventory | None:
+    """What AWS has, if the ledger had to be rebuilt; None when it is ready. AWS is listed before the pods, then all is written at once."""
+    growth = Growth(services.ledger(pool))
+    mark = growth.begin_rebuild()
+    if mark is None:
+        return None
+    driver = services.driver(config.spec.region).on_behalf_of(run.key, Priority.BIND, run.keep, services.call_time)
+    inventory = Cartographer(driver, services.cluster, pool, config.spec).take()
+    run.keep(services.call_time)
+    pods = list(services.pods.all())
+    world = rebuild(pool, inventory.listeners, inventory.groups, pods, services.default_spec)
+    stored = {name: encode_owner(entries) for name, entries in world.owners.items()}
+    if not growth.stamp(mark, config.spec.start_port, stored):
+        raise TransientError(f"the rebuild of pool {pool} was overtaken")
+    for lb, port in world.collisions:
+        count_collision(pool, "rebuild")
+        log.warning("port_collision", pool=pool, lb=lb, port=port, winner="tag")
+    log.info("ledger_rebuilt", pool=pool, owners=len(stored), lbs=len(inventory.load_balancers))
+    services.queue.touch([pod_key(*name.split("/")) for name in world.owners], [pool])
+    return inventory
+
+
+def touch_owners_without_port(services: PortServices, ledger: Ledger, pool: str) -> None:
+    """Marks every pod that asks this pool for ports and holds none of it."""
+    served = {name for name, entries in owners(ledger) if entries}
+    waiting = [pod for pod in services.pods.all() if pod.full_name not in served and _asks(pod, pool, services.default_spec)]
+    services.queue.touch([pod_key(pod.namespace, pod.name) for pod in waiting])
+
+
+def _asks(pod: PodView, pool: str, default_spec: str) -> bool:
+    if not pod.wants_ports:
+        return False
+    try:
+        return any(want.pool == pool for want in parse_ports(pod.annotations[PORTS], default_spec))
+    except RequestError:
+        return False

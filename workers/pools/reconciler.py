@@ -1,0 +1,157 @@
+"""Reconciles one PortPool: validate, rebuild the ledger if Redis was lost, configure it, show the status; or drain and delete."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import orjson
+import structlog
+from pydantic import ValidationError
+
+from domain.errors import TransientError
+from domain.outcome import Outcome, Settled, Wait
+from domain.ports.pool import PoolState, PortPoolSpec
+from domain.ports.pool_status import LoadBalancerLine, pool_status
+from domain.ports.spec_errors import spec_problem
+from events.kube_api import Conflict, NotFound
+from events.routing import pod_key, split_key
+from events.workqueue import Snapshot
+from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.priority import Priority
+from workers.kube.port_pools import FINALIZER
+from workers.pools.config import PoolConfig, decode_config
+from workers.pools.deletion import finalize
+from workers.pools.inventory import Cartographer, Inventory
+from workers.pools.rebuilding import rebuild_ledger, touch_owners_without_port
+from workers.ports.metrics import show_ports
+from workers.run import Run
+from workers.services import PortServices
+from workers.stores.growth import Growth
+from workers.stores.ledger_view import LedgerView, view
+
+log = structlog.get_logger()
+CHANGED = timedelta(milliseconds=250)
+DRAINING = timedelta(seconds=5)
+LISTING = timedelta(seconds=30)  # how long lists of a whole pool may wait for call budget
+
+
+class PoolsReconciler:
+    """Callable with a Run whose key is a pool's."""
+
+    def __init__(self, services: PortServices) -> None:
+        self._services = services
+
+    def __call__(self, run: Run) -> Outcome:
+        _, name = split_key(run.key)
+        pool = run.snapshot or self._services.pools.read(name)
+        if pool is None or pool.gone:
+            self._services.pool_names.remove(name)
+            return Settled()
+        try:
+            return PoolRunSteps(self._services, run, name, pool).outcome()
+        except (Conflict, NotFound) as error:
+            raise TransientError(f"PortPool {name} changed since it was read", CHANGED) from error
+
+
+class PoolRunSteps:
+    """One run on one version of one pool."""
+
+    def __init__(self, services: PortServices, run: Run, name: str, pool: Snapshot) -> None:
+        self._services, self._run, self._name, self._pool = services, run, name, pool
+        self._ledger = services.ledger(name)
+        self._growth = Growth(self._ledger)
+
+    def outcome(self) -> Outcome:
+        try:
+            spec = PortPoolSpec.model_validate(self._pool.body["spec"])
+        except ValidationError as error:
+            return self._invalid(spec_problem(error))
+        self._services.pool_names.add(self._name)
+        if not self._pool.body["deleting"]:
+            self._finalizer()
+        config = PoolConfig(self._pool.uid, self._pool.body["generation"], spec)
+        fresh = rebuild_ledger(self._services, self._run, self._name, config)
+        self._configure(config, fresh)
+        if self._pool.body["deleting"]:
+            return self._delete(config)
+        self._show(pool_status_of(view(self._ledger), self._pool))
+        return Settled()
+
+    def _invalid(self, problem: str) -> Outcome:
+        """What the ledger has stays as it is: a mistake in the spec costs no bound port."""
+        log.warning("pool_invalid", pool=self._name, reason=problem)
+        if self._pool.body["deleting"]:
+            return self._release_finalizer()
+        self._show(pool_status_of(None, self._pool, problem))
+        return Settled()
+
+    def _finalizer(self) -> None:
+        if FINALIZER not in self._pool.body["finalizers"]:
+            self._set_finalizers([*self._pool.body["finalizers"], FINALIZER])
+
+    def _set_finalizers(self, finalizers: list[str]) -> None:
+        self._run.keep(self._services.call_time)
+        self._pool = self._services.pools.set_finalizers(self._pool, finalizers)
+        self._run.saw(self._pool)
+
+    def _configure(self, config: PoolConfig, fresh: Inventory | None) -> None:
+        """Costs AWS calls only when the spec is not the one configured, or the ledger was just rebuilt."""
+        state = PoolState.DELETING if self._pool.body["deleting"] else PoolState.ACTIVE
+        before, old = view(self._ledger), decode_config(self._growth.config())
+        if before.state == state and old and (old.uid, old.generation) == (config.uid, config.generation):
+            return
+        inventory = fresh or self._inventory(config)
+        span = (config.spec.start_port, config.spec.range_size)
+        lbs = inventory.load_balancers
+        woken = self._growth.configure(before.epoch, state, config.encoded(), span, lbs)
+        if woken is None:
+            raise TransientError(f"the capacity of pool {self._name} changed meanwhile", timedelta(0))
+        log.info("pool_configured", pool=self._name, state=state, lbs=len(lbs), missing=inventory.missing)
+        for arn in inventory.missing:
+            message = f"AWS knows no load balancer {arn}"
+            self._services.events.pool(self._name, self._pool.uid, "LoadBalancerNotFound", message, arn, warning=True)
+        self._services.queue.touch([pod_key(*name.split("/")) for name in woken])
+        touch_owners_without_port(self._services, self._ledger, self._name)
+
+    def _inventory(self, config: PoolConfig) -> Inventory:
+        driver = self._driver(config)
+        return Cartographer(driver, self._services.cluster, self._name, config.spec).take(with_groups=False)
+
+    def _driver(self, config: PoolConfig) -> LoadBalancerApi:
+        driver = self._services.driver(config.spec.region)
+        return driver.on_behalf_of(self._run.key, Priority.REPAIR, self._run.keep, LISTING)
+
+    def _delete(self, config: PoolConfig) -> Outcome:
+        """Drain, then remove only what is ours. Pods that hold ports keep them until they end or ask for less."""
+        if left := finalize(self._services, self._driver(config), self._name, self._growth):
+            self._show(pool_status_of(view(self._ledger), self._pool, left))
+            return Wait(DRAINING, left)
+        return self._release_finalizer()
+
+    def _release_finalizer(self) -> Outcome:
+        if FINALIZER in self._pool.body["finalizers"]:
+            self._set_finalizers([f for f in self._pool.body["finalizers"] if f != FINALIZER])
+        self._services.pool_names.remove(self._name)
+        self._services.shown.forget(self._ledger.prefix)
+        return Settled()
+
+    def _show(self, status: dict[str, object]) -> None:
+        text = orjson.dumps(status)
+        if self._services.shown.get(self._ledger.prefix) == text:
+            return
+        self._run.keep(self._services.call_time)
+        self._run.saw(self._services.pools.set_status(self._name, status))
+        self._services.shown.put(self._ledger.prefix, text)
+
+
+def pool_status_of(seen: LedgerView | None, pool: Snapshot, problem: str = "") -> dict[str, object]:
+    """The status to write; `seen` None where there is no ledger to speak of."""
+    lbs = seen.load_balancers if seen else ()
+    lines = [
+        LoadBalancerLine(lb.name, lb.arn, lb.dns, lb.used, lb.capacity, lb.slot >= 0, len(lb.foreign)) for lb in lbs
+    ]
+    if seen:
+        show_ports(pool.body["name"], seen.allocated, seen.free, seen.demand)
+    state = seen.state if seen and seen.state else PoolState.PENDING
+    generation = pool.body["generation"]
+    return pool_status(state, seen.epoch if seen else "0", seen.waiting if seen else 0, lines, generation, problem)

@@ -1,0 +1,99 @@
+"""Carries out a pool's one open intent: creates its load balancers, adds them in one script, wakes who fits, asks for the rest."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import SystemRandom
+
+import structlog
+
+from domain.backoff import RetryPolicy, backoff
+from domain.errors import TransientError
+from domain.ports.placement import positions
+from domain.ports.pool import PortPoolSpec
+from domain.ports.scaleup import Intent, growth_limits
+from events.routing import pod_key, port_pool_key
+from workers.cloud.driver import LoadBalancer
+from workers.cloud.errors import CloudError
+from workers.cloud.names import load_balancer_name
+from workers.cloud.priority import Priority
+from workers.cloud.tags import pool_tags
+from workers.ports.metrics import count_scale_up
+from workers.pools.ask import ask
+from workers.pools.config import PoolConfig, decode_config
+from workers.services import PortServices
+from workers.stores.growth import Growth, PoolLoadBalancer
+
+log = structlog.get_logger()
+CREATED_BY = {"berthmaster.dev/created-by": "berthmaster"}
+RETRIES = RetryPolicy(first=timedelta(seconds=2), longest=timedelta(minutes=2))
+CREATE_PATIENCE = timedelta(seconds=5)
+
+
+def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
+    """The work of one winner. `token` is its key's. Errors end it with its key left for a while, so that the sweep tries again later."""
+    growth = Growth(services.ledger(pool))
+    config = decode_config(growth.config())
+    if not config:
+        return growth.give_up_win(epoch, token)
+    try:
+        intent = growth.intent(epoch, growth_limits(config.spec))
+        if isinstance(intent, Intent):
+            carry_out(services, pool, config, intent)
+        else:
+            log.info("scale_up_not_needed", pool=pool, epoch=epoch, reason=intent.lower())
+            count_scale_up(pool, intent.lower())
+    except TransientError as error:
+        wait = error.retry_after or backoff(RETRIES, growth.failures(1) - 1, SystemRandom().random())
+        growth.back_off(epoch, token, wait)
+        _tell_failure(services, pool, config, epoch, error)
+        return None
+    finish(services, pool, epoch, token)
+    return None
+
+
+def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Intent) -> None:
+    """Idempotent: names come from slots, so that every winner asks for the same load balancers."""
+    made = [_ensure(services, pool, config.spec, slot) for slot in intent.slots]
+    growth = Growth(services.ledger(pool))
+    ranks = positions(config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, made, strict=True)])
+    lbs = [
+        PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, ranks[lb.name], config.spec.capacity_of_one)
+        for slot, lb in zip(intent.slots, made, strict=True)
+    ]
+    woken = growth.close(intent, lbs)
+    if woken is None:
+        log.info("scale_up_closed_by_another", pool=pool, intent=intent.id)
+        return
+    growth.failures(0)
+    count_scale_up(pool, "created")
+    log.info("load_balancers_added", pool=pool, lbs=[lb.name for lb in made], woken=len(woken))
+    services.queue.touch([pod_key(*name.split("/")) for name in woken])
+    services.queue.touch([port_pool_key(pool)])
+    names = ", ".join(lb.name for lb in made)
+    services.events.pool(pool, config.uid, "LoadBalancersAdded", f"added {names}", once=intent.id)
+
+
+def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
+    """The winner's key goes, and what still does not fit is asked for at the epoch of now."""
+    growth = Growth(services.ledger(pool))
+    growth.give_up_win(epoch, token)
+    pressure = growth.pressure(services.forgotten)
+    services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
+    if pressure.short > 0 and pressure.epoch != epoch:
+        ask(services, pool, pressure.epoch)
+
+
+def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
+    name = load_balancer_name(services.cluster, pool, slot)
+    tags = dict(spec.auto_create.parameters.tags) | pool_tags(services.cluster, pool) | CREATED_BY
+    driver = services.driver(spec.region).on_behalf_of(f"scale-up/{pool}/{slot}", Priority.BIND, patience=CREATE_PATIENCE)
+    return driver.create_load_balancer(name, spec.auto_create.parameters, tags)
+
+
+def _tell_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: TransientError) -> None:
+    count_scale_up(pool, "failed")
+    log.warning("scale_up_failed", pool=pool, epoch=epoch, error=str(error))
+    if isinstance(error, CloudError):
+        reason = f"AWS {error.action}: {error.code}"
+        services.events.pool(pool, config.uid, "ScaleUpFailed", reason, once=f"{epoch}/{reason}", warning=True)

@@ -1,0 +1,30 @@
+"""The safety net of waiting: every pool is looked at, who fits is woken, and a demand that does not fit asks for a scale-up."""
+
+from __future__ import annotations
+
+import structlog
+
+from events.routing import pod_key, port_pool_key
+from workers.pools.ask import ask
+from workers.services import PortServices
+from workers.stores.growth import Growth
+from workers.stores.ledger import NotReady
+
+log = structlog.get_logger()
+
+
+def sweep(services: PortServices) -> None:
+    """Idempotent; any number may run at once. The pool's own run refreshes the status, or rebuilds the ledger."""
+    for pool in services.pool_names.all():
+        try:
+            _sweep_pool(services, pool)
+        except NotReady:
+            log.info("ledger_not_ready", pool=pool)
+        services.queue.touch([port_pool_key(pool)])
+
+
+def _sweep_pool(services: PortServices, pool: str) -> None:
+    pressure = Growth(services.ledger(pool)).pressure(services.forgotten)
+    services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
+    if pressure.short > 0 or pressure.intent_open:
+        ask(services, pool, pressure.epoch)

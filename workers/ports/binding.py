@@ -1,0 +1,110 @@
+"""Making the cloud carry a port: target group, listener, target; and what to do when the port is already taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from domain.errors import TransientError
+from domain.ports.entry import Entry, EntryState
+from domain.ports.lifecycle import after_cloud_error
+from domain.ports.pod import PortsState
+from domain.ports.request import Protocol
+from domain.ports.steps import Show
+from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.errors import CloudError, Denied, Invalid, PortTaken, Throttled
+from workers.cloud.names import target_group_name
+from workers.cloud.priority import Priority
+from workers.cloud.tags import port_tags
+from workers.ports.observe import World
+from workers.ports.outputs import publish
+from workers.services import PortServices
+from workers.ports.taken import clear_the_way
+
+log = structlog.get_logger()
+LISTENER_PROTOCOLS = {Protocol.TCP: "TCP", Protocol.UDP: "UDP", Protocol.TCPUDP: "TCP_UDP"}
+
+
+class Binding:
+    def __init__(self, services: PortServices, world: World) -> None:
+        self._services, self._world = services, world
+
+    def provision(self, entry: Entry, target: str) -> None:
+        """Everything by name or tag, so that a second try finds what the first one made; then the record."""
+        driver = self._driver(entry)
+        self._world.fresh.discard(entry.id)
+        try:
+            made = self._listening(driver, entry)
+            if made:
+                self._record([self._aimed(driver, made, target)])
+        except CloudError as error:
+            self._tell(error)
+            raise
+
+    def disable(self, entry: Entry) -> None:
+        self._record([self._aimed(self._driver(entry), entry, "")])
+
+    def confirm(self, entries: tuple[Entry, ...]) -> None:
+        """A fenced script of this run, later than its read of the pod."""
+        self._record(list(entries))
+
+    def _driver(self, entry: Entry) -> LoadBalancerApi:
+        run, region = self._world.run, self._world.config(entry.pool).spec.region
+        return self._services.driver(region).on_behalf_of(run.key, Priority.BIND, run.keep)
+
+    def _listening(self, driver: LoadBalancerApi, entry: Entry) -> Entry | None:
+        """The entry with its listener; None when the port turned out to be somebody else's and was given up."""
+        if entry.listener:
+            return entry
+        world = self._world
+        carrier, spec = world.carriers[entry.lb], world.config(entry.pool).spec
+        port, word = entry.want.split("/")
+        protocol = LISTENER_PROTOCOLS[Protocol(word)]
+        tags = port_tags(self._services.cluster, entry, world.full_name)
+        name = target_group_name(entry.uid, entry.lb, entry.port)
+        group = driver.ensure_target_group(name, protocol, int(port), spec.vpc_id, spec.health_check, tags)
+        known = replace(entry, target_group=group)
+        try:
+            arn = driver.ensure_listener(carrier.arn, entry.port, protocol, group, tags)
+        except PortTaken:
+            found = clear_the_way(self._services, world, driver, known)
+            return replace(known, listener=found) if found else None
+        return replace(known, listener=arn)
+
+    def _aimed(self, driver: LoadBalancerApi, entry: Entry, target: str) -> Entry:
+        """The entry with exactly `target` (ip:port, '' = none) registered: the new one first, then the old one away."""
+        if target and target != entry.target:
+            driver.register(entry.target_group, *_address(target))
+        if entry.target and entry.target != target:
+            driver.deregister(entry.target_group, *_address(entry.target))
+        state = EntryState.BOUND if target else entry.state
+        return replace(entry, target=target, state=state)
+
+    def _record(self, entries: list[Entry]) -> None:
+        """Into the ledger, then into the world of this run."""
+        for pool in sorted({e.pool for e in entries}):
+            mine = [e for e in entries if e.pool == pool]
+            self._world.access(pool).record(mine[0].uid, mine)
+            for entry in mine:
+                log.info("port_recorded", pod=self._world.full_name, pool=pool, lb=entry.lb, port=entry.port, state=entry.state)
+                self._world.entries[entry.id] = entry
+                if entry.state is EntryState.BOUND:
+                    self._world.confirmed.add(entry.id)
+
+    def _tell(self, error: CloudError) -> None:
+        """Shows why the pod is not bound yet; a throttled call is an ordinary wait, and a failed write must not hide the error."""
+        if isinstance(error, Throttled):
+            return
+        state = PortsState.FAILED if isinstance(error, (Denied, Invalid)) else PortsState.ALLOCATED
+        step = after_cloud_error(self._world.observed(), state, f"AWS {error.action}: {error.code}")
+        if isinstance(step, Show):
+            try:
+                publish(self._services, self._world, step.outputs)
+            except TransientError as unsaid:
+                log.info("pod_state_unsaid", pod=self._world.full_name, reason=str(unsaid))
+
+
+def _address(text: str) -> tuple[str, int]:
+    ip, port = text.rsplit(":", 1)
+    return ip, int(port)

@@ -1,0 +1,32 @@
+"""What the port runs tell Prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge
+
+ALLOCATIONS = Counter("berthmaster_allocations_total", "Requests for ports of a pool, by answer.", ["pool", "answer"])
+COLLISIONS = Counter("berthmaster_collisions_total", "Listeners of somebody else on our ports, by outcome.", ["pool", "outcome"])
+SCALE_UPS = Counter("berthmaster_scale_ups_total", "Scale-up requests that went on, by outcome.", ["pool", "outcome"])
+ORPHANS = Counter("berthmaster_orphans_total", "Leftovers of ours in AWS that were taken for removal.", ["pool"])
+PORTS = Gauge("berthmaster_ports", "Ports of a pool, by state, as last seen by this process.", ["pool", "state"])
+
+
+def count_allocation(pool: str, answer: str) -> None:
+    ALLOCATIONS.labels(pool, answer).inc()
+
+
+def count_collision(pool: str, outcome: str) -> None:
+    COLLISIONS.labels(pool, outcome).inc()
+
+
+def count_scale_up(pool: str, outcome: str) -> None:
+    SCALE_UPS.labels(pool, outcome).inc()
+
+
+def count_orphan(pool: str) -> None:
+    ORPHANS.labels(pool).inc()
+
+
+def show_ports(pool: str, allocated: int, free: int, waiting: int) -> None:
+    for state, value in (("allocated", allocated), ("free", free), ("waiting", waiting)):
+        PORTS.labels(pool, state).set(value)

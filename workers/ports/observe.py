@@ -1,0 +1,95 @@
+"""The world of one run of a pod: what was read, and what the run itself has changed since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from domain.ports.entry import Entry
+from domain.ports.lifecycle import Observed
+from domain.ports.pod import PORTS, PodView
+from domain.ports.pool import PoolState
+from domain.ports.request import RequestError, Want, parse_ports
+from workers.pools.config import PoolConfig
+from workers.run import Run
+from workers.stores.ledger import Carrier, PoolRun
+
+EntryId = tuple[str, str, int]
+
+
+@dataclass
+class PoolAccess:
+    """One pool in this run; `run` is None when its ledger is not ready or there is no such pool."""
+
+    state: PoolState
+    run: PoolRun | None = None
+    config: PoolConfig | None = None
+
+
+@dataclass
+class World:
+    """Mutable on purpose: it is local to one run, and `observed` turns it into the value that the domain decides on."""
+
+    run: Run
+    namespace: str
+    name: str
+    pod: PodView | None
+    wants: tuple[Want, ...] = ()
+    problem: str = ""
+    pools: dict[str, PoolAccess] = field(default_factory=dict)
+    carriers: dict[str, Carrier] = field(default_factory=dict)
+    entries: dict[EntryId, Entry] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
+    full: set[str] = field(default_factory=set)
+    refusal: str = ""
+    fresh: set[EntryId] = field(default_factory=set)
+    confirmed: set[EntryId] = field(default_factory=set)
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    def request(self, default: str) -> None:
+        """Reads the pod's annotation; `default` stands for an empty one."""
+        self.wants, self.problem = (), ""
+        if not self.pod or not self.pod.wants_ports:
+            return
+        try:
+            self.wants = parse_ports(self.pod.annotations[PORTS], default)
+        except RequestError as error:
+            self.problem = str(error)
+
+    def refuse_impossible(self) -> None:
+        """A demand that the pool can never meet is a problem of the request, not a wait."""
+        for pool, access in sorted(self.pools.items()):
+            ports = sum(w.pool == pool for w in self.wants)
+            if access.config and ports and (why := access.config.spec.unsatisfiable(ports)):
+                self.problem = f"pool {pool}: {why}"
+
+    def put(self, entries: tuple[Entry, ...], pool: str) -> None:
+        """The entries of this name in `pool` are now these."""
+        self.entries = {i: e for i, e in self.entries.items() if i[0] != pool} | {e.id: e for e in entries}
+
+    def access(self, pool: str) -> PoolRun:
+        run = self.pools[pool].run
+        assert run, f"pool {pool} was not opened"
+        return run
+
+    def config(self, pool: str) -> PoolConfig:
+        config = self.pools[pool].config
+        assert config, f"pool {pool} has no configuration"
+        return config
+
+    def observed(self) -> Observed:
+        return Observed(
+            pod=self.pod,
+            wants=self.wants,
+            problem=self.problem,
+            pools={name: access.state for name, access in self.pools.items()},
+            dns_names={name: carrier.dns for name, carrier in self.carriers.items()},
+            entries=tuple(self.entries.values()),
+            waiting=frozenset(self.waiting),
+            full=frozenset(self.full),
+            refusal=self.refusal,
+            fresh=frozenset(self.fresh),
+            confirmed=frozenset(self.confirmed),
+        )

@@ -1,0 +1,36 @@
+"""Publishing a pod's outputs: one conditional write, and one Event when the state changes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+
+from domain.errors import TransientError
+from domain.ports.pod import Outputs
+from events.kube_api import Conflict, NotFound
+from workers.ports.observe import World
+from workers.services import PortServices
+
+log = structlog.get_logger()
+CHANGED = timedelta(milliseconds=250)  # the watch brings the newer version about as fast
+
+
+class PodChanged(TransientError):
+    """The pod is not the version any more that this run decided from: look again."""
+
+
+def publish(services: PortServices, world: World, outputs: Outputs) -> None:
+    """Raises PodChanged, quietly retried, when the pod changed or went since it was read."""
+    pod = world.pod
+    assert pod
+    world.run.keep(services.call_time)
+    try:
+        world.pod, snapshot = services.pods.show(pod, outputs)
+    except (Conflict, NotFound) as error:
+        raise PodChanged(f"{world.full_name} changed since it was read", CHANGED) from error
+    world.run.saw(snapshot)
+    if outputs.state and outputs.state != pod.outputs.state:
+        log.info("pod_state_changed", pod=world.full_name, state=outputs.state, was=pod.outputs.state, reason=outputs.message)
+        message = outputs.message or outputs.endpoints
+        services.events.pod_state(pod.namespace, pod.name, pod.uid, world.pod.version, outputs.state, message)

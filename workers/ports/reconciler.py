@@ -1,0 +1,159 @@
+"""Reconciles one pod's ports: observe, ask the domain, do the step, until it says stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from domain.errors import TransientError
+from domain.outcome import Outcome, Settled, Wait
+from domain.ports.lifecycle import next_step
+from domain.ports.placement import ordering
+from domain.ports.pod import PodView
+from domain.ports.pool import PoolState
+from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Stop
+from events.routing import pod_key, port_pool_key, split_key
+from workers.ports.metrics import count_allocation
+from workers.pools.ask import ask
+from workers.pools.config import decode_config
+from workers.ports.binding import Binding
+from workers.ports.observe import PoolAccess, World
+from workers.ports.outputs import publish
+from workers.ports.releasing import release, rollback
+from workers.services import PortServices
+from workers.run import Run
+from workers.stores.ledger import Closed, Full, NotReady
+
+log = structlog.get_logger()
+MOST_STEPS = 1000
+
+
+class PortsReconciler:
+    """Callable with a Run whose key is a pod's."""
+
+    def __init__(self, services: PortServices) -> None:
+        self._services = services
+
+    def __call__(self, run: Run) -> Outcome:
+        world = self._observe(run)
+        steps = PodSteps(self._services, world)
+        for _ in range(MOST_STEPS):
+            step = next_step(world.observed())
+            if isinstance(step, Stop):
+                return self._end(world, step)
+            steps.do(step)
+        raise TransientError(f"{world.full_name} did not settle in {MOST_STEPS} steps")
+
+    def _observe(self, run: Run) -> World:
+        _, namespace, name = split_key(run.key)
+        world = World(run, namespace, name, self._pod(run, namespace, name))
+        world.request(self._services.default_spec)
+        for pool in sorted({w.pool for w in world.wants} | set(run.pools)):
+            self._open(world, pool)
+        if not world.problem:
+            world.refuse_impossible()
+        return world
+
+    def _pod(self, run: Run, namespace: str, name: str) -> PodView | None:
+        """No snapshot is no knowledge: then the API server is asked."""
+        if run.snapshot is None:
+            run.keep(self._services.call_time)
+            return self._services.pods.read(namespace, name)
+        return None if run.snapshot.gone else PodView.from_snapshot(run.snapshot.version, run.snapshot.body)
+
+    def _open(self, world: World, pool: str) -> None:
+        try:
+            opened = self._services.ledger(pool).open(world.full_name, world.run.token)
+        except NotReady:
+            world.pools[pool] = PoolAccess(self._absent(pool))
+            return
+        config = decode_config(opened.config)
+        state = PoolState(opened.state) if config else PoolState.NOT_READY
+        world.pools[pool] = PoolAccess(state, opened, config)
+        world.put(opened.entries, pool)
+        world.carriers |= opened.carriers
+        if opened.waits:
+            world.waiting.add(pool)
+
+    def _absent(self, pool: str) -> PoolState:
+        """A pool without a ledger: not there at all, or about to be rebuilt, which its own run does."""
+        key = port_pool_key(pool)
+        snapshot = self._services.queue.snapshot(key)
+        if snapshot is None or snapshot.gone:
+            return PoolState.MISSING
+        self._services.queue.touch([key])
+        return PoolState.NOT_READY
+
+    def _end(self, world: World, stop: Stop) -> Outcome:
+        """A name that holds nothing and waits nowhere needs no record of pools."""
+        unknown = any(a.state is PoolState.NOT_READY for a in world.pools.values())
+        if world.run.pools and not (world.entries or world.waiting or unknown):
+            world.run.hold([])
+        return Wait(stop.after, stop.reason) if stop.after else Settled()
+
+
+class PodSteps:
+    """Executes the domain's steps; each leaves in `world` what it has changed."""
+
+    def __init__(self, services: PortServices, world: World) -> None:
+        self._services, self._world = services, world
+        self._binding = Binding(services, world)
+        self._doers: dict[type, Callable[[Any], None]] = {
+            Allocate: self._allocate,
+            Provision: lambda s: self._binding.provision(s.entry, s.target),
+            Disable: lambda s: self._binding.disable(s.entry),
+            Confirm: lambda s: self._binding.confirm(s.entries),
+            Release: lambda s: release(services, world, s.entry),
+            Rollback: lambda s: rollback(services, world, s.entry),
+            Clear: lambda s: publish(services, world, s.outputs),
+            Show: lambda s: publish(services, world, s.outputs),
+            Leave: self._leave,
+        }
+
+    def do(self, step: Any) -> None:
+        self._doers[type(step)](step)
+
+    def _allocate(self, step: Allocate) -> None:
+        world, pool, pod = self._world, step.pool, self._world.pod
+        assert pod
+        if pool not in world.run.pools:
+            world.run.hold([*world.run.pools, pool])
+        order = ordering(world.config(pool).spec.lb_policy)
+        before = set(world.entries)
+        answer = world.access(pool).allocate(pod.uid, [(w.key, 1) for w in step.wants], order)
+        count_allocation(pool, type(answer).__name__.lower())
+        if isinstance(answer, Closed):
+            world.pools[pool].state = PoolState.PENDING
+        elif isinstance(answer, Full):
+            self._wait(pool, answer.epoch, len(step.wants))
+        else:
+            world.carriers |= answer.carriers
+            world.put(answer.entries, pool)
+            world.fresh |= set(world.entries) - before
+            world.waiting.discard(pool)
+            self._log_allocated(pool, set(world.entries) - before)
+
+    def _wait(self, pool: str, epoch: str, ports: int) -> None:
+        """On the list already, by the same script; one failure of this epoch asks for more load balancers."""
+        world = self._world
+        assert world.pod
+        if pool not in world.waiting:
+            log.info("allocation_failed", pod=world.full_name, pool=pool, epoch=epoch, ports=ports, reason="no_free_port")
+            self._services.journal.allocation_failed(pool, world.full_name, world.pod.uid, epoch, ports)
+        world.waiting.add(pool)
+        world.full.add(pool)
+        world.refusal = f"pool {pool} has no free port for {ports} of {len(world.wants)} wanted"
+        ask(self._services, pool, epoch)
+
+    def _leave(self, step: Leave) -> None:
+        access = self._world.pools.get(step.pool)
+        if access and access.run:
+            woken = access.run.leave()
+            self._services.queue.touch([pod_key(*name.split("/")) for name in woken])
+        self._world.waiting.discard(step.pool)
+
+    def _log_allocated(self, pool: str, ids: set[tuple[str, str, int]]) -> None:
+        for _, lb, port in sorted(ids):
+            log.info("port_allocated", pod=self._world.full_name, pool=pool, lb=lb, port=port)

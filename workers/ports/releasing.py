@@ -1,0 +1,68 @@
+"""Giving a port back: learn the ARN, record that it goes, delete by ARN, and only then free the port."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from domain.ports.entry import Entry, EntryState
+from events.routing import pod_key
+from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.errors import NotFound
+from workers.cloud.names import target_group_name
+from workers.cloud.priority import Priority
+from workers.cloud.tags import UID
+from workers.ports.observe import World
+from workers.services import PortServices
+
+log = structlog.get_logger()
+
+
+def release(services: PortServices, world: World, entry: Entry) -> None:
+    """Any error leaves the entry releasing, so that its port is not given out while the cloud may still have something on it."""
+    region = world.config(entry.pool).spec.region
+    driver = services.driver(region).on_behalf_of(world.run.key, Priority.UNBIND, world.run.keep)
+    known = _learn(world, driver, entry)
+    going = replace(known, state=EntryState.RELEASING)
+    world.access(entry.pool).releasing(going)
+    world.entries[entry.id] = going
+    if going.listener:
+        driver.delete_listener(going.listener)
+    if going.target_group:
+        driver.delete_target_group(going.target_group)
+    _free(services, world, going)
+    log.info("port_released", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
+
+
+def rollback(services: PortServices, world: World, entry: Entry) -> None:
+    """Frees what this very run has allocated and for which no cloud call was made."""
+    _free(services, world, entry)
+
+
+def _free(services: PortServices, world: World, entry: Entry) -> None:
+    woken = world.access(entry.pool).free(entry)
+    world.entries.pop(entry.id)
+    world.fresh.discard(entry.id)
+    services.queue.touch([pod_key(*name.split("/")) for name in woken])
+
+
+def _learn(world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
+    """A run that died between call and record left no ARNs: what carries this UID's tag or name is ours to delete."""
+    carrier = world.carriers.get(entry.lb)
+    listener, group = entry.listener, entry.target_group
+    if not listener and carrier:
+        listener = _listener_of(driver, carrier.arn, entry)
+    if not group:
+        name = target_group_name(entry.uid, entry.lb, entry.port)
+        lone = driver.find_target_group(name)
+        group = lone.arn if lone and lone.tags.get(UID) == entry.uid else ""
+    return replace(entry, listener=listener, target_group=group)
+
+
+def _listener_of(driver: LoadBalancerApi, load_balancer_arn: str, entry: Entry) -> str:
+    try:
+        found = driver.find_listener(load_balancer_arn, entry.port)
+    except NotFound:
+        return ""  # the load balancer is gone, and its listeners with it
+    return found.arn if found and found.tags.get(UID) == entry.uid else ""

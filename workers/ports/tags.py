@@ -1,0 +1,18 @@
+"""Reading our tags back: a listener or target group names the entry of the ledger that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from domain.ports.entry import Entry, EntryState
+from domain.ports.rebuild import Found
+from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
+
+
+def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "") -> Found | None:
+    """None when the tags are not those of one of our ports (they can be edited by hand)."""
+    port, owner, uid, lb = (tags.get(name, "") for name in (PORT, OWNER, UID, LOAD_BALANCER))
+    if not (port.isascii() and port.isdigit() and uid and lb and owner.count("/") == 1):
+        return None
+    entry = Entry(tags.get(POOL, ""), lb, int(port), tags.get(WANT, ""), uid, EntryState.RELEASING, listener, target_group)
+    return Found(owner, entry)

@@ -1,0 +1,67 @@
+"""A listener stands on a port that the ledger gave to this pod: whose is it, and who gives way?
+
+Ours and of this UID: an earlier try made it. Ours and of another pod that lives and publishes the port: the cloud's tag wins, the
+entry moves to that pod. Ours and of nobody: it is deleted, by its ARN, after a fenced script has confirmed that the port is still
+this pod's. Not ours: never touched; the port is given up.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+
+from domain.errors import TransientError
+from domain.ports.endpoints import published
+from domain.ports.entry import Entry
+from events.routing import pod_key
+from workers.cloud.driver import Listener, LoadBalancerApi
+from workers.cloud.tags import CLUSTER, OWNER, POOL, UID, WANT
+from workers.ports.metrics import count_collision
+from workers.ports.observe import World
+from workers.services import PortServices
+
+log = structlog.get_logger()
+
+
+def clear_the_way(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> str:
+    """The ARN of our own listener if an earlier try made it; '' when the entry was given up. Raises TransientError: try again."""
+    found = driver.find_listener(world.carriers[entry.lb].arn, entry.port)
+    if found is None:
+        raise TransientError(f"the listener on port {entry.port} of {entry.lb} went away meanwhile", timedelta(seconds=1))
+    if found.tags.get(CLUSTER) != services.cluster or found.tags.get(POOL) != entry.pool:
+        return _give_up(world, entry)
+    if found.tags.get(UID) == entry.uid and found.target_group_arn == entry.target_group:
+        return found.arn
+    if found.tags.get(UID) != entry.uid and _lives_and_publishes(services, entry, found):
+        return _give_way(services, world, entry, found)
+    world.access(entry.pool).confirm(entry)
+    driver.delete_listener(found.arn)
+    log.info("stale_listener_deleted", lb=entry.lb, port=entry.port, owner=found.tags.get(OWNER, ""), pod=world.full_name)
+    raise TransientError(f"a stale listener on port {entry.port} of {entry.lb} was deleted", timedelta(0))
+
+
+def _lives_and_publishes(services: PortServices, entry: Entry, found: Listener) -> bool:
+    namespace, _, name = found.tags.get(OWNER, "").partition("/")
+    pod = services.pods.read(namespace, name) if name else None
+    return bool(pod and pod.uid == found.tags.get(UID) and entry.id in published(pod.outputs.endpoints))
+
+
+def _give_up(world: World, entry: Entry) -> str:
+    """A stranger's listener: the port stays taken, the pod gets another one."""
+    world.access(entry.pool).foreign(entry)
+    world.entries.pop(entry.id)
+    count_collision(entry.pool, "foreign")
+    log.warning("port_is_foreign", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
+    return ""
+
+
+def _give_way(services: PortServices, world: World, entry: Entry, found: Listener) -> str:
+    owner, tags = found.tags[OWNER], found.tags
+    want = tags.get(WANT, "")
+    world.access(entry.pool).give_way(entry, owner, tags[UID], want, found.arn, found.target_group_arn)
+    world.entries.pop(entry.id)
+    count_collision(entry.pool, "healed")
+    services.queue.touch([pod_key(*owner.split("/"))], [entry.pool])
+    log.warning("port_given_way", pod=world.full_name, owner=owner, pool=entry.pool, lb=entry.lb, port=entry.port)
+    return ""

@@ -1,0 +1,42 @@
+"""What the runs of pods and pools use; bootstrap makes it, tests make it with fakes behind the same interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from events.workqueue import Workqueue
+from workers.cloud.driver import LoadBalancerApi
+from workers.kube.events import KubeEvents
+from workers.kube.pods import Pods
+from workers.kube.port_pools import PortPools
+from workers.stores.journal import Journal
+from workers.stores.ledger import Ledger
+from workers.stores.orphans import Orphans
+from workers.stores.pool_names import PoolNames, ShownStatus
+
+
+@dataclass(frozen=True)
+class PortServices:
+    """`driver` gives the load-balancer API of a region; `send_scale_up(pool, epoch, token)` sends the task."""
+
+    queue: Workqueue
+    ledger: Callable[[str], Ledger]
+    driver: Callable[[str], LoadBalancerApi]
+    pods: Pods
+    pools: PortPools
+    events: KubeEvents
+    journal: Journal
+    pool_names: PoolNames
+    shown: ShownStatus
+    orphans: Orphans
+    send_scale_up: Callable[[str, str, str], None]
+    cluster: str = "default"
+    default_spec: str = ""
+    call_time: timedelta = timedelta(seconds=15)  # the longest that one AWS or Kubernetes call takes
+    win_lease: timedelta = timedelta(
+        seconds=60
+    )  # of a scale-up request; a slow winner only costs a second, idempotent one
+    orphan_grace: timedelta = timedelta(minutes=5)
+    forgotten: timedelta = timedelta(seconds=30)  # a woken waiter without progress is woken again

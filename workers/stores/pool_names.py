@@ -1,0 +1,43 @@
+"""The names of the pools that this fleet serves, for sweeps and audits: an index, so that no sweep scans snapshots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis import Redis
+
+KEY = "berthmaster:portpools"
+
+
+class PoolNames:
+    """Lost with Redis; every pool's own run adds it again."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def add(self, name: str) -> None:
+        self._redis.sadd(KEY, name)
+
+    def remove(self, name: str) -> None:
+        self._redis.srem(KEY, name)
+
+    def all(self) -> list[str]:
+        found: Any = self._redis.smembers(KEY)
+        return sorted(name.decode() for name in found)
+
+
+class ShownStatus:
+    """The status that was last written on a PortPool, so that an unchanged one costs no call."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def get(self, prefix: str) -> bytes:
+        stored: Any = self._redis.get(f"{prefix}shown")
+        return stored or b""
+
+    def put(self, prefix: str, text: bytes) -> None:
+        self._redis.set(f"{prefix}shown", text)
+
+    def forget(self, prefix: str) -> None:
+        self._redis.delete(f"{prefix}shown")
