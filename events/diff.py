@@ -25,7 +25,7 @@ def difference(items: Iterable[Item], known: Mapping[str, Known], version: int) 
             yield mark
     for key, old in known.items():
         if key not in listed and not old.gone:
-            yield Mark(key, version, old.uid, True, epitaph(key, old.uid))
+            yield Mark(key, version, old.uid, gone=True, body=epitaph(key, old.uid))
 
 
 def news(mark: Mark, opted: bool, old: Known | None) -> bool:

@@ -1,4 +1,4 @@
-"""What a publisher counts. One object a process, with a registry of its own, so that nothing is registered at import."""
+"""What a publisher counts: one object a process, with a registry of its own, so that import registers nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class Metrics:
         self.dropped = self.counter("events_dropped", "Events without effect, by reason", ("resource", "reason"))
         self.relists = self.counter("relists", "Full lists, by reason", ("resource", "reason"))
         self.claims = self.counter("claims", "Claims of the workqueue, by what ended the one before", ("reason",))
-        self.redis_retries = self.counter("redis_retries", "Batches sent again because Redis did not answer", by_resource)
+        self.redis_retries = self.counter(
+            "redis_retries", "Batches sent again because Redis did not answer", by_resource
+        )
         self.latency = Histogram(
             "berthmaster_publisher_publish_seconds",
             "From the arrival of a batch to its effect in Redis",

@@ -44,7 +44,7 @@ def pod_ip(status: Mapping[str, Any]) -> list[str]:
 
 
 def pool_snapshot(obj: Mapping[str, Any]) -> Json:
-    """Of a PortPool. Without its status, which we write ourselves: a snapshot that changes by it would wake its writer."""
+    """Of a PortPool, without its status: that is written by runs, and a run must not be moved by what it wrote."""
     meta = obj.get("metadata") or {}
     return {
         "name": meta.get("name", ""),

@@ -73,7 +73,7 @@ class LeaseSettings(Nested):
     """How long a silent holder is waited for; raising it delays the take-over after a crash. Whole seconds."""
 
     renew_deadline: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
-    """A holder that could not renew for this long stops publishing; must be less than `duration`, nearer to it survives longer outages."""
+    """A holder that could not renew for this long stops publishing; below `duration`, and the nearer the more robust."""
 
     retry_every: Duration = Field(default=timedelta(seconds=2), gt=timedelta(0))
     """Period of renewing and of looking; raising it delays the take-over after an orderly stop."""
@@ -89,7 +89,7 @@ class WatchSettings(Nested):
     """How long the server is asked to keep one stream open; raising it keeps streams longer on an overloaded server."""
 
     inactivity_timeout: Duration = Field(default=timedelta(seconds=90), gt=timedelta(0))
-    """Silence after which a stream counts as stalled; servers send a bookmark a minute. Raising it delays the repair."""
+    """Silence after which a stream counts as stalled (bookmarks come once a minute); raising it delays the repair."""
 
     steady_after: Duration = Field(default=timedelta(seconds=5), ge=timedelta(0))
     """A stream that lasted this long ends a row of failures; raising it slows the reopening of short streams."""
@@ -98,7 +98,7 @@ class WatchSettings(Nested):
     """Time without any sign of life after which the process reports itself dead; above twice `inactivity_timeout`."""
 
     resync_every: Duration = Field(default=timedelta(minutes=10), gt=timedelta(0))
-    """Period of a full list that repairs what streams left out; raising it delays that repair, lowering it loads the API."""
+    """Period of a full list that repairs what streams left out; raising it delays that, lowering it loads the API."""
 
     absent_retry: Duration = Field(default=timedelta(seconds=3), gt=timedelta(0))
     """How often a kind that the server lacks is asked for again."""
@@ -134,7 +134,7 @@ class PublisherSettings(Nested):
     grace: Duration = Field(default=timedelta(seconds=10), ge=timedelta(0))
     """How long a stop waits for the batch in hand; must fit into the pod's termination grace period."""
 
-    health_host: str = "0.0.0.0"  # noqa: S104 - probes and Prometheus come from other machines
+    health_host: str = "0.0.0.0"
     """Address that /livez, /readyz and /metrics listen on."""
 
     health_port: int = Field(default=8081, ge=0, le=65535)

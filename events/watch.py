@@ -1,8 +1,9 @@
 """One resource followed for ever: a list, then what changes after it, then another list when that is needed.
 
-Three generators inside each other, each with one worry. `follow` never dies: it waits and begins again. `list_then_watch`
-lists once, keeps a stream open from there, and returns why another list is due. `stream` is one request with an
-inactivity time-out. What they yield is enough to stay in step: a `Listing` replaces everything, a `Batch` comes after it.
+Three generators inside each other, each with one worry. `follow` never dies: it waits and begins again.
+`list_then_watch` lists once, keeps a stream open from there, and returns why another list is due. `stream` is one
+request with an inactivity time-out. What they yield is enough to stay in step: a `Listing` replaces everything, a
+`Batch` comes after it.
 
 Kubernetes is trusted for one thing only, that a list without a resource version is consistent. Streams may end, stall,
 repeat themselves or leave something out; the watermark (version of the list, then of the last event) drops what is old,
@@ -31,6 +32,8 @@ from events.settings import WatchSettings
 log = structlog.get_logger(__name__)
 
 STALLS_BEFORE_LIST: Final = 2
+IDLE: Final = 0.2
+"""Seconds of silence after which a stream looks whether it should stop."""
 
 
 class Listing(NamedTuple):
@@ -124,7 +127,7 @@ class Watch:
         return "resync"
 
     def objects(self, reason: str) -> Listing:
-        """Page by page, projected at once: a cluster's pods as parsed JSON would not fit. Never from a cache of the server."""
+        """Page by page, projected at once: a whole cluster as parsed JSON would not fit. Never an old cached list."""
         items: list[Item] = []
         token, version = "", 0
         while True:
@@ -150,6 +153,7 @@ class Watch:
         for lines in self.kube.lines(
             self.resource.path,
             timeout=self.settings.inactivity_timeout.total_seconds(),
+            idle=IDLE,
             **dict[str, Any](self.resource.query),
             allowWatchBookmarks="true",
             resourceVersion=str(self.version),
@@ -166,7 +170,7 @@ class Watch:
             self.pulse.beat()
 
     def batch(self, lines: list[bytes]) -> Iterator[Batch]:
-        """What is new; the watermark advances over it. An error among the lines is raised after what stood before it."""
+        """What is new; the watermark advances over it. An error among the lines is raised after what came before."""
         events: list[tuple[int, dict[str, Any]]] = []
         trouble: KubeError | None = None
         for line in lines:
@@ -223,7 +227,7 @@ class Watch:
 
 
 def parse(line: bytes) -> tuple[int, dict[str, Any]]:
-    """Version and watch event. Raises what an ERROR event says, and KubeError for what is none (a proxy's answer, a torn line)."""
+    """Raises what an ERROR event says, and KubeError for what is no event (a proxy's answer, a torn line)."""
     try:
         event: dict[str, Any] = orjson.loads(line)
         if event["type"] == "ERROR":

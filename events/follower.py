@@ -1,0 +1,53 @@
+"""A watch and the feed that it flows into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import structlog
+from redis import RedisError
+
+from events.feeds import Feed
+from events.metrics import Metrics
+from events.sender import ClaimLostError
+from events.watch import Absent, Batch, Change, Listing, Watch
+
+log = structlog.get_logger(__name__)
+
+
+class Follower:
+    """`first` is called by the term, `rest` by a thread of its own after that."""
+
+    def __init__(self, watch: Watch, feed: Feed, metrics: Metrics) -> None:
+        self.watch, self.feed, self.metrics = watch, feed, metrics
+        self.changes: Iterator[Change] = watch.follow()
+
+    def first(self) -> None:
+        """Takes the first list; returns without one if the server lacks the kind or the term is over."""
+        if change := next(self.changes, None):
+            self.take(change, relist=True)
+
+    def rest(self) -> str:
+        """Until the term is over or may not go on; returns why."""
+        try:
+            for change in self.changes:
+                self.take(change, relist=False)
+        except ClaimLostError as lost:
+            return str(lost)
+        except RedisError as error:  # the term ended while Redis did not answer; the next claim lists again
+            log.warning("batch_abandoned", resource=self.watch.resource.name, error=str(error))
+        return "ended"
+
+    def take(self, change: Change, relist: bool) -> None:
+        name = self.watch.resource.name
+        match change:
+            case Listing():
+                self.metrics.relists.labels(name, change.reason).inc()
+                self.feed.listing(change, relist)
+            case Batch():
+                self.metrics.received.labels(name).inc(len(change.events))
+                self.metrics.dropped.labels(name, "old").inc(change.old)
+                if change.events:
+                    self.feed.batch(change)
+            case Absent():
+                pass

@@ -1,0 +1,34 @@
+"""Threads that must not die quietly: one that ends by an exception ends the process, to be started anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+
+class Supervisor:
+    """`stop` asks everybody to end: set by a signal, or, together with `failed`, by the death of a thread."""
+
+    def __init__(self, stop: Event) -> None:
+        self.stop, self.failed = stop, Event()
+
+    def start(self, name: str, target: Callable[[], None]) -> Thread:
+        """Daemon threads: one that waits for a silent peer does not keep the process from ending."""
+        thread = Thread(target=self.guard, args=(name, target), name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def guard(self, name: str, target: Callable[[], None]) -> None:
+        returned = False
+        try:
+            target()
+            returned = True
+        finally:
+            if not returned:
+                log.critical("thread_died", thread=name)  # threading prints the traceback
+                self.failed.set()
+                self.stop.set()

@@ -1,0 +1,154 @@
+"""One term of the active publisher: claim, list and mark, stamp, watch, until something makes it doubtful.
+
+Another claimed, Redis lost state, another Redis answers, the Lease is gone: each ends the term, and the next begins
+from the start. There is no repair in the middle, so there is one order to think about. Each term claims under an epoch
+of its own, so that a thread left over from an earlier one cannot write any more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from threading import Event, Thread
+from typing import Final
+
+import structlog
+from redis import Redis, RedisError
+
+from events.feeds import FailureFeed, SnapshotFeed
+from events.follower import Follower
+from events.kube_api import KubeApi
+from events.lease import Lease
+from events.metrics import Metrics
+from events.resources import Resource, allocation_failures, pods, port_pools
+from events.sender import ClaimLostError, Sender
+from events.settings import PublisherSettings
+from events.supervise import Supervisor
+from events.watch import Pulse, Watch
+from events.workqueue import Workqueue
+
+log = structlog.get_logger(__name__)
+
+LOOK: Final = 0.1
+"""Seconds between two looks at the Lease and the stop signal."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a publisher is made of; shared by its terms."""
+
+    kube: KubeApi
+    redis: Redis
+    queue: Workqueue
+    lease: Lease
+    settings: PublisherSettings
+    metrics: Metrics
+    supervisor: Supervisor
+
+
+class Term:
+    """`run` it once, with the Lease in hand. `over` is set by whoever finds the `reason`."""
+
+    def __init__(self, parts: Parts, serial: int) -> None:
+        self.parts = parts
+        self.epoch = f"{parts.lease.number}:{parts.lease.identity}/{serial}"
+        self.over, self.reason = Event(), ""
+        self.opened = self.stamped = False  # ever; now
+        self.threads: list[Thread] = []
+        self.sender = Sender(parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics)
+        scope = parts.settings.namespace
+        feeds = [self.feed(resource) for resource in (pods(scope, parts.settings.pod_selector), port_pools())]
+        self.listed = [self.follower(feed.resource, feed) for feed in feeds]
+        self.failures = self.follower(
+            events := allocation_failures(scope),
+            FailureFeed(events, parts.redis, parts.queue, self.sender, feeds[0]),
+        )
+
+    def feed(self, resource: Resource) -> SnapshotFeed:
+        return SnapshotFeed(resource, self.parts.queue, self.sender, self.parts.metrics)
+
+    def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed) -> Follower:
+        watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over)
+        return Follower(watch, feed, self.parts.metrics)
+
+    @property
+    def followers(self) -> list[Follower]:
+        return [*self.listed, *([self.failures] if self.parts.settings.failures else [])]
+
+    def pulses(self) -> Iterator[tuple[str, Pulse]]:
+        return ((follower.watch.resource.name, follower.watch.pulse) for follower in self.followers)
+
+    def run(self) -> str:
+        """Returns the reason of the end, after every thread of the term has ended."""
+        self.start("lookout", self.look_out)
+        try:
+            self.open()
+            self.over.wait()
+        except ClaimLostError as lost:
+            self.end(str(lost))
+        except RedisError as error:
+            log.warning("redis_unreachable", error=str(error))
+            self.end("redis_unreachable")
+        finally:
+            self.close()
+        return self.reason
+
+    def open(self) -> None:
+        """Claim, lists, stamp, in this order. Raises ClaimLostError and RedisError."""
+        if not self.parts.queue.claim(self.epoch):
+            raise ClaimLostError("outbid")
+        for follower in self.listed:
+            follower.first()
+        if self.over.is_set():
+            return
+        if not self.parts.queue.stamp(self.epoch):
+            raise ClaimLostError("stamp_refused")
+        self.stamped = self.opened = True
+        self.parts.metrics.stamped.set(1)
+        log.info("lists_stamped", epoch=self.epoch)
+        for follower in self.followers:
+            self.start(follower.watch.resource.name, partial(self.follow, follower))
+
+    def follow(self, follower: Follower) -> None:
+        self.end(follower.rest())
+
+    def start(self, name: str, target: Callable[[], None]) -> None:
+        self.threads.append(self.parts.supervisor.start(name, target))
+
+    def look_out(self) -> None:
+        """Ends the term for what no thread of it would notice by itself."""
+        probed = time.monotonic()
+        while not self.over.wait(LOOK):
+            if self.parts.supervisor.stop.is_set():
+                self.end("stopped")
+            elif not self.parts.lease.held:
+                self.end("lease_lost")
+            elif self.stamped and time.monotonic() - probed >= self.parts.settings.probe_every.total_seconds():
+                probed = time.monotonic()
+                self.probe()
+
+    def probe(self) -> None:
+        """Nothing may happen for hours, and still Redis must not have lost its state unseen."""
+        try:
+            stands = self.parts.queue.stands(self.epoch)
+        except RedisError as error:
+            log.warning("probe_failed", error=str(error))
+        else:
+            if not stands:
+                self.end("state_lost")
+
+    def end(self, reason: str) -> None:
+        """The first reason counts."""
+        self.reason = self.reason or reason
+        self.stamped = False
+        self.parts.metrics.stamped.set(0)
+        self.over.set()
+
+    def close(self) -> None:
+        """Lets batches in hand be finished. What does not end in time is fenced by the next claim."""
+        self.end("failed")
+        deadline = time.monotonic() + self.parts.settings.grace.total_seconds()
+        for thread in self.threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
