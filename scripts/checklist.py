@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-ROW: Final = re.compile(r"^\| (?P<name>[A-Z]{2}-\d{2}) \| (?P<behaviour>[^|]+) \| (?P<shown_by>[^|]+) \|$", re.MULTILINE)
+ROW: Final = re.compile(
+    r"^\| (?P<name>[A-Z]{2}-\d{2}) \| (?P<behaviour>[^|]+) \| (?P<shown_by>[^|]+) \|$", re.MULTILINE
+)
 LATER: Final = "[later]"
 
 

@@ -1,4 +1,4 @@
-"""Checks that each exemption from a rule (`noqa`, `type: ignore`) names the rule and says why; for complexity there is none.
+"""Checks that each exemption (`noqa`, `type: ignore`) names the rule and says why. Complexity has none.
 
 The reason follows on the same line, after a dash or a second `#`: `# noqa: BLE001 - a scrape reports what it can`.
 """

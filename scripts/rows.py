@@ -47,7 +47,11 @@ def collect(root: Path) -> Tests:
 
 def unknown(rows: Collection[Row], tests: Tests) -> list[str]:
     names = {row.name for row in rows}
-    return [f"{name}: not in the checklist, named by {', '.join(sorted(tests[name]))}" for name in tests if name not in names]
+    return [
+        f"{name}: not in the checklist, named by {', '.join(sorted(tests[name]))}"
+        for name in tests
+        if name not in names
+    ]
 
 
 def selected(rows: Collection[Row], prefixes: Sequence[str]) -> list[Row]:

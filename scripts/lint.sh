@@ -1,0 +1,29 @@
+#!/bin/sh
+# Runs every linter, also after one of them has found something, and ends with the names of those that did.
+# `--optional-luacheck`: see luacheck.sh.
+set -u
+cd "$(dirname "$0")/.."
+PATH="$PWD/.venv/bin:$PATH"
+red=""
+
+check() { # check NAME COMMAND...: silent when it is green
+    name=$1; shift
+    if output=$("$@" 2>&1); then
+        printf '  %-14s ok\n' "$name"
+        case $output in *"left out"*) echo "$output" ;; esac
+    else
+        printf '  %-14s RED\n%s\n' "$name" "$output"
+        red="$red $name"
+    fi
+}
+
+echo "lint:"
+check ruff ruff check --quiet .
+check format ruff format --check --quiet .
+check style python -m scripts.style
+check imports lint-imports --no-logo
+check types mypy
+check luacheck scripts/luacheck.sh ${1:+--optional}
+check rows python -m scripts.rows --check
+check crds python -m scripts.crds --check
+[ -z "$red" ] || { echo "lint: red:$red" >&2; exit 1; }
