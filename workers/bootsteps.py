@@ -28,7 +28,7 @@ class ServeMetrics(bootsteps.StartStopStep):
 
     def start(self, worker: Any) -> None:  # noqa: ARG002 - Celery's signature
         settings = services().settings.metrics
-        metrics.serve(settings.address, settings.port, lambda: services().queue.depth())
+        metrics.serve(settings.address, settings.port, services().queue.depth)
 
 
 class Heartbeat(bootsteps.StartStopStep):

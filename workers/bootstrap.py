@@ -13,7 +13,9 @@ from redis import Redis
 
 from events import routing
 from events.workqueue import Workqueue
-from workers.hints import Hints
+from workers.port_services import port_services
+from workers.sending import Sender
+from workers.services import PortServices
 from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.ticks import Ticks
@@ -33,11 +35,19 @@ class Services:
     def queue(self) -> Workqueue:
         if self.settings.broker_is_state:
             return Workqueue(self.redis, hint_queue=routing.LATENCY)
-        return Workqueue(self.redis, publish=Hints(self.settings.broker_url))
+        return Workqueue(self.redis, publish=self.sender.hints)
+
+    @cached_property
+    def sender(self) -> Sender:
+        return Sender(self.settings.broker_url)
 
     @cached_property
     def ticks(self) -> Ticks:
         return Ticks(self.redis)
+
+    @cached_property
+    def ports(self) -> PortServices:
+        return port_services(self.settings, self.redis, self.queue, self.sender)
 
 
 def build(settings: WorkerSettings) -> Services:

@@ -25,13 +25,8 @@ RECONCILE_SECONDS = Histogram(
 REFUSALS = Counter("berthmaster_takes_refused_total", "Hints whose key was not taken, by reason.", ["kind", "reason"])
 PAYLOADS_REFUSED = Counter("berthmaster_payloads_refused_total", "Task payloads that were not valid.", ["task"])
 MESSAGES_REFUSED = Counter("berthmaster_messages_refused_total", "Entries of a queue that are no message.")
-HINTS_UNSENT = Counter("berthmaster_hints_unsent_total", "Hints that the broker did not take; a sweep repeats them.")
+UNSENT = Counter("berthmaster_tasks_unsent_total", "Tasks that the broker did not take; a sweep repeats them.")
 TICKS = Counter("berthmaster_ticks_total", "Ticks, run or skipped because that period had one.", ["task", "outcome"])
-ALLOCATIONS = Counter("berthmaster_allocations_total", "Answers of the ledger to allocations.", ["pool", "answer"])
-SCALE_UPS = Counter(
-    "berthmaster_scale_ups_total", "Requests to grow a port pool, by what came of them.", ["pool", "outcome"]
-)
-COLLISIONS = Counter("berthmaster_port_collisions_total", "Listeners found on ports of others.", ["pool", "outcome"])
 
 
 def kind_of(key: str) -> str:
@@ -45,18 +40,6 @@ def observe_reconcile(key: str, outcome: str, seconds: float) -> None:
 
 def count_refusal(key: str, reason: str) -> None:
     REFUSALS.labels(kind_of(key), reason).inc()
-
-
-def count_allocation(pool: str, answer: str) -> None:
-    ALLOCATIONS.labels(pool, answer).inc()
-
-
-def count_scale_up(pool: str, outcome: str) -> None:
-    SCALE_UPS.labels(pool, outcome).inc()
-
-
-def count_collision(pool: str, outcome: str) -> None:
-    COLLISIONS.labels(pool, outcome).inc()
 
 
 class QueueDepth(Collector):

@@ -57,6 +57,9 @@ class QueueSettings(Nested):
 class PortsSettings(Nested):
     """Port pools and what they own in AWS."""
 
+    default_spec: str = ""
+    """What an empty `berthmaster.dev/ports` annotation stands for, for example `7777/UDP@arena`; empty means an error."""
+
     sweep_every: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
     """Period of the look at waiting pods; raising it delays pods whose wake-up was lost."""
 
@@ -110,7 +113,7 @@ class MetricsSettings(Nested):
     port: int = Field(default=0, ge=0, le=65535)
     """Port to listen on; 0 means none. Two workers on one machine need two ports."""
 
-    address: str = "0.0.0.0"
+    address: str = "0.0.0.0"  # noqa: S104 - it is scraped from outside the pod
     """Address to listen on; restrict it where the network is not trusted."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import structlog
+from celery import shared_task
 
 from events import routing
-from workers.app import app
 from workers.bootstrap import Services, services
 from workers.stores.outage import OUTAGE
 from workers.tasks.payloads import Nothing, SweepLost, takes
@@ -17,7 +17,7 @@ log = structlog.get_logger()
 TICK = timedelta(seconds=1)
 
 
-@app.task(name=routing.QUEUE_TICK)
+@shared_task(name=routing.QUEUE_TICK)
 @takes(Nothing)
 def tick(_: Nothing) -> None:
     """Every second: queues keys whose wait or lease is over; now and then asks for the search for lost hints."""
@@ -36,10 +36,10 @@ def ask_for_lost(parts: Services) -> None:
     if parts.ticks.claim(routing.QUEUE_SWEEP_LOST, parts.settings.queue.sweep_lost_every):
         sent = parts.queue.ask_sweep_lost()
         if sent is not None:
-            app.send_task(routing.QUEUE_SWEEP_LOST, (sent,))
+            parts.sender.send(routing.QUEUE_SWEEP_LOST, sent)
 
 
-@app.task(name=routing.QUEUE_SWEEP_LOST)
+@shared_task(name=routing.QUEUE_SWEEP_LOST)
 @takes(SweepLost)
 def sweep_lost(asked: SweepLost) -> None:
     """Repeats the hints that were sent before this message and that nobody has taken."""
