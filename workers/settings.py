@@ -58,7 +58,7 @@ class PortsSettings(Nested):
     """Port pools and what they own in AWS."""
 
     default_spec: str = ""
-    """What an empty `berthmaster.dev/ports` annotation stands for, for example `7777/UDP@arena`; empty means an error."""
+    """What an empty `berthmaster.dev/ports` stands for, for example `7777/UDP@arena`; empty means an error."""
 
     sweep_every: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
     """Period of the look at waiting pods; raising it delays pods whose wake-up was lost."""

@@ -1,6 +1,7 @@
 """Kubernetes Events, for people who run `kubectl describe`: one a transition, never one a retry.
 
-The name is made from the object, its version after the transition and the reason: said again, the API server answers that it exists.
+The name is made from the object, its version after the transition and the reason: said again, the API server answers
+that it exists.
 """
 
 from __future__ import annotations

@@ -50,4 +50,4 @@ class Pods:
         }
         obj = self._kube.patch(pod_path(pod.namespace, pod.name), patch)
         view = view_of(obj)
-        return view, Snapshot(view.version, view.uid, False, pod_snapshot(obj))
+        return view, Snapshot(view.version, view.uid, gone=False, body=pod_snapshot(obj))

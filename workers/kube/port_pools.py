@@ -14,7 +14,7 @@ FINALIZER = "berthmaster.dev/port-pool"
 
 def as_snapshot(obj: dict[str, Any]) -> Snapshot:
     meta = obj["metadata"]
-    return Snapshot(int(meta["resourceVersion"]), meta["uid"], False, pool_snapshot(obj))
+    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(obj))
 
 
 class PortPools:

@@ -11,7 +11,10 @@ log = structlog.get_logger()
 
 
 def ask(services: PortServices, pool: str, epoch: str) -> bool:
-    """SET NX decides; the winner sends the task. One that dies before it does is replaced when its key has expired, by the sweep."""
+    """SET NX decides; the winner sends the task.
+
+    One that dies before it does is replaced when its key has expired, by the sweep.
+    """
     token = Growth(services.ledger(pool)).win(epoch, services.win_lease)
     if token is None:
         return False

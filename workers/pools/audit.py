@@ -1,5 +1,5 @@
-"""Compares AWS with the ledger, once a period and pool: leftovers of ours are removed after a grace, lost listeners made again,
-load balancers outside the ledger adopted. What does not carry our tags is never touched.
+"""Compares AWS with the ledger, once a period and pool: leftovers of ours are removed after a grace, lost listeners
+made again, load balancers outside the ledger adopted. What does not carry our tags is never touched.
 """
 
 from __future__ import annotations
@@ -51,10 +51,14 @@ class PoolAudit:
         self._strays(inventory)
         self._growth.prune_fences()
 
-    def _orphans(self, driver: LoadBalancerApi, inventory: Inventory, held: dict[tuple[str, str, int], tuple[str, Entry]]) -> None:
+    def _orphans(
+        self, driver: LoadBalancerApi, inventory: Inventory, held: dict[tuple[str, str, int], tuple[str, Entry]]
+    ) -> None:
         """Seen twice, a grace apart: a run may be between its call and its record."""
         mine = {e.listener for _, e in held.values()} | {e.target_group for _, e in held.values()}
-        found = [f for f in inventory.listeners + inventory.groups if (f.entry.listener or f.entry.target_group) not in mine]
+        found = [
+            f for f in inventory.listeners + inventory.groups if (f.entry.listener or f.entry.target_group) not in mine
+        ]
         arns = {(f.entry.listener or f.entry.target_group): f for f in found}
         for arn in self._services.orphans.ripe(self._ledger.prefix, list(arns), self._services.orphan_grace):
             self._remove(driver, arns[arn])

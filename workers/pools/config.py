@@ -20,7 +20,11 @@ class PoolConfig:
     spec: PortPoolSpec
 
     def encoded(self) -> dict[str, Any]:
-        return {"uid": self.uid, "generation": self.generation, "spec": self.spec.model_dump(by_alias=True, mode="json")}
+        return {
+            "uid": self.uid,
+            "generation": self.generation,
+            "spec": self.spec.model_dump(by_alias=True, mode="json"),
+        }
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,10 @@ log = structlog.get_logger()
 
 
 def finalize(services: PortServices, driver: LoadBalancerApi, pool: str, growth: Growth) -> str:
-    """Removes what we created; the state Deleting keeps new ports from being given. '' when all is gone, else what is left."""
+    """Removes what we created; the state Deleting keeps new ports from being given.
+
+    '' when all is gone, else what is left.
+    """
     holding = sum(1 for _, entries in owners(growth.ledger) if entries)
     if holding:
         return f"{holding} pods still hold ports of the pool"

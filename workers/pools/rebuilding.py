@@ -5,9 +5,9 @@ from __future__ import annotations
 import structlog
 
 from domain.errors import TransientError
+from domain.ports.pod import PORTS, PodView
 from domain.ports.rebuild import rebuild
 from domain.ports.request import RequestError, parse_ports
-from domain.ports.pod import PORTS, PodView
 from events.routing import pod_key
 from workers.cloud.priority import Priority
 from workers.pools.config import PoolConfig
@@ -24,7 +24,10 @@ log = structlog.get_logger()
 
 
 def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConfig) -> Inventory | None:
-    """What AWS has, if the ledger had to be rebuilt; None when it is ready. AWS is listed before the pods, then all is written at once."""
+    """What AWS has, if the ledger had to be rebuilt; None when it is ready.
+
+    AWS is listed before the pods, then all is written at once.
+    """
     growth = Growth(services.ledger(pool))
     mark = growth.begin_rebuild()
     if mark is None:
@@ -48,7 +51,9 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
 def touch_owners_without_port(services: PortServices, ledger: Ledger, pool: str) -> None:
     """Marks every pod that asks this pool for ports and holds none of it."""
     served = {name for name, entries in owners(ledger) if entries}
-    waiting = [pod for pod in services.pods.all() if pod.full_name not in served and _asks(pod, pool, services.default_spec)]
+    waiting = [
+        pod for pod in services.pods.all() if pod.full_name not in served and _asks(pod, pool, services.default_spec)
+    ]
     services.queue.touch([pod_key(pod.namespace, pod.name) for pod in waiting])
 
 

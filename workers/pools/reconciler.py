@@ -1,4 +1,6 @@
-"""Reconciles one PortPool: validate, rebuild the ledger if Redis was lost, configure it, show the status; or drain and delete."""
+"""Reconciles one PortPool: validate, rebuild the ledger if Redis was lost, configure it, show the status; or drain and
+delete.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from events.routing import pod_key, split_key
 from events.workqueue import Snapshot
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.priority import Priority
+from workers.kube.errors import translated
 from workers.kube.port_pools import FINALIZER
 from workers.pools.config import PoolConfig, decode_config
 from workers.pools.deletion import finalize
@@ -42,6 +45,10 @@ class PoolsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
+        with translated():
+            return self._reconcile(run)
+
+    def _reconcile(self, run: Run) -> Outcome:
         _, name = split_key(run.key)
         pool = run.snapshot or self._services.pools.read(name)
         if pool is None or pool.gone:

@@ -1,4 +1,6 @@
-"""Carries out a pool's one open intent: creates its load balancers, adds them in one script, wakes who fits, asks for the rest."""
+"""Carries out a pool's one open intent: creates its load balancers, adds them in one script, wakes who fits, asks for
+the rest.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from workers.cloud.errors import CloudError
 from workers.cloud.names import load_balancer_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import pool_tags
-from workers.ports.metrics import count_scale_up
 from workers.pools.ask import ask
 from workers.pools.config import PoolConfig, decode_config
+from workers.ports.metrics import count_scale_up
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
 
@@ -31,7 +33,10 @@ CREATE_PATIENCE = timedelta(seconds=5)
 
 
 def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
-    """The work of one winner. `token` is its key's. Errors end it with its key left for a while, so that the sweep tries again later."""
+    """The work of one winner.
+
+    `token` is its key's. Errors end it with its key left for a while, so that the sweep tries again later.
+    """
     growth = Growth(services.ledger(pool))
     config = decode_config(growth.config())
     if not config:
@@ -56,7 +61,9 @@ def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Int
     """Idempotent: names come from slots, so that every winner asks for the same load balancers."""
     made = [_ensure(services, pool, config.spec, slot) for slot in intent.slots]
     growth = Growth(services.ledger(pool))
-    ranks = positions(config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, made, strict=True)])
+    ranks = positions(
+        config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, made, strict=True)]
+    )
     lbs = [
         PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, ranks[lb.name], config.spec.capacity_of_one)
         for slot, lb in zip(intent.slots, made, strict=True)
@@ -87,7 +94,9 @@ def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
 def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
     name = load_balancer_name(services.cluster, pool, slot)
     tags = dict(spec.auto_create.parameters.tags) | pool_tags(services.cluster, pool) | CREATED_BY
-    driver = services.driver(spec.region).on_behalf_of(f"scale-up/{pool}/{slot}", Priority.BIND, patience=CREATE_PATIENCE)
+    driver = services.driver(spec.region).on_behalf_of(
+        f"scale-up/{pool}/{slot}", Priority.BIND, patience=CREATE_PATIENCE
+    )
     return driver.create_load_balancer(name, spec.auto_create.parameters, tags)
 
 

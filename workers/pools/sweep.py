@@ -1,4 +1,6 @@
-"""The safety net of waiting: every pool is looked at, who fits is woken, and a demand that does not fit asks for a scale-up."""
+"""The safety net of waiting: every pool is looked at, who fits is woken, and a demand that does not fit asks for a
+scale-up.
+"""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from workers.cloud.priority import Priority
 from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
-from workers.services import PortServices
 from workers.ports.taken import clear_the_way
+from workers.services import PortServices
 
 log = structlog.get_logger()
 LISTENER_PROTOCOLS = {Protocol.TCP: "TCP", Protocol.UDP: "UDP", Protocol.TCPUDP: "TCP_UDP"}
@@ -87,13 +87,22 @@ class Binding:
             mine = [e for e in entries if e.pool == pool]
             self._world.access(pool).record(mine[0].uid, mine)
             for entry in mine:
-                log.info("port_recorded", pod=self._world.full_name, pool=pool, lb=entry.lb, port=entry.port, state=entry.state)
+                log.info(
+                    "port_recorded",
+                    pod=self._world.full_name,
+                    pool=pool,
+                    lb=entry.lb,
+                    port=entry.port,
+                    state=entry.state,
+                )
                 self._world.entries[entry.id] = entry
                 if entry.state is EntryState.BOUND:
                     self._world.confirmed.add(entry.id)
 
     def _tell(self, error: CloudError) -> None:
-        """Shows why the pod is not bound yet; a throttled call is an ordinary wait, and a failed write must not hide the error."""
+        """Shows why the pod is not bound yet; a throttled call is an ordinary wait, and a failed write must not hide
+        the error.
+        """
         if isinstance(error, Throttled):
             return
         state = PortsState.FAILED if isinstance(error, (Denied, Invalid)) else PortsState.ALLOCATED

@@ -5,7 +5,9 @@ from __future__ import annotations
 from prometheus_client import Counter, Gauge
 
 ALLOCATIONS = Counter("berthmaster_allocations_total", "Requests for ports of a pool, by answer.", ["pool", "answer"])
-COLLISIONS = Counter("berthmaster_collisions_total", "Listeners of somebody else on our ports, by outcome.", ["pool", "outcome"])
+COLLISIONS = Counter(
+    "berthmaster_collisions_total", "Listeners of somebody else on our ports, by outcome.", ["pool", "outcome"]
+)
 SCALE_UPS = Counter("berthmaster_scale_ups_total", "Scale-up requests that went on, by outcome.", ["pool", "outcome"])
 ORPHANS = Counter("berthmaster_orphans_total", "Leftovers of ours in AWS that were taken for removal.", ["pool"])
 PORTS = Gauge("berthmaster_ports", "Ports of a pool, by state, as last seen by this process.", ["pool", "state"])

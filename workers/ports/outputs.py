@@ -16,7 +16,7 @@ log = structlog.get_logger()
 CHANGED = timedelta(milliseconds=250)  # the watch brings the newer version about as fast
 
 
-class PodChanged(TransientError):
+class PodChanged(TransientError):  # noqa: N818 - an ordinary event, not a failure
     """The pod is not the version any more that this run decided from: look again."""
 
 
@@ -31,6 +31,8 @@ def publish(services: PortServices, world: World, outputs: Outputs) -> None:
         raise PodChanged(f"{world.full_name} changed since it was read", CHANGED) from error
     world.run.saw(snapshot)
     if outputs.state and outputs.state != pod.outputs.state:
-        log.info("pod_state_changed", pod=world.full_name, state=outputs.state, was=pod.outputs.state, reason=outputs.message)
+        log.info(
+            "pod_state_changed", pod=world.full_name, state=outputs.state, was=pod.outputs.state, reason=outputs.message
+        )
         message = outputs.message or outputs.endpoints
         services.events.pod_state(pod.namespace, pod.name, pod.uid, world.pod.version, outputs.state, message)

@@ -15,15 +15,16 @@ from domain.ports.pod import PodView
 from domain.ports.pool import PoolState
 from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Stop
 from events.routing import pod_key, port_pool_key, split_key
-from workers.ports.metrics import count_allocation
+from workers.kube.errors import translated
 from workers.pools.ask import ask
 from workers.pools.config import decode_config
 from workers.ports.binding import Binding
+from workers.ports.metrics import count_allocation
 from workers.ports.observe import PoolAccess, World
 from workers.ports.outputs import publish
 from workers.ports.releasing import release, rollback
-from workers.services import PortServices
 from workers.run import Run
+from workers.services import PortServices
 from workers.stores.ledger import Closed, Full, NotReady
 
 log = structlog.get_logger()
@@ -37,6 +38,10 @@ class PortsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
+        with translated():
+            return self._reconcile(run)
+
+    def _reconcile(self, run: Run) -> Outcome:
         world = self._observe(run)
         steps = PodSteps(self._services, world)
         for _ in range(MOST_STEPS):
@@ -140,7 +145,9 @@ class PodSteps:
         world = self._world
         assert world.pod
         if pool not in world.waiting:
-            log.info("allocation_failed", pod=world.full_name, pool=pool, epoch=epoch, ports=ports, reason="no_free_port")
+            log.info(
+                "allocation_failed", pod=world.full_name, pool=pool, epoch=epoch, ports=ports, reason="no_free_port"
+            )
             self._services.journal.allocation_failed(pool, world.full_name, world.pod.uid, epoch, ports)
         world.waiting.add(pool)
         world.full.add(pool)

@@ -20,7 +20,9 @@ log = structlog.get_logger()
 
 
 def release(services: PortServices, world: World, entry: Entry) -> None:
-    """Any error leaves the entry releasing, so that its port is not given out while the cloud may still have something on it."""
+    """Any error leaves the entry releasing, so that its port is not given out while the cloud may still have something
+    on it.
+    """
     region = world.config(entry.pool).spec.region
     driver = services.driver(region).on_behalf_of(world.run.key, Priority.UNBIND, world.run.keep)
     known = _learn(world, driver, entry)

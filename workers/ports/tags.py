@@ -14,5 +14,7 @@ def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "
     port, owner, uid, lb = (tags.get(name, "") for name in (PORT, OWNER, UID, LOAD_BALANCER))
     if not (port.isascii() and port.isdigit() and uid and lb and owner.count("/") == 1):
         return None
-    entry = Entry(tags.get(POOL, ""), lb, int(port), tags.get(WANT, ""), uid, EntryState.RELEASING, listener, target_group)
+    entry = Entry(
+        tags.get(POOL, ""), lb, int(port), tags.get(WANT, ""), uid, EntryState.RELEASING, listener, target_group
+    )
     return Found(owner, entry)

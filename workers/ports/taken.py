@@ -1,8 +1,8 @@
 """A listener stands on a port that the ledger gave to this pod: whose is it, and who gives way?
 
-Ours and of this UID: an earlier try made it. Ours and of another pod that lives and publishes the port: the cloud's tag wins, the
-entry moves to that pod. Ours and of nobody: it is deleted, by its ARN, after a fenced script has confirmed that the port is still
-this pod's. Not ours: never touched; the port is given up.
+Ours and of this UID: an earlier try made it. Ours and of another pod that lives and publishes the port: the cloud's
+tag wins, the entry moves to that pod. Ours and of nobody: it is deleted, by its ARN, after a fenced script has
+confirmed that the port is still this pod's. Not ours: never touched; the port is given up.
 """
 
 from __future__ import annotations
@@ -25,10 +25,15 @@ log = structlog.get_logger()
 
 
 def clear_the_way(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> str:
-    """The ARN of our own listener if an earlier try made it; '' when the entry was given up. Raises TransientError: try again."""
+    """The ARN of our own listener if an earlier try made it; '' when the entry was given up.
+
+    Raises TransientError: try again.
+    """
     found = driver.find_listener(world.carriers[entry.lb].arn, entry.port)
     if found is None:
-        raise TransientError(f"the listener on port {entry.port} of {entry.lb} went away meanwhile", timedelta(seconds=1))
+        raise TransientError(
+            f"the listener on port {entry.port} of {entry.lb} went away meanwhile", timedelta(seconds=1)
+        )
     if found.tags.get(CLUSTER) != services.cluster or found.tags.get(POOL) != entry.pool:
         return _give_up(world, entry)
     if found.tags.get(UID) == entry.uid and found.target_group_arn == entry.target_group:
@@ -37,7 +42,9 @@ def clear_the_way(services: PortServices, world: World, driver: LoadBalancerApi,
         return _give_way(services, world, entry, found)
     world.access(entry.pool).confirm(entry)
     driver.delete_listener(found.arn)
-    log.info("stale_listener_deleted", lb=entry.lb, port=entry.port, owner=found.tags.get(OWNER, ""), pod=world.full_name)
+    log.info(
+        "stale_listener_deleted", lb=entry.lb, port=entry.port, owner=found.tags.get(OWNER, ""), pod=world.full_name
+    )
     raise TransientError(f"a stale listener on port {entry.port} of {entry.lb} was deleted", timedelta(0))
 
 

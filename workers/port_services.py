@@ -1,0 +1,51 @@
+"""Builds what the runs of pods and pools use, from the settings; part of the bootstrap, apart because it is a concept
+of its own.
+"""
+
+from __future__ import annotations
+
+from redis import Redis
+
+from events import routing
+from events.kube_api import KubeApi
+from events.workqueue import Workqueue
+from workers.cloud.aws_nlb import Regions
+from workers.kube.events import KubeEvents
+from workers.kube.pods import Pods
+from workers.kube.port_pools import PortPools
+from workers.sending import Sender
+from workers.services import PortServices
+from workers.settings import WorkerSettings
+from workers.stores.buckets import RedisBuckets
+from workers.stores.journal import Journal
+from workers.stores.ledger import Ledger, load_scripts
+from workers.stores.orphans import Orphans
+from workers.stores.pool_names import PoolNames, ShownStatus
+
+
+def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
+    """Nothing connects here."""
+    kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
+    rates = settings.aws.rates
+
+    def send_scale_up(pool: str, epoch: str, token: str) -> None:
+        sender.send(routing.POOLS_SCALE_UP, pool, epoch, token)
+
+    return PortServices(
+        queue=queue,
+        ledger=lambda pool: Ledger(redis, scripts, pool),
+        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates)),
+        pods=Pods(kube),
+        pools=PortPools(kube),
+        events=KubeEvents(kube),
+        journal=Journal(redis),
+        pool_names=PoolNames(redis),
+        shown=ShownStatus(redis),
+        orphans=Orphans(redis),
+        send_scale_up=send_scale_up,
+        cluster=settings.cluster,
+        default_spec=settings.ports.default_spec,
+        call_time=settings.call_time,
+        win_lease=settings.ports.scale_up_lease,
+        orphan_grace=settings.ports.orphan_grace,
+    )

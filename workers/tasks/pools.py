@@ -1,0 +1,27 @@
+"""Tasks of port pools: reconcile one, carry out its scale-up."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from events import routing
+from workers.bootstrap import services
+from workers.pools.reconciler import PoolsReconciler
+from workers.pools.scale_up import scale_up
+from workers.tasks.keys import reconcile_key
+from workers.tasks.payloads import ReconcilePool, ScaleUp, takes
+
+
+@shared_task(name=routing.POOLS_RECONCILE)
+@takes(ReconcilePool)
+def reconcile_pool(asked: ReconcilePool) -> None:
+    """Validates and configures the pool, rebuilds its ledger where Redis was lost, shows its status."""
+    parts = services()
+    reconcile_key(parts, asked, PoolsReconciler(parts.ports))
+
+
+@shared_task(name=routing.POOLS_SCALE_UP)
+@takes(ScaleUp)
+def scale_up_pool(asked: ScaleUp) -> None:
+    """Creates the load balancers of the pool's open intent. A duplicate or a late one finds nothing to do."""
+    scale_up(services().ports, asked.pool, asked.epoch, asked.token)

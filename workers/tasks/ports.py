@@ -1,0 +1,38 @@
+"""Tasks of pods' ports: one reconcile a hint, the sweep of those that wait, the audit of the cloud."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from events import routing
+from workers.bootstrap import services
+from workers.pools.audit import audit
+from workers.pools.sweep import sweep
+from workers.ports.reconciler import PortsReconciler
+from workers.tasks.keys import reconcile_key
+from workers.tasks.payloads import Nothing, ReconcilePod, takes
+from workers.tasks.ticking import once_a_period
+
+
+@shared_task(name=routing.PORTS_RECONCILE)
+@takes(ReconcilePod)
+def reconcile_pod(asked: ReconcilePod) -> None:
+    """Gives the pod the ports that it asks for, or takes back what it does not ask for any more."""
+    parts = services()
+    reconcile_key(parts, asked, PortsReconciler(parts.ports))
+
+
+@shared_task(name=routing.PORTS_SWEEP)
+@takes(Nothing)
+def sweep_waiting(_: Nothing) -> None:
+    """Every 10 seconds: wakes waiters that fit, asks for scale-ups that nobody carries out, refreshes pools."""
+    parts = services()
+    once_a_period(parts.ticks, routing.PORTS_SWEEP, parts.settings.ports.sweep_every, lambda: sweep(parts.ports))
+
+
+@shared_task(name=routing.PORTS_AUDIT)
+@takes(Nothing)
+def audit_cloud(_: Nothing) -> None:
+    """Every minute: compares AWS with the ledgers."""
+    parts = services()
+    once_a_period(parts.ticks, routing.PORTS_AUDIT, parts.settings.ports.audit_every, lambda: audit(parts.ports))
