@@ -1,0 +1,121 @@
+"""Listeners as a Network Load Balancer has them: one a port whatever the protocol, at most fifty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.elbv2.exceptions import (
+    DuplicateListenerError,
+    ELBClientError,
+    ListenerNotFoundError,
+    LoadBalancerNotFoundError,
+)
+from moto.elbv2.models import FakeListener, FakeLoadBalancer, FakeTargetGroup
+
+from compose.sandbox.aws.core import load_balancer_of
+from compose.sandbox.aws.load_balancers import LoadBalancers
+from compose.sandbox.aws.refusals import incompatible, invalid, quota, unusable
+
+LAST_PORT = 65535
+TARGET_PROTOCOLS = {"TCP": {"TCP", "TCP_UDP"}, "TLS": {"TCP", "TLS"}, "UDP": {"UDP", "TCP_UDP"}, "TCP_UDP": {"TCP_UDP"}}
+
+
+class Listeners(LoadBalancers):
+    def create_listener(  # noqa: PLR0913 - moto's signature
+        self,
+        load_balancer_arn: str,
+        protocol: str,
+        port: Any,
+        ssl_policy: str,
+        certificate: str | None,
+        actions: list[dict[str, Any]],
+        alpn_policy: list[str] | None = None,
+        tags: list[dict[str, str]] | None = None,
+    ) -> FakeListener:
+        balancer = self._balancer(load_balancer_arn)
+        self._check_port(balancer, port, None)
+        self._check_quota(balancer)
+        self._check_actions(balancer, protocol, actions)
+        self.check_tags({}, tags or [])
+        made = super().create_listener(
+            load_balancer_arn, protocol, port, ssl_policy, certificate, actions, alpn_policy, tags
+        )
+        self.link(made)
+        return made
+
+    def modify_listener(
+        self,
+        arn: str,
+        port: Any = None,
+        protocol: str | None = None,
+        ssl_policy: str | None = None,
+        certificates: list[dict[str, Any]] | None = None,
+        actions: list[dict[str, Any]] | None = None,
+    ) -> FakeListener:
+        listener = self._listener(arn)
+        balancer = self._balancer(load_balancer_of(arn))
+        if port is not None:
+            self._check_port(balancer, port, listener)
+        carried = [action.data for action in listener.default_actions]
+        self._check_actions(balancer, protocol or listener.protocol, actions or carried)
+        self.unlink(listener)
+        changed = super().modify_listener(arn, port, None, ssl_policy, certificates, actions or [])
+        changed.protocol = protocol or changed.protocol
+        self.link(changed)
+        return changed
+
+    def describe_listeners(self, load_balancer_arn: str | None, listener_arns: list[str]) -> list[FakeListener]:
+        if load_balancer_arn and listener_arns:
+            raise invalid("A load balancer ARN and listener ARNs cannot be specified at the same time")
+        if load_balancer_arn:
+            return sorted(self._balancer(load_balancer_arn).listeners.values(), key=lambda each: int(each.port))
+        return [self._listener(arn) for arn in listener_arns]
+
+    def delete_listener(self, listener_arn: str) -> FakeListener:
+        listener = self._listener(listener_arn)
+        del self.load_balancers[load_balancer_of(listener_arn)].listeners[listener_arn]
+        self.unlink(listener)
+        self.tagging_service.delete_all_tags_for_resource(listener_arn)
+        return listener
+
+    def _balancer(self, arn: str) -> FakeLoadBalancer:
+        balancer = self.load_balancers.get(arn)
+        if balancer is None:
+            raise LoadBalancerNotFoundError()
+        return balancer
+
+    def _listener(self, arn: str) -> FakeListener:
+        balancer = self.load_balancers.get(load_balancer_of(arn))
+        if balancer is None or arn not in balancer.listeners:
+            raise ListenerNotFoundError()
+        return balancer.listeners[arn]
+
+    def _check_port(self, balancer: FakeLoadBalancer, port: Any, but: FakeListener | None) -> None:
+        if port is None or not 1 <= int(port) <= LAST_PORT:
+            raise invalid(f"Port '{port}' is not between 1 and {LAST_PORT}")
+        if any(int(each.port) == int(port) for each in balancer.listeners.values() if each is not but):
+            raise DuplicateListenerError()
+
+    def _check_quota(self, balancer: FakeLoadBalancer) -> None:
+        limit = self.settings.quotas.listeners_per_load_balancer
+        if len(balancer.listeners) >= limit:
+            raise quota("TooManyListeners", limit)
+
+    def _check_actions(self, balancer: FakeLoadBalancer, protocol: str, actions: list[dict[str, Any]]) -> None:
+        """That each target group exists, speaks the protocol, is in the VPC and belongs to no other load balancer."""
+        if protocol not in TARGET_PROTOCOLS:
+            raise ELBClientError("UnsupportedProtocol", f"Protocol {protocol} is not supported")
+        for arn in [arn for action in actions for arn in self._get_target_group_arns_from(action)]:
+            group = self.target_groups.get(arn)
+            if group is None:
+                raise ELBClientError("TargetGroupNotFound", f"Target group '{arn}' not found")
+            _check_group(balancer, protocol, group)
+
+
+def _check_group(balancer: FakeLoadBalancer, protocol: str, group: FakeTargetGroup) -> None:
+    if group.protocol not in TARGET_PROTOCOLS[protocol]:
+        raise incompatible(f"A {protocol} listener cannot forward to a {group.protocol} target group")
+    if group.vpc_id != balancer.vpc_id:
+        raise unusable(f"The target group {group.name} is in another VPC than the load balancer {balancer.name}")
+    if set(group.load_balancer_arns) - {balancer.arn}:
+        raise ELBClientError("TargetGroupAssociationLimit", f"{group.name} is associated with another load balancer")

@@ -1,0 +1,48 @@
+"""How strict, how slow and how big the sandbox AWS is; every value can be changed while it runs (`POST /_settings`)."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Quotas(BaseModel):
+    """AWS's limits; the listener limit of a Network Load Balancer is the one that AWS never raises."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    load_balancers: int = 50
+    listeners_per_load_balancer: int = 50
+    target_groups: int = 3000
+    targets_per_target_group: int = 1000
+    targets_per_load_balancer: int = 3000
+    tags_per_resource: int = 50
+
+
+class Bucket(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    per_second: float
+    burst: int
+
+
+class Settings(BaseModel):
+    """Times in seconds. `page_size` is far below AWS's 400, so that nobody gets away without paging."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    quotas: Quotas = Quotas()
+    provisioning: float = Field(default=0.0, description="how long a new load balancer is `provisioning`")
+    initial: float = Field(default=0.0, description="how long a new target is `initial`")
+    draining: float = Field(default=0.0, description="how long a deregistered target is `draining`")
+    page_size: int = Field(default=50, ge=1, le=400)
+    latency: float = Field(default=0.0, description="added to every call")
+    throttle: bool = False
+    buckets: dict[str, Bucket] = Field(
+        default={
+            "register": Bucket(per_second=5, burst=25),
+            "modify": Bucket(per_second=4, burst=25),
+            "write": Bucket(per_second=12, burst=50),
+            "describe": Bucket(per_second=12, burst=50),
+        },
+        description="a little above what the fleet permits itself by default",
+    )
