@@ -6,7 +6,7 @@ Elastic Load Balancing asks EC2 for subnets, security groups and VPCs; this answ
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from moto.ec2.exceptions import InvalidVPCIdError
 
@@ -44,7 +44,7 @@ class Network:
             raise InvalidVPCIdError(vpc_id)
         return vpc_id
 
-    def described(self) -> dict[str, object]:
+    def described(self) -> dict[str, Any]:
         """For people and tests: what to put into a pool."""
         ids = [subnet.id for subnet in self.subnets]
         return {"vpc": VPC_ID, "cidr": CIDR, "subnets": ids, "securityGroup": SECURITY_GROUP, "region": self.region}

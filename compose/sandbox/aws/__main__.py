@@ -1,0 +1,58 @@
+"""`python -m compose.sandbox.aws --port N`: serves the strict AWS on the loopback until it is told to end."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from compose.sandbox.aws.app import Application
+from compose.sandbox.aws.network import Network
+from compose.sandbox.aws.settings import Settings
+from compose.sandbox.aws.world import World
+
+
+class QuietHandler(WSGIRequestHandler):
+    """Keeps connections open, and says nothing about each request: `/_calls` does."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        pass
+
+    def connection_dropped(self, *_: object) -> None:
+        """A lost answer: nothing is written, and the client sees the connection close."""
+        self.close_connection = True
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m compose.sandbox.aws", description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--provisioning", type=float, default=0.0, help="seconds until a load balancer is active")
+    parser.add_argument("--initial", type=float, default=0.0, help="seconds until a target is healthy")
+    parser.add_argument("--draining", type=float, default=0.0, help="seconds until a deregistered target is gone")
+    parser.add_argument("--throttle", action="store_true", help="refuse calls above AWS's rates")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str]) -> None:
+    told = arguments(argv)
+    settings = Settings(
+        provisioning=told.provisioning, initial=told.initial, draining=told.draining, throttle=told.throttle
+    )
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    world = World(settings)
+    server = make_server(told.host, told.port, Application(world), threaded=True, request_handler=QuietHandler)
+    network = Network("us-east-1").described()
+    ids = " ".join([str(network["vpc"]), *network["subnets"]])
+    sys.stdout.write(f"sandbox AWS on http://{told.host}:{server.port} {ids}\n")
+    sys.stdout.flush()
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

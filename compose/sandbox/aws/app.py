@@ -1,0 +1,105 @@
+"""The WSGI application: calls of Elastic Load Balancing through faults, throttle and record; the rest to moto."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from io import BytesIO
+from typing import Any
+from urllib.parse import unquote_plus
+from xml.sax.saxutils import escape
+
+from moto.core.request import Request
+from moto.moto_server.werkzeug_app import BackendRequest, DomainDispatcherApplication, create_backend_app
+from werkzeug.wrappers import Response
+
+from compose.sandbox.aws.calls import Call, now, parameters
+from compose.sandbox.aws.control import Control
+from compose.sandbox.aws.faults import Fault
+from compose.sandbox.aws.responses import StrictResponse
+from compose.sandbox.aws.world import World
+
+VERSION = "2015-12-01"  # of the Elastic Load Balancing API
+REGION = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/")
+CODE = re.compile(r"<Code>(.*?)</Code>")
+ERROR = (
+    '<ErrorResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/">'
+    "<Error><Type>{kind}</Type><Code>{code}</Code><Message>{message}</Message></Error>"
+    "<RequestId>sandbox</RequestId></ErrorResponse>"
+)
+
+
+class AnswerLostError(ConnectionError):
+    """Raised through the server, which closes the connection without an answer."""
+
+
+class Application:
+    def __init__(self, world: World) -> None:
+        self.world, self._control = world, Control(world)
+        self._others = DomainDispatcherApplication(create_backend_app)
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        request = BackendRequest(environ)
+        if request.path.startswith("/_"):
+            return self._control.answer(request)(environ, start_response)
+        body = request.get_data(cache=True, parse_form_data=False).decode()
+        if f"Version={VERSION}" not in body:
+            return self._others(_rewound(environ, body), start_response)  # type: ignore[no-any-return] # moto says Any
+        return self._elbv2(_rewound(environ, body), body)(environ, start_response)
+
+    def _elbv2(self, environ: dict[str, Any], body: str) -> Response:
+        started, asked = time.monotonic(), now()
+        request = BackendRequest(environ)
+        action = request.form.get("Action", "")
+        region = _region(request)
+        fault = self.world.faults.take(action, unquote_plus(body))
+        try:
+            answer = self._answer(request, action, region, fault)
+        except AnswerLostError:
+            self._record(asked, action, region, body, "AnswerLost", started)
+            raise
+        text = answer.get_data(as_text=True) if answer.status_code >= 400 else ""
+        found = CODE.search(text)
+        self._record(asked, action, region, body, found[1] if found else "ok", started)
+        return answer
+
+    def _answer(self, request: Request, action: str, region: str, fault: Fault | None) -> Response:
+        if self.world.throttle.refuses(self.world.settings, region, action):
+            return _error("Throttling", "Rate exceeded", 400)
+        wait = self.world.settings.latency + (fault.delay if fault else 0)
+        if wait:
+            time.sleep(wait)
+        if fault and fault.code:
+            return _error(fault.code, fault.message, fault.status)
+        answer = self._carried_out(request)
+        if fault and fault.lose == "cut":
+            raise AnswerLostError(action)
+        return _error("InternalFailure", fault.message, 500) if fault and fault.lose else answer
+
+    def _carried_out(self, request: Request) -> Response:
+        with self.world.lock:
+            status, headers, text = StrictResponse(self.world.backend)._dispatch(request)
+        kept = [
+            (name, str(value)) for name, value in headers.items() if name.lower() not in ("status", "content-length")
+        ]
+        return Response(text, status=int(status), headers=kept)
+
+    def _record(self, asked: float, action: str, region: str, body: str, code: str, started: float) -> None:
+        self.world.calls.record(Call(asked, action, region, parameters(body), code, time.monotonic() - started))
+
+
+def _rewound(environ: dict[str, Any], body: str) -> dict[str, Any]:
+    """A request whose body can be read once more."""
+    return {**environ, "wsgi.input": BytesIO(body.encode()), "CONTENT_LENGTH": str(len(body.encode()))}
+
+
+def _region(request: Request) -> str:
+    found = REGION.search(request.headers.get("Authorization", ""))
+    return found[1] if found else "us-east-1"
+
+
+def _error(code: str, message: str, status: int) -> Response:
+    kind = "Sender" if status < 500 else "Receiver"
+    text = ERROR.format(kind=kind, code=escape(code), message=escape(message))
+    return Response(text, status=status, content_type="text/xml")

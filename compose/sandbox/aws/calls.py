@@ -1,0 +1,61 @@
+"""The record of what was asked: tests count calls and measure rates with it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from dataclasses import asdict, dataclass
+from urllib.parse import parse_qsl
+
+MOST = 200_000
+
+
+@dataclass(frozen=True)
+class Call:
+    """`time` is the server's clock (seconds since 1970) when the call came in; `code` is "ok" or AWS's error code."""
+
+    time: float
+    action: str
+    region: str
+    params: dict[str, str]
+    code: str
+    seconds: float
+
+
+class Calls:
+    def __init__(self) -> None:
+        self._lock, self._calls, self._counts = threading.Lock(), deque[Call](maxlen=MOST), Counter[tuple[str, str]]()
+
+    def record(self, call: Call) -> None:
+        with self._lock:
+            self._calls.append(call)
+            self._counts[call.action, call.code] += 1
+
+    def clear(self) -> None:
+        with self._lock:
+            self._calls.clear()
+            self._counts.clear()
+
+    def report(self, log: bool, action: str = "") -> dict[str, object]:
+        """Counts by action, refusals by action and code, and, if asked for, each call (of one action)."""
+        with self._lock:
+            counts, calls = dict(self._counts), list(self._calls) if log else []
+        total: Counter[str] = Counter()
+        for (name, _), number in counts.items():
+            total[name] += number
+        errors = {f"{name} {code}": number for (name, code), number in counts.items() if code != "ok"}
+        return {
+            "counts": total,
+            "errors": errors,
+            "calls": [asdict(call) for call in calls if action in ("", call.action)],
+        }
+
+
+def parameters(body: str) -> dict[str, str]:
+    """The query as it was sent, without the protocol's own fields: `Targets.member.1.Id` and the like."""
+    return {key: value for key, value in parse_qsl(body) if key not in ("Action", "Version")}
+
+
+def now() -> float:
+    return time.time()

@@ -1,0 +1,62 @@
+"""The side door of the sandbox AWS, for tests and people: faults, settings, health, record, reset.
+
+GET  /_network?region=R   ids of the VPC, subnets and security group
+GET  /_calls?log=1&action=A   counts by action, errors, and each call with `log=1`
+GET  /_faults   POST /_faults {Fault}   DELETE /_faults
+GET  /_settings   POST /_settings {part of Settings}
+POST /_health {"region": R, "address": "10.0.0.5" or "10.0.0.5:7000", "healthy": false}
+POST /_reset
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+from werkzeug.wrappers import Request, Response
+
+from compose.sandbox.aws.faults import Fault
+from compose.sandbox.aws.world import World
+
+REGION = "us-east-1"
+
+
+class Control:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._doors: dict[str, Callable[[Request], Any]] = {
+            "GET /_network": self._network,
+            "GET /_calls": self._calls,
+            "GET /_faults": lambda _: [fault.model_dump() for fault in world.faults.orders()],
+            "POST /_faults": lambda request: world.faults.order(Fault.model_validate_json(request.data)),
+            "DELETE /_faults": lambda _: world.faults.clear(),
+            "GET /_settings": lambda _: world.settings.model_dump(),
+            "POST /_settings": lambda request: world.change(orjson.loads(request.data)).model_dump(),
+            "POST /_health": self._health,
+            "POST /_reset": lambda _: world.reset(),
+        }
+
+    def answer(self, request: Request) -> Response:
+        door = self._doors.get(f"{request.method} {request.path}")
+        if door is None:
+            return Response(f"no such door; there are: {', '.join(self._doors)}\n", status=404)
+        try:
+            told = door(request)
+        except (ValidationError, orjson.JSONDecodeError, KeyError) as error:
+            return Response(f"{error}\n", status=400)
+        return Response(orjson.dumps(told), content_type="application/json")
+
+    def _network(self, request: Request) -> dict[str, object]:
+        return self._world.backend(request.args.get("region", REGION)).network.described()
+
+    def _calls(self, request: Request) -> dict[str, object]:
+        return self._world.calls.report(bool(request.args.get("log")), request.args.get("action", ""))
+
+    def _health(self, request: Request) -> list[str]:
+        told = orjson.loads(request.data)
+        with self._world.lock:
+            sick = self._world.backend(told.get("region", REGION)).sick
+            (sick.discard if told["healthy"] else sick.add)(told["address"])
+            return sorted(sick)

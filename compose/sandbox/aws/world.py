@@ -1,0 +1,52 @@
+"""One sandbox AWS: the backends of all regions, and what tests and people change while it runs."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from compose.sandbox.aws.calls import Calls
+from compose.sandbox.aws.faults import Faults
+from compose.sandbox.aws.settings import Settings
+from compose.sandbox.aws.tags import Backend
+from compose.sandbox.aws.throttle import Throttle
+
+ACCOUNT = "123456789012"
+
+
+class World:
+    """`lock` serialises calls: moto's structures are not made for threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._first = settings
+        self.lock = threading.RLock()
+        self.calls = Calls()
+        self.reset()
+
+    def reset(self) -> None:
+        """As at the start: nothing exists, no faults, no record."""
+        with self.lock:
+            self.settings = self._first.model_copy(deep=True)
+            self.faults, self.throttle = Faults(), Throttle()
+            self.calls.clear()
+            self._backends: dict[str, Backend] = {}
+
+    def backend(self, region: str) -> Backend:
+        with self.lock:
+            if region not in self._backends:
+                self._backends[region] = Backend(region, ACCOUNT, self.settings)
+            return self._backends[region]
+
+    def change(self, changes: dict[str, Any]) -> Settings:
+        """Raises pydantic.ValidationError for what is no setting. Groups are merged, not replaced."""
+        with self.lock:
+            changed = Settings.model_validate(_merged(self.settings.model_dump(), changes))
+            self.settings = changed
+            for backend in self._backends.values():
+                backend.settings = changed
+            return changed
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    both = {key: value for key, value in new.items() if isinstance(value, dict) and isinstance(old.get(key), dict)}
+    return {**old, **new, **{key: _merged(old[key], value) for key, value in both.items()}}
