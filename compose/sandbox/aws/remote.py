@@ -1,0 +1,69 @@
+"""The side door of a running sandbox AWS, for Python callers."""
+
+from __future__ import annotations
+
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from compose.sandbox.aws.faults import Fault
+
+
+@dataclass(frozen=True)
+class Network:
+    """Ids to put into a pool."""
+
+    vpc: str
+    subnets: tuple[str, ...]
+    security_group: str
+
+
+class Remote:
+    """Every method is one request; a refused one raises urllib.error.HTTPError."""
+
+    def __init__(self, endpoint_url: str) -> None:
+        self.endpoint_url = endpoint_url
+
+    def network(self, region: str = "us-east-1") -> Network:
+        told = self._ask("GET", f"/_network?region={quote(region)}")
+        return Network(told["vpc"], tuple(told["subnets"]), told["securityGroup"])
+
+    def counts(self) -> dict[str, int]:
+        """Calls by action since the last reset, refused ones included."""
+        return dict(self._ask("GET", "/_calls")["counts"])
+
+    def refusals(self) -> dict[str, int]:
+        """Refused calls by `action code`."""
+        return dict(self._ask("GET", "/_calls")["errors"])
+
+    def calls(self, action: str = "") -> list[dict[str, Any]]:
+        """Each call (compose.sandbox.aws.calls.Call), oldest first."""
+        return list(self._ask("GET", f"/_calls?log=1&action={quote(action)}")["calls"])
+
+    def fault(self, action: str = "*", **order: Any) -> None:
+        """See compose.sandbox.aws.faults.Fault."""
+        self._ask("POST", "/_faults", Fault(action=action, **order).model_dump())
+
+    def heal(self) -> None:
+        """Withdraws all faults."""
+        self._ask("DELETE", "/_faults")
+
+    def change(self, **settings: Any) -> None:
+        """See compose.sandbox.aws.settings.Settings; groups are merged."""
+        self._ask("POST", "/_settings", settings)
+
+    def health(self, address: str, healthy: bool, region: str = "us-east-1") -> None:
+        """`address`: `ip` or `ip:port`."""
+        self._ask("POST", "/_health", {"address": address, "healthy": healthy, "region": region})
+
+    def reset(self) -> None:
+        self._ask("POST", "/_reset")
+
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
+        data = None if body is None else orjson.dumps(body)
+        request = urllib.request.Request(self.endpoint_url + path, data=data, method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return orjson.loads(answer.read())
