@@ -38,7 +38,7 @@ rows: $(DEV) ## the checklist rows with and without a test: ROWS="EV AL", ARGS=-
 apiserver: ## build the real Kubernetes API server into the cache folder (about 14 minutes, once)
 	@tests/apiserver/build.sh
 
-crds: $(SANDBOX) ## write deploy/crds from the models
+crds: $(DEV) ## write deploy/crds from the models
 	@$(VENV)/python -m scripts.crds $(ARGS)
 
 clean: ## remove the environment and what tools have left

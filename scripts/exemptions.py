@@ -15,8 +15,8 @@ from typing import Final
 from scripts.sources import sources
 
 EXEMPTION: Final = re.compile(r"#\s*(?:noqa\b|type:\s*ignore\b|ruff:|mypy:)")
-RULE: Final = r"(?:noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|type:\s*ignore\[[\w,\s-]+\])"
-REASONED: Final = re.compile(rf"#\s*{RULE}\s*(?:#|-+|:)\s*\w+ \w+")
+RULE: Final = r"(?:(?:ruff:\s*)?noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|type:\s*ignore\[[\w,\s-]+\])"
+REASONED: Final = re.compile(rf"#\s*{RULE}\s*(?:#|-+|:)\s*\w{{2,}}")
 
 
 def offences(root: Path) -> Iterator[str]:

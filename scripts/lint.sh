@@ -21,7 +21,7 @@ echo "lint:"
 check ruff ruff check --quiet .
 check format ruff format --check --quiet .
 check style python -m scripts.style
-check imports lint-imports --no-logo
+check imports lint-imports --no-logo pyproject.toml
 check types mypy
 check luacheck scripts/luacheck.sh ${1:+--optional}
 check rows python -m scripts.rows --check

@@ -1,0 +1,34 @@
+"""From the JSON schema that pydantic writes to what a CustomResourceDefinition may contain.
+
+Kubernetes takes a "structural" subset: no references, no titles, no unions for what may be absent, no
+`additionalProperties: false` (unknown fields are pruned, or refused when the client asks for strict validation).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+DROPPED = frozenset({"title", "$defs", "additionalProperties"})
+
+
+def structural(schema: Json) -> Json:
+    return resolved(schema, schema.get("$defs", {}))
+
+
+def resolved(schema: Json, definitions: Json) -> Json:
+    """The schema with every reference replaced by its definition, and optional values as plain ones without default."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        schema = {**definitions[name], **{key: value for key, value in schema.items() if key != "$ref"}}
+    if "anyOf" in schema:
+        present = next(each for each in schema["anyOf"] if each.get("type") != "null")
+        schema = {**present, **{key: value for key, value in schema.items() if key not in ("anyOf", "default")}}
+    kept = {key: value for key, value in schema.items() if key not in DROPPED}
+    if "properties" in schema:
+        kept["properties"] = {key: resolved(each, definitions) for key, each in schema["properties"].items()}
+    if "items" in schema:
+        kept["items"] = resolved(schema["items"], definitions)
+    if isinstance(schema.get("additionalProperties"), dict):
+        kept["additionalProperties"] = resolved(schema["additionalProperties"], definitions)
+    return kept
