@@ -1,0 +1,77 @@
+"""A list against what Redis knows."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.diff import difference
+from events.resources import Item, pods
+from events.workqueue import Known, Mark
+from tests.support.pods import pod
+
+KEYS = [f"pod/games/{name}" for name in "abc"]
+
+
+def listed(name: str, version: int = 5, ports: str | None = "7777/UDP@arena") -> Item:
+    return pods().item(pod(name, ports=ports, resourceVersion=str(version)))
+
+
+def keys(marks: list[Mark]) -> list[str]:
+    return [mark.key for mark in marks]
+
+
+@pytest.mark.row("EV-01")
+def test_what_redis_has_already_is_not_marked_again() -> None:
+    assert list(difference([listed("a", 5)], {"pod/games/a": Known(5, "u", gone=False)}, 9)) == []
+
+
+def test_what_is_newer_than_in_redis_is_marked() -> None:
+    assert keys(list(difference([listed("a", 6)], {"pod/games/a": Known(5, "u", gone=False)}, 9))) == ["pod/games/a"]
+
+
+@pytest.mark.row("BD-02")
+def test_a_pod_that_did_not_opt_in_and_is_unknown_costs_nothing() -> None:
+    assert list(difference([listed("a", ports=None)], {}, 9)) == []
+
+
+@pytest.mark.row("EV-04")
+def test_a_known_pod_that_took_its_annotation_away_is_marked() -> None:
+    marks = list(difference([listed("a", 6, ports=None)], {"pod/games/a": Known(5, "u", gone=False)}, 9))
+    assert keys(marks) == ["pod/games/a"]
+    assert not marks[0].gone
+
+
+@pytest.mark.row("FZ-05")
+def test_a_known_pod_that_the_list_lacks_is_gone_at_the_lists_version_under_the_uid_that_redis_knows() -> None:
+    (mark,) = difference([], {"pod/games/a": Known(5, "u1", gone=False)}, 9)
+    assert (mark.version, mark.uid, mark.gone) == (9, "u1", True)
+    assert orjson.loads(mark.body) == {"namespace": "games", "name": "a", "uid": "u1"}
+
+
+def test_a_pool_that_is_gone_has_no_namespace() -> None:
+    (mark,) = difference([], {"portpool/arena": Known(5, "u1", gone=False)}, 9)
+    assert orjson.loads(mark.body) == {"name": "arena", "uid": "u1"}
+
+
+def test_what_redis_knows_to_be_gone_is_not_marked_again() -> None:
+    assert list(difference([], {"pod/games/a": Known(5, "u1", gone=True)}, 9)) == []
+
+
+versions = st.integers(1, 9)
+known = st.dictionaries(st.sampled_from(KEYS), st.builds(Known, versions, st.just("u"), st.booleans()))
+lists = st.lists(st.builds(listed, st.sampled_from("abc"), versions), unique_by=lambda item: item.mark.key)
+
+
+@given(lists, known)
+def test_after_its_marks_redis_has_what_the_list_has(items: list[Item], redis: dict[str, Known]) -> None:
+    after = dict(redis)
+    for mark in difference(items, redis, 10):
+        assert mark.key not in after or mark.version > after[mark.key].version
+        after[mark.key] = Known(mark.version, mark.uid, mark.gone)
+    assert {item.mark.key for item in items} <= set(after)
+    live = {key for key, one in after.items() if not one.gone}
+    older = {i.mark.key for i in items if i.mark.key in redis and redis[i.mark.key].version >= i.mark.version}
+    assert live - older == {item.mark.key for item in items} - older

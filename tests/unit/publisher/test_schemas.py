@@ -1,0 +1,71 @@
+"""What is kept of an object, and the contract of the stream's entries."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from events.resources import pods, port_pools
+from events.schemas import ALLOCATION_FAILED, AllocationFailed, Changed, CloudEvent, cloud_event, pod_snapshot
+from events.sender import entry
+from tests.support.pods import PORTS, pod, port_pool
+
+
+def test_a_pod_snapshot_keeps_only_what_somebody_reads() -> None:
+    assert pod_snapshot(pod("a", uid="u1")) == {
+        "namespace": "games",
+        "name": "a",
+        "uid": "u1",
+        "annotations": {PORTS: "7777/UDP@arena"},
+        "ips": ["10.0.0.1"],
+        "phase": "Running",
+        "deleting": False,
+        "ready": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "obj", [{}, {"metadata": {}}, {"metadata": {"annotations": None}, "status": None}, {"status": {"podIPs": [{}]}}]
+)
+def test_a_pod_snapshot_is_total(obj: dict[str, object]) -> None:
+    assert pod_snapshot(obj)["ips"] == []
+
+
+def test_a_pod_that_is_being_deleted_and_one_that_is_ready_say_so() -> None:
+    ending = pod("a", deletionTimestamp="2026-01-01T00:00:00Z")
+    ending["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    assert (pod_snapshot(ending)["deleting"], pod_snapshot(ending)["ready"]) == (True, True)
+
+
+def test_an_address_that_only_the_old_field_has_is_kept() -> None:
+    old = pod("a")
+    del old["status"]["podIPs"]
+    assert pod_snapshot(old)["ips"] == ["10.0.0.1"]
+
+
+def test_a_pool_snapshot_does_not_change_with_its_status() -> None:
+    pool = {**port_pool(), "status": {"state": "Active"}}
+    assert port_pools().snapshot(pool) == port_pools().snapshot(port_pool())
+
+
+@pytest.mark.parametrize("gone, kind", [(False, "dev.berthmaster.pod.changed"), (True, "dev.berthmaster.pod.deleted")])
+def test_an_entry_of_the_stream_is_a_cloud_event_with_the_snapshot(gone: bool, kind: str) -> None:
+    obj = pod("a", uid="u1", resourceVersion="42")
+    mark = pods().item(obj, gone).mark
+    event = CloudEvent.model_validate_json(entry(pods(), mark, "2026-01-01T00:00:00+00:00"))
+    assert (event.type, event.id, event.subject) == (kind, "u1:42", "pod/games/a")
+    assert Changed.model_validate(event.data).snapshot == pod_snapshot(obj)
+
+
+def test_a_failure_is_a_cloud_event_that_says_who_reported_it() -> None:
+    failed = AllocationFailed(key="pod/games/a", reporter="other", message="full")
+    event = CloudEvent.model_validate_json(
+        cloud_event(ALLOCATION_FAILED, "1", failed.key, "2026-01-01T00:00:00Z", failed.model_dump())
+    )
+    assert AllocationFailed.model_validate(event.data) == failed
+
+
+def test_the_key_of_a_resource_names_kind_namespace_and_name() -> None:
+    assert pods().item(pod("a", resourceVersion="1")).mark.key == "pod/games/a"
+    assert port_pools().item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}}).mark.key == "portpool/p"
+    assert orjson.loads(port_pools().item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}}).mark.body)
