@@ -1,0 +1,144 @@
+"""What is given back, when, and that nothing else is touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixtures.aws import Aws
+from tests.support.fleet import Fleet
+from tests.support.world_checks import check_all
+
+
+@pytest.mark.row("FZ-08", "FZ-02", "BD-02")
+def test_a_deleted_pod_leaves_nothing_and_its_port_is_free(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.pod("plain", None, ip="10.0.0.2")
+    fleet.settle()
+    fleet.delete("a")
+    fleet.settle()
+    assert fleet.owners("arena") == {}
+    assert fleet.ledger("arena").allocated == 0
+    assert fleet.state("plain") == "" and fleet.events("plain") == []
+    assert "finalizers" not in fleet.api.get(fleet.pod_path("plain"))["metadata"]
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-13")
+def test_an_opt_out_releases_everything_and_clears_the_outputs(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    fleet.annotate("a", ports=None)
+    fleet.settle()
+    assert fleet.shown("a") == ("", [], "")
+    assert fleet.owners("arena") == {}
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-03")
+def test_a_mistake_in_the_annotation_costs_no_bound_port(fleet: Fleet) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    before = fleet.shown("a")[1]
+    fleet.annotate("a", ports="7777/UPD@arena")
+    fleet.settle()
+    state, endpoints, message = fleet.shown("a")
+    assert (state, endpoints) == ("Failed", before)
+    assert "entry 1" in message and "UPD" in message
+    fleet.annotate("a", ports="7777/UDP@arena")
+    fleet.settle()
+    assert fleet.shown("a") == ("Bound", before, "")
+
+
+@pytest.mark.row("BD-12")
+def test_a_disabled_pod_keeps_its_listener_and_loses_its_target(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    before = fleet.shown("a")[1]
+    fleet.annotate("a", ports_enabled="false")
+    fleet.settle()
+    assert fleet.state("a") == "Disabled"
+    group = aws.driver().target_groups_owned(fleet.cluster)[0]
+    assert [t for t in aws.driver().targets(group.arn) if t.health != "draining"] == []
+    fleet.annotate("a", ports_enabled="true")
+    fleet.settle()
+    assert fleet.shown("a") == ("Bound", before, "")
+
+
+@pytest.mark.row("FZ-03")
+def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena", endPort=30001)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    fleet.delete("a")
+    aws.fault("DeleteListener", code="AccessDenied", count=1)
+    fleet.sync()
+    fleet.drain()
+    assert [state for *_, state in fleet.owners("arena")[f"{fleet.namespace}/a"]] == ["releasing"]
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.sync()
+    fleet.run_pod("b")
+    assert fleet.shown("b")[1][0]["port"] == 30001
+    fleet.due()
+    fleet.settle()
+    assert set(fleet.owners("arena")) == {f"{fleet.namespace}/b"}
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-23")
+def test_a_pod_recreated_under_its_name_gets_a_port_and_the_old_ones_go(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    for n in range(12):
+        fleet.pod("a", "7777/UDP@arena", ip=f"10.0.0.{n + 1}")
+        if n % 3 == 0:
+            fleet.settle()
+        elif n % 3 == 1:
+            fleet.sync()
+        fleet.delete("a")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.1.1")
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+    assert len(fleet.owners("arena")[f"{fleet.namespace}/a"]) == 1
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-31")
+def test_a_conflict_is_retried_and_is_no_failure(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.sync()
+    fleet.annotate("a", unrelated="1")  # a newer version than the snapshot that the run decides from
+    fleet.drain()
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+    assert "PortsFailed" not in fleet.events("a")
+
+
+@pytest.mark.row("BD-28")
+def test_an_event_is_made_once_a_transition(fleet: Fleet) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena")
+    fleet.settle()
+    for _ in range(3):
+        fleet.queue.touch([f"pod/{fleet.namespace}/a"])
+        fleet.settle()
+    assert fleet.events("a").count("PortsWaitBackend") == 1
+    fleet.address("a", "10.0.0.1")
+    fleet.settle()
+    assert fleet.events("a").count("PortsBound") == 1
+
+
+def test_a_settled_pod_costs_no_call(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    before = aws.counts()
+    quiet = fleet.other(pods=None, pools=None, events=None)  # a settled run must not need Kubernetes
+    fleet.queue.touch([f"pod/{fleet.namespace}/a"])
+    fleet.run(f"pod/{fleet.namespace}/a", quiet)
+    assert aws.counts() == before
+    assert fleet.queued() == []
+

@@ -1,0 +1,214 @@
+"""The whole port job in one process, step by step: real Redis, Kubernetes API and strict AWS; the test decides who runs when.
+
+`sync` is a publisher's relist, `drain` is what workers do, `scale` what the winners of scale-up requests do. Nothing runs by itself,
+so that a test can stop a run anywhere, run one twice, or let another come between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from redis import Redis
+
+from compose.sandbox.aws.remote import Network
+from domain.backoff import RetryPolicy
+from domain.outcome import Outcome
+from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE
+from events.kube_api import KubeApi, NotFound
+from events.routing import pod_key, port_pool_key
+from events.schemas import pod_snapshot, pool_snapshot
+from events.workqueue import Mark, Workqueue
+from workers.cloud.driver import LoadBalancerApi
+from workers.kube.events import KubeEvents
+from workers.kube.pods import Pods
+from workers.kube.port_pools import PATH, PortPools
+from workers.pools.reconciler import PoolsReconciler
+from workers.pools.scale_up import scale_up
+from workers.ports.reconciler import PortsReconciler
+from workers.reconcile import reconcile
+from workers.services import PortServices
+from workers.stores.journal import Journal
+from workers.stores.ledger import Ledger, load_scripts
+from workers.stores.ledger_view import LedgerView, owners, view
+from workers.stores.orphans import Orphans
+from workers.stores.pool_names import PoolNames, ShownStatus
+
+EPOCH = "1:test"
+QUICK = RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=10))
+
+
+@dataclass
+class Fleet:
+    """Each fleet is its own cluster, so that tests do not meet in AWS."""
+
+    redis: Redis
+    api: KubeApi
+    namespace: str
+    driver: LoadBalancerApi
+    network: Network
+    cluster: str = "test"
+    requests: list[tuple[str, str, str]] = field(default_factory=list)  # scale-ups sent: pool, epoch, token
+    outcomes: dict[str, Outcome | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.queue = Workqueue(self.redis, publish=lambda _: None)
+        scripts = load_scripts(self.redis)
+        self.services = PortServices(
+            queue=self.queue,
+            ledger=lambda pool: Ledger(self.redis, scripts, pool),
+            driver=lambda _: self.driver,
+            pods=Pods(self.api),
+            pools=PortPools(self.api),
+            events=KubeEvents(self.api),
+            journal=Journal(self.redis),
+            pool_names=PoolNames(self.redis),
+            shown=ShownStatus(self.redis),
+            orphans=Orphans(self.redis),
+            send_scale_up=lambda pool, epoch, token: self.requests.append((pool, epoch, token)),
+            cluster=self.cluster,
+            orphan_grace=timedelta(0),
+            forgotten=timedelta(0),
+        )
+
+    # ---- Kubernetes objects
+
+    def pool(self, name: str, **changes: Any) -> dict[str, Any]:
+        """A pool with ports 30000 to 30999 and growth to three load balancers, with `changes` to its spec."""
+        create = {"enabled": True, "maxLoadBalancers": 3, "parameters": {"subnets": list(self.network.subnets)}}
+        spec = {
+            "region": "us-east-1",
+            "vpcId": self.network.vpc,
+            "startPort": 30000,
+            "endPort": 30999,
+            "autoCreate": create,
+        }
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PortPool", "metadata": {"name": name}}
+        return self.api.create(PATH, body | {"spec": spec | changes})
+
+    def pod(self, name: str, ports: str | None, ip: str = "", **annotations: str) -> dict[str, Any]:
+        notes = {"berthmaster.dev/" + k.replace("_", "-"): v for k, v in annotations.items()}
+        meta = {"name": name, "annotations": notes | ({PORTS: ports} if ports is not None else {})}
+        body = {"metadata": meta, "spec": {"containers": [{"name": "main", "image": "none"}]}}
+        obj = self.api.create(f"/api/v1/namespaces/{self.namespace}/pods", body)
+        return self.address(name, ip) if ip else obj
+
+    def pod_path(self, name: str) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
+
+    def address(self, name: str, ip: str) -> dict[str, Any]:
+        """What a kubelet reports."""
+        status = {"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}]}
+        return self.api.patch(f"{self.pod_path(name)}/status", {"status": status})
+
+    def annotate(self, name: str, **annotations: str | None) -> dict[str, Any]:
+        notes = {"berthmaster.dev/" + k.replace("_", "-"): v for k, v in annotations.items()}
+        return self.api.patch(self.pod_path(name), {"metadata": {"annotations": notes}})
+
+    def delete(self, name: str) -> None:
+        self.api.delete(self.pod_path(name), {"gracePeriodSeconds": 0})
+
+    def shown(self, name: str) -> tuple[str, list[dict[str, Any]], str]:
+        """(state, endpoints, message) of a pod."""
+        notes = self.api.get(self.pod_path(name))["metadata"].get("annotations") or {}
+        return notes.get(STATE, ""), json.loads(notes.get(ENDPOINTS) or "[]"), notes.get(MESSAGE, "")
+
+    def state(self, name: str) -> str:
+        return self.shown(name)[0]
+
+    def events(self, name: str) -> list[str]:
+        """Reasons of the Kubernetes Events of an object of the namespace."""
+        listed = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return sorted(e["reason"] for e in listed if e["involvedObject"]["name"] == name)
+
+    # ---- who runs
+
+    def sync(self) -> None:
+        """Claim, list, mark the difference, stamp."""
+        assert self.queue.claim(EPOCH)
+        listed = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods")
+        pools = self.api.list(PATH)
+        version = max(int(listed["metadata"]["resourceVersion"]), int(pools["metadata"]["resourceVersion"]))
+        known = self.queue.known()
+        marks = [
+            self._mark(pod_key(self.namespace, o["metadata"]["name"]), o, pod_snapshot(o)) for o in listed["items"]
+        ]
+        marks = [m for m in marks if m.key in known or json.loads(m.body)["annotations"]]
+        marks += [self._mark(port_pool_key(o["metadata"]["name"]), o, pool_snapshot(o)) for o in pools["items"]]
+        there = {m.key for m in marks}
+        gone = [
+            Mark(k, version, v.uid, gone=True, body=b"{}") for k, v in known.items() if k not in there and not v.gone
+        ]
+        self.queue.marks(EPOCH, marks + gone, relist=True)
+        assert self.queue.stamp(EPOCH)
+
+    def _mark(self, key: str, obj: dict[str, Any], body: dict[str, Any]) -> Mark:
+        meta = obj["metadata"]
+        return Mark(key, int(meta["resourceVersion"]), meta["uid"], gone=False, body=json.dumps(body).encode())
+
+    def run(self, key: str, services: PortServices | None = None) -> Outcome | None:
+        """One run of a key, whatever its turn."""
+        kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PortsReconciler, "portpool": PoolsReconciler}
+        reconciler = kinds[key.partition("/")[0]](services or self.services)
+        self.outcomes[key] = reconcile(self.queue, key, reconciler, QUICK)
+        return self.outcomes[key]
+
+    def run_pod(self, name: str) -> Outcome | None:
+        return self.run(pod_key(self.namespace, name))
+
+    def queued(self) -> list[str]:
+        keys: Any = self.redis.zrange("{queue}queued", 0, -1)
+        return [key.decode() for key in keys]
+
+    def drain(self, most: int = 500) -> int:
+        """Runs queued keys until none is queued; how many runs it took."""
+        runs = 0
+        while keys := self.queued():
+            for key in keys:
+                self.run(key)
+                runs += 1
+            assert runs <= most, f"still busy after {runs} runs: {self.queued()[:5]} {self.outcomes}"
+        return runs
+
+    def scale(self) -> int:
+        """Carries out the scale-up requests sent so far."""
+        requests, self.requests[:] = list(self.requests), []
+        for pool, epoch, token in requests:
+            scale_up(self.services, pool, epoch, token)
+        return len(requests)
+
+    def settle(self, rounds: int = 20) -> None:
+        """Everything that would happen by itself, until nothing does."""
+        for _ in range(rounds):
+            self.sync()
+            if not self.drain() and not self.scale():
+                return
+        raise AssertionError(f"not settled after {rounds} rounds: {self.outcomes}")
+
+    def due(self) -> None:
+        """Ends every wait and lease now."""
+        for key in self.redis.zrange("{queue}timer", 0, -1):
+            self.redis.zadd("{queue}timer", {key: 1})
+        self.queue.sweep_due()
+
+    def other(self, **changes: Any) -> PortServices:
+        """The services of a second worker."""
+        return replace(self.services, **changes)
+
+    # ---- looking
+
+    def ledger(self, pool: str) -> LedgerView:
+        return view(self.services.ledger(pool))
+
+    def owners(self, pool: str) -> dict[str, list[tuple[str, int, str]]]:
+        """name -> (load balancer, port, state) of what it holds."""
+        return {n: [(e.lb, e.port, str(e.state)) for e in es] for n, es in owners(self.services.ledger(pool))}
+
+    def exists(self, name: str) -> bool:
+        try:
+            return bool(self.api.get(self.pod_path(name)))
+        except NotFound:
+            return False

@@ -1,0 +1,49 @@
+"""The invariants, checked on what the world shows: Kubernetes, AWS and the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from domain.ports.pod import ENDPOINTS, PORTS, STATE
+from tests.fixtures.aws import Aws
+from tests.support.fleet import Fleet
+from workers.cloud.tags import CLUSTER, UID
+
+
+def published(fleet: Fleet) -> dict[str, list[dict[str, Any]]]:
+    """Pod name -> endpoints, of the pods that publish any."""
+    pods = fleet.api.list(f"/api/v1/namespaces/{fleet.namespace}/pods")["items"]
+    notes = {p["metadata"]["name"]: p["metadata"].get("annotations") or {} for p in pods}
+    return {name: json.loads(n[ENDPOINTS]) for name, n in notes.items() if n.get(ENDPOINTS)}
+
+
+def check_unique(fleet: Fleet) -> None:
+    """I1: no port of a load balancer is published by two pods (TCP and UDP of one pod may share one)."""
+    places = {(name, e["loadBalancer"], e["port"]) for name, rows in published(fleet).items() for e in rows}
+    twice = [place for place, n in Counter((lb, port) for _, lb, port in places).items() if n > 1]
+    assert not twice, f"published twice: {twice}"
+
+
+def check_cloud(fleet: Fleet, aws: Aws) -> None:
+    """I7: every listener and target group of ours belongs to an entry of a live pod, and every bound pod has its listener."""
+    pods = fleet.api.list(f"/api/v1/namespaces/{fleet.namespace}/pods")["items"]
+    live = {p["metadata"]["uid"] for p in pods if PORTS in (p["metadata"].get("annotations") or {})}
+    driver, places = aws.driver(), set()
+    for lb in driver.find_owned_load_balancers(fleet.cluster):
+        for listener in driver.listeners(lb.arn):
+            if listener.tags.get(CLUSTER) == fleet.cluster:
+                assert listener.tags[UID] in live, f"orphan listener {listener}"
+                places.add((lb.name, listener.port, listener.tags[UID]))
+    orphans = [g.name for g in driver.target_groups_owned(fleet.cluster) if g.tags[UID] not in live or not g.load_balancer_arns]
+    assert not orphans, f"orphan target groups: {orphans}"
+    for pod in pods:
+        notes, uid = pod["metadata"].get("annotations") or {}, pod["metadata"]["uid"]
+        for row in json.loads(notes.get(ENDPOINTS) or "[]") if notes.get(STATE) == "Bound" else []:
+            assert (row["loadBalancer"], row["port"], uid) in places, f"{pod['metadata']['name']} has no listener: {row}"
+
+
+def check_all(fleet: Fleet, aws: Aws) -> None:
+    check_unique(fleet)
+    check_cloud(fleet, aws)
