@@ -30,10 +30,10 @@ class Control:
             "GET /_network": self._network,
             "GET /_calls": self._calls,
             "GET /_faults": lambda _: [fault.model_dump() for fault in world.faults.orders()],
-            "POST /_faults": lambda request: world.faults.order(Fault.model_validate_json(request.data)),
+            "POST /_faults": lambda request: world.faults.order(Fault.model_validate_json(request.get_data())),
             "DELETE /_faults": lambda _: world.faults.clear(),
             "GET /_settings": lambda _: world.settings.model_dump(),
-            "POST /_settings": lambda request: world.change(orjson.loads(request.data)).model_dump(),
+            "POST /_settings": lambda request: world.change(orjson.loads(request.get_data())).model_dump(),
             "POST /_health": self._health,
             "POST /_reset": lambda _: world.reset(),
         }
@@ -55,7 +55,7 @@ class Control:
         return self._world.calls.report(bool(request.args.get("log")), request.args.get("action", ""))
 
     def _health(self, request: Request) -> list[str]:
-        told = orjson.loads(request.data)
+        told = orjson.loads(request.get_data())
         with self._world.lock:
             sick = self._world.backend(told.get("region", REGION)).sick
             (sick.discard if told["healthy"] else sick.add)(told["address"])

@@ -1,0 +1,86 @@
+"""Load balancers and target groups made plainly with boto3, and the same through the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from domain.ports.pool import HealthCheck
+from tests.fixtures.aws import Aws
+from workers.cloud.driver import LoadBalancer, LoadBalancerApi
+from workers.cloud.tags import CLUSTER, POOL, UID
+
+if TYPE_CHECKING:
+    from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
+
+TAGS = {CLUSTER: "blue", POOL: "arena"}
+MINE = {**TAGS, UID: "uid-1"}
+
+
+class Maker:
+    """Things with defaults, made by a bare client."""
+
+    def __init__(self, aws: Aws) -> None:
+        self.aws, self.client, self.ids = aws, aws.client(), aws.ids
+
+    def balancer(self, name: str = "plain", **changes: Any) -> str:
+        asked = {"Name": name, "Type": "network", "Subnets": self.ids.subnets, **changes}
+        return self.client.create_load_balancer(**asked)["LoadBalancers"][0]["LoadBalancerArn"]
+
+    def group(self, name: str = "group", **changes: Any) -> str:
+        asked = {"Name": name, "Protocol": "TCP", "Port": 7777, "VpcId": self.ids.vpc, "TargetType": "ip", **changes}
+        return self.client.create_target_group(**asked)["TargetGroups"][0]["TargetGroupArn"]
+
+    def listener(self, balancer: str, port: int, group: str, protocol: str = "TCP") -> str:
+        actions: Any = [{"Type": "forward", "TargetGroupArn": group}]
+        kind: Any = protocol
+        made = self.client.create_listener(LoadBalancerArn=balancer, Port=port, Protocol=kind, DefaultActions=actions)
+        return made["Listeners"][0]["ListenerArn"]
+
+
+class Driving:
+    """The driver, with the same defaults for what it makes."""
+
+    def __init__(self, aws: Aws) -> None:
+        self.aws, self.api, self.ids = aws, aws.driver(), aws.ids
+
+    def balancer(self, name: str = "bm-arena-0", **changes: Any) -> LoadBalancer:
+        parameters = self.aws.parameters.model_copy(update=changes)
+        return self.api.create_load_balancer(name, parameters, TAGS)
+
+    def group(self, name: str = "bm-30000-a", protocol: str = "TCP", port: int = 7777, **changes: Any) -> str:
+        check = changes.get("check", HealthCheck())
+        return self.api.ensure_target_group(name, protocol, port, self.ids.vpc, check, changes.get("tags", MINE))
+
+    def listener(self, balancer: str, port: int, group: str, protocol: str = "TCP") -> str:
+        return self.api.ensure_listener(balancer, port, protocol, group, MINE)
+
+
+@pytest.fixture
+def make(aws: Aws) -> Maker:
+    return Maker(aws)
+
+
+@pytest.fixture
+def client(make: Maker) -> ElasticLoadBalancingv2Client:
+    return make.client
+
+
+@pytest.fixture
+def drive(aws: Aws) -> Driving:
+    return Driving(aws)
+
+
+@pytest.fixture
+def driver(drive: Driving) -> LoadBalancerApi:
+    return drive.api
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """The code with which AWS refuses a call."""
+    with pytest.raises(ClientError) as refused:
+        call()
+    return str(refused.value.response["Error"]["Code"])
