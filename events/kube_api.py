@@ -60,13 +60,16 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 class KubeApi:
     """Threads may share one. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API."""
 
-    def __init__(self, connection: client.ApiClient, timeout: float) -> None:
-        self.connection, self.timeout = connection, timeout
+    def __init__(self, connection: client.ApiClient, timeout: float, agent: str) -> None:
+        self.connection, self.timeout, self.agent = connection, timeout, agent
 
     @classmethod
-    def connect(cls, settings: KubernetesSettings) -> KubeApi:
-        """Reads credentials; opens no connection yet. Raises kubernetes.config.ConfigException when there are none."""
-        return cls(client.ApiClient(configuration(settings)), settings.request_timeout.total_seconds())
+    def connect(cls, settings: KubernetesSettings, agent: str = "berthmaster") -> KubeApi:
+        """Opens no connection yet. `agent`: who we say we are, in audit logs and field managers.
+
+        Raises kubernetes.config.ConfigException when no credentials are found.
+        """
+        return cls(client.ApiClient(configuration(settings)), settings.request_timeout.total_seconds(), agent)
 
     def get(self, path: str, **query: Any) -> Json:
         return self.request("GET", path, query=query)
@@ -145,7 +148,7 @@ class KubeApi:
         headers = {
             "Accept": "application/json",
             "Content-Type": content_type,
-            "User-Agent": "berthmaster",
+            "User-Agent": self.agent,
             **self.credentials(),
         }
         try:
