@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 class Listeners(Tagged):
     def listeners(self, load_balancer_arn: str) -> list[Listener]:
-        return self._tagged_listeners(self._described(load_balancer_arn))
+        return self._tagged_listeners(self._described_listeners(load_balancer_arn))
 
     def find_listener(self, load_balancer_arn: str, port: int) -> Listener | None:
         """AWS cannot look for a port: the load balancer's listeners are one or two pages."""
-        on_port = [each for each in self._described(load_balancer_arn) if each.port == port]
+        on_port = [each for each in self._described_listeners(load_balancer_arn) if each.port == port]
         return next(iter(self._tagged_listeners(on_port)), None)
 
     def ensure_listener(
@@ -49,12 +49,12 @@ class Listeners(Tagged):
 
     def _made_before(self, load_balancer_arn: str, port: int, protocol: str, target_group_arn: str) -> str:
         """A listener to our own target group is ours: an earlier attempt made it and did not hear the answer."""
-        for found in self._described(load_balancer_arn):
+        for found in self._described_listeners(load_balancer_arn):
             if found.port == port and (found.protocol, found.target_group_arn) == (protocol, target_group_arn):
                 return found.arn
         raise PortTaken("CreateListener", "DuplicateListener", f"port {port} has another listener")
 
-    def _described(self, load_balancer_arn: str) -> list[Listener]:
+    def _described_listeners(self, load_balancer_arn: str) -> list[Listener]:
         """Without tags."""
         pages = self._gateway.pages(self._gateway.client.describe_listeners, LoadBalancerArn=load_balancer_arn)
         return [_listener(told) for page in pages for told in page["Listeners"]]

@@ -21,8 +21,7 @@ class LoadBalancers(Tagged):
         return self._tagged_load_balancers([*existing(arns, self._by_arn), *existing(names, self._by_name)])
 
     def find_owned_load_balancers(self, cluster: str, pool: str | None = None) -> list[LoadBalancer]:
-        pages = self._gateway.pages(self._gateway.client.describe_load_balancers)
-        named = [found for page in pages for found in page["LoadBalancers"] if _may_be_ours(found)]
+        named = [found for found in self._described_load_balancers() if _may_be_ours(found)]
         return [found for found in self._tagged_load_balancers(named) if belongs_to(found.tags, cluster, pool)]
 
     def create_load_balancer(
@@ -59,11 +58,14 @@ class LoadBalancers(Tagged):
         return found[0]
 
     def _by_arn(self, arns: Sequence[str]) -> list[LoadBalancerTypeDef]:
-        client = self._gateway.client
-        return self._gateway.call(client.describe_load_balancers, LoadBalancerArns=arns)["LoadBalancers"]
+        return self._described_load_balancers(LoadBalancerArns=arns)
 
     def _by_name(self, names: Sequence[str]) -> list[LoadBalancerTypeDef]:
-        return self._gateway.call(self._gateway.client.describe_load_balancers, Names=names)["LoadBalancers"]
+        return self._described_load_balancers(Names=names)
+
+    def _described_load_balancers(self, **which: Sequence[str]) -> list[LoadBalancerTypeDef]:
+        pages = self._gateway.pages(self._gateway.client.describe_load_balancers, **which)
+        return [told for page in pages for told in page["LoadBalancers"]]
 
     def _tagged_load_balancers(self, found: Iterable[LoadBalancerTypeDef]) -> list[LoadBalancer]:
         by_arn = {each["LoadBalancerArn"]: each for each in found}

@@ -1,0 +1,114 @@
+"""The driver on listeners: one a port, adopted when it is the one asked for, never taken from another."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.aws.conftest import MINE, Driving, Maker
+from workers.cloud.errors import Invalid, NotFound, PortTaken, QuotaExceeded, Unavailable
+
+
+def test_a_created_listener_carries_its_tags_from_the_start(drive: Driving) -> None:
+    balancer, group = drive.balancer(), drive.group()
+    arn = drive.listener(balancer.arn, 30000, group)
+    [found] = drive.api.listeners(balancer.arn)
+    assert (found.arn, found.port, found.protocol, found.target_group_arn) == (arn, 30000, "TCP", group)
+    assert (found.tags, found.load_balancer_arn) == (MINE, balancer.arn)
+
+
+@pytest.mark.row("AL-04")
+@pytest.mark.parametrize("protocol", ["TCP", "UDP", "TCP_UDP"])
+def test_every_protocol_has_its_listener(drive: Driving, protocol: str) -> None:
+    balancer, group = drive.balancer(), drive.group(protocol=protocol)
+    drive.listener(balancer.arn, 30000, group, protocol)
+    found = drive.api.find_listener(balancer.arn, 30000)
+    assert found
+    assert found.protocol == protocol
+
+
+@pytest.mark.row("BD-17", "BD-18")
+@pytest.mark.parametrize("lose", ["error", "cut"])
+def test_a_create_with_a_lost_answer_makes_one_listener(drive: Driving, lose: str) -> None:
+    balancer, group = drive.balancer(), drive.group()
+    drive.aws.fault("CreateListener", lose=lose)
+    with pytest.raises(Unavailable):
+        drive.listener(balancer.arn, 30000, group)
+    arn = drive.listener(balancer.arn, 30000, group)
+    assert [each.arn for each in drive.api.listeners(balancer.arn)] == [arn]
+
+
+@pytest.mark.row("AL-03")
+def test_a_port_with_another_listener_is_taken(drive: Driving, make: Maker) -> None:
+    balancer = drive.balancer()
+    foreign = make.listener(balancer.arn, 30000, make.group("foreign"))
+    with pytest.raises(PortTaken):
+        drive.listener(balancer.arn, 30000, drive.group())
+    found = drive.api.find_listener(balancer.arn, 30000)
+    assert found
+    assert (found.arn, found.tags) == (foreign, {})
+
+
+@pytest.mark.row("PP-06", "PP-07")
+def test_the_fifty_first_listener_is_a_quota_and_foreign_ones_count(drive: Driving, make: Maker) -> None:
+    balancer, group = drive.balancer(), make.group("foreign")
+    for port in range(1, 51):
+        make.listener(balancer.arn, port, group)
+    with pytest.raises(QuotaExceeded) as refused:
+        drive.listener(balancer.arn, 51, drive.group())
+    assert refused.value.code == "TooManyListeners"
+    assert len(drive.api.listeners(balancer.arn)) == 50
+
+
+@pytest.mark.row("CL-07")
+def test_listeners_of_all_pages_are_seen_with_their_tags(drive: Driving) -> None:
+    drive.aws.change(page_size=7)
+    balancer = drive.balancer()
+    for port in range(30000, 30045):
+        drive.listener(balancer.arn, port, drive.group(f"bm-{port}"))
+    found = drive.api.listeners(balancer.arn)
+    assert [each.port for each in found] == list(range(30000, 30045))
+    assert all(each.tags == MINE for each in found)
+    last = drive.api.find_listener(balancer.arn, 30044)
+    assert last
+    assert last.tags == MINE
+
+
+@pytest.mark.row("BD-19")
+def test_a_port_without_listener_has_none(drive: Driving) -> None:
+    assert drive.api.find_listener(drive.balancer().arn, 30000) is None
+
+
+@pytest.mark.row("BD-20")
+def test_a_load_balancer_that_is_gone_is_told_apart_from_a_group_that_is_gone(drive: Driving) -> None:
+    balancer, group = drive.balancer(), drive.group()
+    drive.api.delete_target_group(group)
+    with pytest.raises(NotFound) as no_group:
+        drive.listener(balancer.arn, 30000, group)
+    drive.api.delete_load_balancer(balancer.arn)
+    with pytest.raises(NotFound) as no_balancer:
+        drive.listener(balancer.arn, 30000, group)
+    assert (no_group.value.code, no_balancer.value.code) == ("TargetGroupNotFound", "LoadBalancerNotFound")
+    with pytest.raises(NotFound):
+        drive.api.listeners(balancer.arn)
+
+
+def test_a_group_of_another_protocol_is_invalid(drive: Driving) -> None:
+    balancer, group = drive.balancer(), drive.group(protocol="UDP")
+    with pytest.raises(Invalid):
+        drive.listener(balancer.arn, 30000, group, "TCP")
+
+
+@pytest.mark.row("FZ-02")
+def test_deleting_what_is_gone_succeeds(drive: Driving) -> None:
+    arn = drive.listener(drive.balancer().arn, 30000, drive.group())
+    drive.api.delete_listener(arn)
+    drive.api.delete_listener(arn)
+    assert drive.aws.refusals() == {"DeleteListener ListenerNotFound": 1}
+
+
+@pytest.mark.row("BD-24")
+def test_two_ports_of_a_pod_are_two_listeners_and_two_groups(drive: Driving) -> None:
+    balancer = drive.balancer()
+    groups = [drive.group(f"bm-{port}", port=port - 23000) for port in (30000, 30001)]
+    arns = {drive.listener(balancer.arn, 30000 + n, group) for n, group in enumerate(groups)}
+    assert (len(arns), len(set(groups))) == (2, 2)

@@ -1,0 +1,130 @@
+"""The driver on load balancers: found whole, adopted by name and tag, deleted by ARN."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.aws.conftest import MINE, TAGS, Driving, Maker
+from tests.fixtures.aws import Aws
+from workers.cloud.errors import Denied, ForeignName, NotFound
+from workers.cloud.names import load_balancer_name
+from workers.cloud.tags import RETIRING
+
+
+def arns(drive: Driving) -> set[str]:
+    return {each.arn for each in drive.api.find_owned_load_balancers("blue", "arena")}
+
+
+@pytest.mark.row("PP-18")
+def test_a_created_load_balancer_carries_its_tags_from_the_start(drive: Driving) -> None:
+    made = drive.balancer()
+    [found] = drive.api.find_load_balancers(arns=[made.arn])
+    assert found.tags == TAGS
+    assert drive.aws.counts().get("AddTags", 0) == 0
+
+
+@pytest.mark.row("SU-07", "PP-19")
+def test_a_second_create_adopts_the_first(drive: Driving) -> None:
+    assert drive.balancer().arn == drive.balancer().arn
+
+
+def test_a_second_create_with_other_parameters_adopts_the_first_by_its_tags(drive: Driving) -> None:
+    assert drive.balancer(scheme="internal").arn == drive.balancer(scheme="internet-facing").arn
+
+
+def test_a_stranger_with_our_name_is_never_adopted(drive: Driving, make: Maker) -> None:
+    make.balancer("bm-arena-0")
+    with pytest.raises(ForeignName):
+        drive.balancer()
+    with pytest.raises(ForeignName):
+        drive.balancer(scheme="internal")
+
+
+def test_cross_zone_is_set_when_asked_for(drive: Driving) -> None:
+    made = drive.balancer(cross_zone=True)
+    told = drive.aws.client().describe_load_balancer_attributes(LoadBalancerArn=made.arn)["Attributes"]
+    assert {"Key": "load_balancing.cross_zone.enabled", "Value": "true"} in told
+
+
+@pytest.mark.row("PP-26", "CL-07")
+def test_more_load_balancers_than_a_batch_or_a_page_are_all_found(drive: Driving) -> None:
+    drive.aws.change(page_size=10)
+    made = {drive.balancer(f"bm-arena-{n}").arn for n in range(25)}
+    assert {each.arn for each in drive.api.find_load_balancers(arns=made)} == made
+    assert arns(drive) == made
+
+
+@pytest.mark.row("PP-14", "PP-27")
+def test_missing_load_balancers_do_not_hide_the_others(drive: Driving) -> None:
+    made = [drive.balancer(f"bm-arena-{n}").arn for n in range(22)]
+    for gone in (made[3], made[21]):
+        drive.api.delete_load_balancer(gone)
+    assert [each.arn for each in drive.api.find_load_balancers(arns=made)] == [*made[:3], *made[4:21]]
+
+
+def test_load_balancers_are_found_by_name(drive: Driving) -> None:
+    made = drive.balancer()
+    assert [each.arn for each in drive.api.find_load_balancers(names=["bm-arena-0", "bm-arena-1"])] == [made.arn]
+
+
+@pytest.mark.row("FZ-07")
+def test_owned_means_our_cluster_and_pool(drive: Driving, make: Maker) -> None:
+    ours = drive.balancer()
+    other = drive.api.create_load_balancer(
+        "bm-lobby-0", drive.aws.parameters, {**TAGS, "berthmaster.dev/pool": "lobby"}
+    )
+    make.balancer("bm-untagged")
+    assert arns(drive) == {ours.arn}
+    assert {each.arn for each in drive.api.find_owned_load_balancers("blue")} == {ours.arn, other.arn}
+    assert drive.api.find_owned_load_balancers("green") == []
+
+
+def test_nothing_asked_for_is_no_call(drive: Driving) -> None:
+    assert drive.api.find_load_balancers() == []
+    assert drive.aws.counts() == {}
+
+
+def test_tags_are_added_to_many_things_at_once(drive: Driving) -> None:
+    balancer, group = drive.balancer(), drive.group()
+    drive.api.tag([balancer.arn, group], {RETIRING: "true"})
+    [found] = drive.api.find_load_balancers(arns=[balancer.arn])
+    assert found.tags == {**TAGS, RETIRING: "true"}
+    [owned] = drive.api.target_groups_owned("blue", "arena")
+    assert owned.tags == {**MINE, RETIRING: "true"}
+
+
+def test_tagging_what_is_gone_says_so(drive: Driving) -> None:
+    balancer = drive.balancer()
+    drive.api.delete_load_balancer(balancer.arn)
+    with pytest.raises(NotFound):
+        drive.api.tag([balancer.arn], {RETIRING: "true"})
+
+
+@pytest.mark.row("FZ-02")
+def test_deleting_what_is_gone_succeeds(drive: Driving) -> None:
+    balancer = drive.balancer()
+    drive.api.delete_load_balancer(balancer.arn)
+    drive.api.delete_load_balancer(balancer.arn)
+    drive.aws.fault("DeleteLoadBalancer", code="LoadBalancerNotFound")
+    drive.api.delete_load_balancer(balancer.arn)
+
+
+@pytest.mark.row("FZ-03")
+def test_a_protected_load_balancer_says_that_it_is_still_there(drive: Driving) -> None:
+    balancer = drive.balancer()
+    drive.aws.client().modify_load_balancer_attributes(
+        LoadBalancerArn=balancer.arn, Attributes=[{"Key": "deletion_protection.enabled", "Value": "true"}]
+    )
+    with pytest.raises(Denied):
+        drive.api.delete_load_balancer(balancer.arn)
+    assert drive.api.find_load_balancers(arns=[balancer.arn])
+
+
+@pytest.mark.row("SU-07", "BD-17")
+@pytest.mark.parametrize("lose", ["error", "cut"])
+def test_a_create_with_a_lost_answer_makes_one_load_balancer(aws: Aws, drive: Driving, lose: str) -> None:
+    aws.fault("CreateLoadBalancer", lose=lose)
+    with pytest.raises(Exception, match="CreateLoadBalancer"):
+        drive.balancer(load_balancer_name("blue", "arena", 0))
+    adopted = drive.balancer(load_balancer_name("blue", "arena", 0))
+    assert arns(drive) == {adopted.arn}

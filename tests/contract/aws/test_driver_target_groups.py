@@ -1,0 +1,149 @@
+"""The driver on target groups and targets: adopted, corrected or replaced by name, deleted only when unused."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.ports.pool import HealthCheck
+from tests.contract.aws.conftest import MINE, Driving, Maker
+from workers.cloud.driver import Target
+from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, Unavailable
+from workers.cloud.tags import UID
+
+
+@pytest.mark.row("CL-13")
+@pytest.mark.parametrize("protocol", ["TCP", "UDP", "TCP_UDP"])
+def test_every_protocol_is_checked_by_tcp_as_the_pool_says(drive: Driving, protocol: str) -> None:
+    arn = drive.group(protocol=protocol, check=HealthCheck(port=8080, interval_seconds=20, healthy_threshold=4))
+    [told] = drive.aws.client().describe_target_groups(TargetGroupArns=[arn])["TargetGroups"]
+    checked = told["HealthCheckProtocol"], told["HealthCheckPort"], told["HealthCheckIntervalSeconds"]
+    assert (*checked, told["HealthyThresholdCount"]) == ("TCP", "8080", 20, 4)
+    assert (told["Protocol"], told["TargetType"]) == (protocol, "ip")
+
+
+def test_a_created_group_carries_its_tags_from_the_start(drive: Driving) -> None:
+    arn = drive.group()
+    found = drive.api.find_target_group("bm-30000-a")
+    assert found
+    assert (found.arn, found.protocol, found.port, found.vpc_id) == (arn, "TCP", 7777, drive.ids.vpc)
+    assert (found.tags, found.load_balancer_arns) == (MINE, ())
+
+
+def test_a_group_says_which_load_balancers_use_it(drive: Driving) -> None:
+    balancer, group = drive.balancer(), drive.group()
+    arn = drive.listener(balancer.arn, 30000, group)
+    [found] = drive.api.target_groups_owned("blue", "arena")
+    assert found.load_balancer_arns == (balancer.arn,)
+    drive.api.delete_listener(arn)
+    [found] = drive.api.target_groups_owned("blue", "arena")
+    assert found.load_balancer_arns == ()
+
+
+@pytest.mark.row("BD-17")
+@pytest.mark.parametrize("lose", ["error", "cut"])
+def test_a_create_with_a_lost_answer_makes_one_group(drive: Driving, lose: str) -> None:
+    drive.aws.fault("CreateTargetGroup", lose=lose)
+    with pytest.raises(Unavailable):
+        drive.group()
+    arn = drive.group()
+    assert [each.arn for each in drive.api.target_groups_owned("blue", "arena")] == [arn]
+
+
+def test_a_second_create_is_one_call(drive: Driving) -> None:
+    assert drive.group() == drive.group()
+    assert drive.aws.counts() == {"CreateTargetGroup": 2}
+
+
+def test_another_health_check_changes_the_group_even_in_use(drive: Driving) -> None:
+    group = drive.group()
+    drive.listener(drive.balancer().arn, 30000, group)
+    assert drive.group(check=HealthCheck(interval_seconds=20)) == group
+    [told] = drive.aws.client().describe_target_groups(TargetGroupArns=[group])["TargetGroups"]
+    assert told["HealthCheckIntervalSeconds"] == 20
+
+
+def test_another_protocol_or_port_replaces_the_group(drive: Driving) -> None:
+    first = drive.group()
+    second = drive.group(port=7778)
+    third = drive.group(port=7778, protocol="UDP")
+    assert len({first, second, third}) == 3
+    [found] = drive.api.target_groups_owned("blue", "arena")
+    assert (found.arn, found.port, found.protocol) == (third, 7778, "UDP")
+
+
+def test_a_group_in_use_is_neither_replaced_nor_deleted(drive: Driving) -> None:
+    group = drive.group()
+    drive.listener(drive.balancer().arn, 30000, group)
+    with pytest.raises(Busy):
+        drive.group(port=7778)
+    with pytest.raises(Busy):
+        drive.api.delete_target_group(group)
+
+
+def test_a_group_of_another_pod_or_of_nobody_is_never_replaced(drive: Driving, make: Maker) -> None:
+    drive.group(tags={**MINE, UID: "uid-2"})
+    make.group("bm-untagged")
+    with pytest.raises(ForeignName):
+        drive.group(port=7778)
+    with pytest.raises(ForeignName):
+        drive.group("bm-untagged", port=7778)
+
+
+@pytest.mark.row("CL-07")
+def test_groups_of_all_pages_are_seen_and_strangers_are_not(drive: Driving, make: Maker) -> None:
+    drive.aws.change(page_size=9)
+    made = {drive.group(f"bm-{n}") for n in range(45)}
+    for n in range(5):
+        make.group(f"foreign-{n}")
+    assert {each.arn for each in drive.api.target_groups_owned("blue", "arena")} == made
+
+
+@pytest.mark.row("FZ-02")
+def test_deleting_what_is_gone_succeeds(drive: Driving) -> None:
+    group = drive.group()
+    drive.api.delete_target_group(group)
+    drive.api.delete_target_group(group)
+    drive.aws.fault("DeleteTargetGroup", code="TargetGroupNotFound")
+    drive.api.delete_target_group(group)
+    assert drive.api.find_target_group("bm-30000-a") is None
+
+
+def test_targets_are_registered_and_deregistered_by_address_and_port(drive: Driving) -> None:
+    group = drive.group()
+    drive.listener(drive.balancer().arn, 30000, group)
+    drive.api.register(group, "10.0.0.5", 7000)
+    drive.api.register(group, "10.0.0.5", 7001)
+    drive.api.deregister(group, "10.0.0.5", 7000)
+    assert drive.api.targets(group) == [Target("10.0.0.5", 7001, "healthy")]
+
+
+@pytest.mark.row("FZ-02")
+def test_deregistering_what_is_gone_succeeds(drive: Driving) -> None:
+    group = drive.group()
+    drive.api.deregister(group, "10.0.0.5", 7000)
+    drive.api.delete_target_group(group)
+    drive.api.deregister(group, "10.0.0.5", 7000)
+
+
+@pytest.mark.row("BD-05")
+def test_what_is_no_address_is_refused_for_good(drive: Driving) -> None:
+    with pytest.raises(Invalid):
+        drive.api.register(drive.group(), "None", 7000)
+
+
+def test_registering_in_a_group_that_is_gone_says_so(drive: Driving) -> None:
+    group = drive.group()
+    drive.api.delete_target_group(group)
+    with pytest.raises(NotFound):
+        drive.api.register(group, "10.0.0.5", 7000)
+
+
+@pytest.mark.row("BD-17")
+@pytest.mark.parametrize("lose", ["error", "cut"])
+def test_a_register_with_a_lost_answer_can_be_repeated(drive: Driving, lose: str) -> None:
+    group = drive.group()
+    drive.aws.fault("RegisterTargets", lose=lose)
+    with pytest.raises(Unavailable):
+        drive.api.register(group, "10.0.0.5", 7000)
+    drive.api.register(group, "10.0.0.5", 7000)
+    assert len(drive.api.targets(group)) == 1
