@@ -15,11 +15,12 @@ if version ~= '' and old and old:sub(21, 21) == 'L' and old:sub(1, 20) < version
   redis.call('HSET', snap, k, old)
 end
 if redis.call('HGET', dirty, k) ~= gen then
+  add_pools(k, list) -- none is forgotten: who marked the key meanwhile may have added one
   enqueue(k, message)
   return {1, 1}
 end
 redis.call('HDEL', dirty, k)
-remember_pools(k, list) -- not above: who marked the key meanwhile may have added a pool
+remember_pools(k, list)
 if tonumber(wait) > 0 then
   redis.call('ZADD', timer, now() + wait, k)
 elseif old and old:sub(21, 21) == 'G' then

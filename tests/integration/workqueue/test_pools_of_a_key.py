@@ -14,7 +14,8 @@ KEY = "pod/a/b"
 
 def queue_on(redis: Redis) -> Workqueue:
     queue = Workqueue(redis, hint_queue=routing.LATENCY)
-    assert queue.claim("1:me") and queue.stamp("1:me")
+    assert queue.claim("1:me")
+    assert queue.stamp("1:me")
     return queue
 
 
@@ -48,4 +49,13 @@ def test_a_renewal_adds_pools_and_drops_none(redis: Redis) -> None:
     assert queue.renew(run, timedelta(seconds=30), ["two"])
     assert queue.done(run, None)
     queue.touch([KEY])
+    assert taken(queue).pools == ("one", "two")
+
+
+def test_a_run_whose_key_was_marked_meanwhile_adds_what_it_knows_and_drops_nothing(redis: Redis) -> None:
+    queue = queue_on(redis)
+    queue.touch([KEY], ["one"])
+    run = taken(queue)
+    queue.touch([KEY])
+    assert queue.done(run, None, pools=["two"])
     assert taken(queue).pools == ("one", "two")

@@ -1,0 +1,120 @@
+"""Commands say under which Redis process they run, whatever connection carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.connection import SSLConnection, UnixDomainSocketConnection
+
+from compose.sandbox.redis_server import RedisServer
+from events.incarnation import INCARNATION, Knowing, connect, incarnation
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path).start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def client(server: RedisServer) -> Iterator[Redis]:
+    client = connect(server.url)
+    yield client
+    client.close()
+
+
+def expected(redis: Redis) -> str:
+    server: Any = redis.info("server")
+    replication: Any = redis.info("replication")
+    return f"{server['run_id']}:{replication['master_replid']}"
+
+
+def test_the_sentinel_is_replaced_in_single_commands_pipelines_and_transactions(redis: Redis) -> None:
+    name = expected(redis).encode()
+    assert redis.echo(INCARNATION) == name
+    for transaction in (False, True):
+        pipeline = redis.pipeline(transaction=transaction)
+        pipeline.set("a", INCARNATION)
+        pipeline.get("a")
+        assert pipeline.execute() == [True, name]
+    assert redis.eval("return ARGV[1]", 0, INCARNATION) == name
+
+
+def test_a_text_that_reads_like_the_sentinel_stays_what_it_is(redis: Redis) -> None:
+    text = bytes(bytearray(INCARNATION))
+    assert redis.echo(text) == text
+
+
+def test_a_client_of_another_kind_sends_what_no_stamp_equals(redis_url: str) -> None:
+    with Redis.from_url(redis_url) as plain:
+        assert plain.echo(INCARNATION) == bytes(bytearray(INCARNATION))
+
+
+@pytest.mark.row("EV-10")
+def test_a_restarted_server_is_another_in_the_first_command_that_reaches_it(server: RedisServer, client: Redis) -> None:
+    before = incarnation(client)
+    assert before == expected(client)
+    server.kill()
+    server.start()
+    after = incarnation(client)  # over a connection that redis-py believes open when it packs the command
+    assert after == expected(client)
+    assert after != before
+
+
+@pytest.mark.row("EV-10")
+def test_a_restarted_server_is_another_in_the_first_pipeline_that_reaches_it(
+    server: RedisServer, client: Redis
+) -> None:
+    before = incarnation(client)
+    server.kill()
+    server.start()
+    pipeline = client.pipeline(transaction=False)
+    pipeline.echo(INCARNATION)
+    assert pipeline.execute() == [expected(client).encode()]
+    assert expected(client) != before
+
+
+@pytest.mark.row("EV-10")
+def test_a_failover_and_back_is_another_incarnation_under_the_same_run_id(client: Redis, tmp_path: Path) -> None:
+    before = incarnation(client)
+    other = RedisServer(tmp_path / "other").start()
+    try:
+        with connect(other.url) as master:
+            master.config_set("repl-diskless-sync-delay", 0)
+        client.replicaof("127.0.0.1", other.port)
+        wait_for_replication(client)
+        client.replicaof("NO", "ONE")
+    finally:
+        other.kill()
+    client.connection_pool.disconnect()  # as a failover does to every client
+    after = incarnation(client)
+    assert after.partition(":")[0] == before.partition(":")[0]
+    assert after != before
+
+
+def wait_for_replication(client: Redis) -> None:
+    def linked() -> bool:
+        info: Any = client.info("replication")
+        return bool(info["master_link_status"] == "up")
+
+    eventually(linked)
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"), [("rediss://127.0.0.1:1/0", SSLConnection), ("unix:///tmp/none", UnixDomainSocketConnection)]
+)
+def test_every_kind_of_connection_knows_its_server(url: str, kind: type) -> None:
+    made = connect(url).connection_pool.connection_class
+    assert issubclass(made, kind)
+    assert issubclass(made, Knowing)
+
+
+def test_replies_are_bytes_whatever_the_options_say(redis_url: str) -> None:
+    with connect(redis_url, decode_responses=True) as client:
+        assert client.echo("a") == b"a"

@@ -1,0 +1,99 @@
+"""The workqueue as it was checked by exhaustive exploration: one key, plain values, no time.
+
+A timer may end at any moment after it was set; the test says when. Histories of random steps are run on this
+and on the real scripts side by side.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Stored(NamedTuple):
+    version: int
+    gone: bool = False
+
+
+class Key(NamedTuple):
+    stored: Stored | None = None
+    want: int = 0  # generation marked
+    have: int = 0  # generation seen by the last accepted done
+    place: str = "-"  # - nothing to do | Q a hint is out | H held | W waits
+    over: bool = False  # the lease or wait has ended and no sweep has seen it
+    holder: int = 0
+    tries: int = 0
+    pools: tuple[str, ...] = ()
+
+    @property
+    def dirty(self) -> bool:
+        return self.want > self.have
+
+
+class Run(NamedTuple):
+    holder: int
+    generation: int
+
+
+class End(NamedTuple):
+    waits: bool
+    tries: int
+    seen: Stored | None
+    pools: tuple[str, ...] | None
+
+
+def touch(key: Key, pools: tuple[str, ...] = ()) -> tuple[Key, bool]:
+    """(the key, is a hint sent?), as all steps here."""
+    key = key._replace(want=key.want + 1, pools=union(key.pools, pools))
+    if key.place in "HQ":
+        return key, False
+    return key._replace(place="Q", over=False), True
+
+
+def mark(key: Key, new: Stored) -> tuple[Key, bool]:
+    if key.stored and new.version <= key.stored.version:
+        return key, False
+    return touch(key._replace(stored=new))
+
+
+def take(key: Key, holder: int) -> tuple[Key, str]:
+    if key.place == "H" and not key.over:
+        return key, "held"
+    if not key.dirty:
+        return key, "clean"
+    return key._replace(place="H", over=False, holder=holder), "taken"
+
+
+def renew(key: Key, run: Run, pools: tuple[str, ...] | None) -> tuple[Key, bool]:
+    """The second is whether the token still holds."""
+    if key.holder != run.holder:
+        return key, False
+    return key._replace(over=False, pools=union(key.pools, pools or ())), True
+
+
+def done(key: Key, run: Run, end: End) -> tuple[Key, bool, bool]:
+    """(key, hint, accepted)"""
+    if key.holder != run.holder:
+        return *touch(key), False
+    key = key._replace(holder=0, over=False, tries=end.tries, stored=_own_write(key.stored, end.seen))
+    if key.want != run.generation:
+        return key._replace(place="Q", pools=union(key.pools, end.pools or ())), True, True
+    pools = key.pools if end.pools is None else end.pools
+    key = key._replace(have=key.want, place="W" if end.waits else "-", pools=pools)
+    if key.stored and key.stored.gone and not end.waits:
+        key = key._replace(stored=None, tries=0)
+    return key, False, True
+
+
+def union(pools: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    """A pool is forgotten by a run that ends clean, and by nothing else."""
+    return tuple(dict.fromkeys(pools + more))
+
+
+def _own_write(stored: Stored | None, seen: Stored | None) -> Stored | None:
+    return seen if seen and stored and not stored.gone and seen.version > stored.version else stored
+
+
+def sweep_due(key: Key) -> tuple[Key, bool]:
+    if not key.over:
+        return key, False
+    return touch(key._replace(place="-", over=False, holder=0))

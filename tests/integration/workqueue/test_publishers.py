@@ -1,0 +1,103 @@
+"""Epochs, and the stamp that opens the queue: a publisher that is no longer the one changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from events.workqueue import LOST, Refusal
+from tests.integration.workqueue.brokers import Here
+from tests.integration.workqueue.world import EPOCH, KEY, World, mark
+
+NEXT = "8:publisher-b"
+
+
+def test_a_lower_number_is_refused_and_does_not_end_the_higher(world: World) -> None:
+    assert not world.queue.claim("6:publisher-z")
+    assert world.mark(1) == 1
+
+
+def test_numbers_are_compared_as_numbers(world: World) -> None:
+    assert world.queue.claim("10:a")
+    assert not world.queue.claim("9:a")
+
+
+def test_an_equal_number_of_another_identity_takes_over(world: World) -> None:
+    assert world.queue.claim("7:publisher-b")
+    assert world.mark(1) == LOST
+    assert world.queue.marks("7:publisher-b", [mark(1)]) == [1]
+
+
+def test_after_a_handover_the_old_publisher_marks_nothing(world: World) -> None:
+    heir = Here(world.redis).workqueue()
+    assert heir.claim(NEXT)
+    assert world.mark(2) == LOST
+    assert world.queue.marks(EPOCH, [mark(2)], relist=True) == [LOST]
+    assert world.queue.known() == {}
+    assert heir.marks(NEXT, [mark(1)]) == [1]
+
+
+def test_workers_go_on_through_a_handover(world: World) -> None:
+    world.mark(1)
+    Here(world.redis).workqueue().claim(NEXT)
+    world.take()
+
+
+def test_the_stamp_is_refused_when_another_has_claimed(world: World) -> None:
+    assert world.queue.claim(EPOCH)
+    Here(world.redis).workqueue().claim(NEXT)
+    assert not world.queue.stamp(EPOCH)
+
+
+def test_nobody_stamps_without_a_claim_of_its_own(world: World) -> None:
+    assert not Here(world.redis).workqueue().stamp(EPOCH)
+    assert not world.queue.claim("6:a")
+    assert not world.queue.stamp(EPOCH)
+
+
+def test_a_claim_stands_once_it_is_stamped_and_until_another_s(world: World) -> None:
+    assert world.queue.stands(EPOCH)
+    heir = Here(world.redis).workqueue()
+    assert heir.highest_claim() == 7
+    assert heir.claim(NEXT)
+    assert not world.queue.stands(EPOCH)
+    world.redis.flushall()
+    heir.claim(NEXT)
+    assert not heir.stands(NEXT)
+    assert heir.stamp(NEXT)
+    assert heir.stands(NEXT)
+
+
+@pytest.mark.row("EV-10")
+def test_a_flush_is_noticed_by_every_side(world: World) -> None:
+    world.mark(1)
+    world.redis.flushall()
+    assert world.mark(2) == LOST
+    assert world.queue.marks(EPOCH, [mark(2)], relist=True) == [LOST]
+    assert not world.queue.stands(EPOCH)
+    assert not world.queue.stamp(EPOCH)
+    assert world.try_take() is Refusal.NOT_READY
+    world.queue.touch([KEY])
+    assert world.try_take() is Refusal.NOT_READY  # and the request is kept until the queue is ready
+    world.publish_anew()
+    assert world.take().snapshot is None
+
+
+@pytest.mark.row("EV-10")
+def test_workers_take_nothing_before_the_list_is_complete(world: World) -> None:
+    world.redis.flushall()
+    world.queue.claim(EPOCH)
+    assert world.queue.marks(EPOCH, [mark(1)], relist=True) == [1]
+    assert world.mark(2) == LOST  # nor does a mark of the watch count
+    assert world.try_take() is Refusal.NOT_READY
+    assert world.queue.stamp(EPOCH)
+    assert len(world.run_all()) == 1
+
+
+def test_marks_carry_other_commands_and_answer_for_themselves_only(world: World) -> None:
+    answers = world.queue.marks(EPOCH, [mark(1), mark(1)], extra=lambda pipe: pipe.xadd("berthmaster:events", {"a": 1}))
+    assert answers == [1, 0]
+    assert world.redis.xlen("berthmaster:events") == 1
+
+
+def test_an_empty_batch_of_marks_is_allowed(world: World) -> None:
+    assert world.queue.marks(EPOCH, []) == []
