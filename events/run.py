@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from functools import partial
 from threading import Event
+from typing import Final
 from uuid import uuid4
 
 import structlog
@@ -30,6 +32,11 @@ from events.workqueue import Workqueue, push
 
 log = structlog.get_logger(__name__)
 
+TIMEOUTS: Final = {"socket_timeout": 5, "socket_connect_timeout": 3}
+"""Seconds; a Redis that hangs is retried on another connection."""
+POLL: Final = 0.1
+"""Seconds between two looks of the health server at whether it should end."""
+
 
 def workqueue(settings: ProcessSettings, redis: Redis) -> Workqueue:
     """Where broker and state are one Redis, the script that marks a key sends its hint as well."""
@@ -43,32 +50,36 @@ def identity() -> str:
     return f"{os.environ.get('HOSTNAME') or socket.gethostname()}-{uuid4().hex[:8]}"
 
 
-def build(settings: ProcessSettings, stop: Event) -> tuple[Publisher, Event]:
-    """The publisher, and the event that ends its election (after its last batch, so not `stop`)."""
-    kube, metrics, resigned = KubeApi.connect(settings.kubernetes), Metrics(), Event()
-    redis = connect(settings.redis.url, socket_timeout=5, socket_connect_timeout=3)
-    lease = Lease(kube, settings.publisher.lease, identity())
-    parts = Parts(kube, redis, workqueue(settings, redis), lease, settings.publisher, metrics, Supervisor(stop))
-    return Publisher(parts, Election(lease, metrics, resigned)), resigned
+class Process:
+    """Everything built and nothing started. `run` once."""
 
+    def __init__(self, settings: ProcessSettings, stop: Event) -> None:
+        """Binds the health port. `stop` is set from outside to end the process."""
+        self.settings, self.stop, self.resigning = settings, stop, Event()
+        self.supervisor, self.metrics = Supervisor(stop), Metrics()
+        kube, redis = KubeApi.connect(settings.kubernetes), connect(settings.redis.url, **TIMEOUTS)
+        self.lease = Lease(kube, settings.publisher.lease, identity())
+        self.election = Election(self.lease, self.metrics, self.resigning)
+        queue = workqueue(settings, redis)
+        parts = Parts(kube, redis, queue, self.lease, settings.publisher, self.metrics, self.supervisor)
+        self.publisher = Publisher(parts, self.election)
+        self.health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, self.publisher)
 
-def run(settings: ProcessSettings, stop: Event) -> int:
-    """Until `stop` is set or a thread dies; returns the exit status."""
-    publisher, resigned = build(settings, stop)
-    supervisor = publisher.parts.supervisor
-    health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, publisher)
-    supervisor.start("health", health.serve_forever)
-    election = supervisor.start("election", publisher.election.run)
-    work = supervisor.start("publisher", publisher.run)
-    log.info("publisher_started", identity=publisher.parts.lease.identity, health_port=health.server_address[1])
-    stop.wait()
-    work.join(settings.publisher.grace.total_seconds() + 1)
-    resigned.set()
-    election.join(settings.kubernetes.request_timeout.total_seconds())
-    publisher.election.resign()
-    health.shutdown()
-    log.info("publisher_stopped", failed=supervisor.failed.is_set())
-    return int(supervisor.failed.is_set())
+    def run(self) -> int:
+        """Until `stop` is set or a thread dies; returns the exit status."""
+        self.supervisor.start("health", partial(self.health.serve_forever, POLL))
+        election = self.supervisor.start("election", self.election.run)
+        work = self.supervisor.start("publisher", self.publisher.run)
+        log.info("publisher_started", identity=self.lease.identity, health_port=self.health.server_address[1])
+        self.stop.wait()
+        work.join(self.settings.publisher.grace.total_seconds() + 1)
+        self.resigning.set()
+        election.join(self.settings.kubernetes.request_timeout.total_seconds())
+        self.election.resign()
+        self.health.shutdown()
+        self.health.server_close()
+        log.info("publisher_stopped", failed=self.supervisor.failed.is_set())
+        return int(self.supervisor.failed.is_set())
 
 
 def stop_on_signals() -> Event:
@@ -81,7 +92,7 @@ def stop_on_signals() -> Event:
 
 def main() -> int:
     configure_logs()
-    return run(ProcessSettings(), stop_on_signals())
+    return Process(ProcessSettings(), stop_on_signals()).run()
 
 
 def configure_logs() -> None:

@@ -73,7 +73,7 @@ class LeaseSettings(Nested):
     """How long a silent holder is waited for; raising it delays the take-over after a crash. Whole seconds."""
 
     renew_deadline: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
-    """A holder that could not renew for this long stops publishing; below `duration`, and the nearer the more robust."""
+    """A holder that could not renew for this long stops publishing; below `duration`, and near it for robustness."""
 
     retry_every: Duration = Field(default=timedelta(seconds=2), gt=timedelta(0))
     """Period of renewing and of looking; raising it delays the take-over after an orderly stop."""

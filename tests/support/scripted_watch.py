@@ -61,6 +61,10 @@ class World:
         return [h for h in self.history[path] if h[0] > version and h[0] not in self.hidden]
 
 
+def version_of(obj: Json) -> int:
+    return int(obj["metadata"]["resourceVersion"])
+
+
 def full_name(obj: Json) -> str:
     meta = obj["metadata"]
     return "/".join(filter(None, (meta.get("namespace"), meta["name"])))
