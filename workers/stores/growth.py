@@ -6,20 +6,26 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from domain.ports.entry import Entry
 from domain.ports.scaleup import GrowthLimits, Intent
-from events.incarnation import INCARNATION, incarnation
+from events.incarnation import INCARNATION
 from workers.stores.ledger import Ledger
 from workers.stores.ledger_codec import texts
+
+FENCE_AGE: Final = timedelta(days=1)
+FENCE_PAGE: Final = 500
 
 
 @dataclass(frozen=True)
 class PoolLoadBalancer:
-    """A load balancer in the ledger. `slot` is -1 for one that is not ours, `capacity` 0 for one that gives no new ports."""
+    """A load balancer in the ledger.
+
+    `slot` is -1 for one that is not ours, `capacity` 0 for one that gives no new ports.
+    """
 
     name: str
     arn: str
@@ -54,7 +60,10 @@ class Growth:
     # ---- scale-up
 
     def win(self, epoch: str, lease: timedelta) -> str | None:
-        """`SET NX EX`: the token of the one request of this epoch that goes on, None for every other. It only saves calls."""
+        """`SET NX EX`: the token of the one request of this epoch that goes on, None for every other.
+
+        It only saves calls.
+        """
         token = secrets.token_hex(8)
         won = self.redis.set(self.key_of(epoch), token, nx=True, px=lease)
         return token if won else None
@@ -95,7 +104,10 @@ class Growth:
         return f"{self.prefix}scale-up:{epoch}"
 
     def intent(self, epoch: str, limits: GrowthLimits) -> Intent | str:
-        """The open intent, made now if demand does not fit and the epoch stands; else why not: OLD, ENOUGH, LIMIT, CLOSED."""
+        """The open intent, made now if demand does not fit and the epoch stands.
+
+        Else why not: OLD, ENOUGH, LIMIT, CLOSED.
+        """
         slots = orjson.dumps(limits.slots) if limits.slots else b"[]"
         args = (secrets.token_hex(8), limits.capacity, limits.per_round, slots)
         status, *rest = self.ledger.call("intent", INCARNATION, epoch, *args)
@@ -124,9 +136,11 @@ class Growth:
         return mark if self.ledger.call("rebuild", INCARNATION, mark)[0] == b"OK" else None
 
     def stamp(self, mark: str, start: int, owners: dict[str, dict[str, dict[str, str]]]) -> bool:
-        """Writes the owners that the world shows. False: Redis was lost since the mark was left, or another was first."""
-        stamped = f"{incarnation(self.redis)}/{mark}"
-        reply = self.ledger.call("stamp", INCARNATION, mark, stamped, start, orjson.dumps(owners))
+        """Writes the owners that the world shows.
+
+        False: Redis was lost or replaced since the mark was left, or another rebuild was first.
+        """
+        reply = self.ledger.call("stamp", INCARNATION, mark, start, orjson.dumps(owners))
         return bool(reply[0] == b"OK")
 
     def configure(
@@ -136,6 +150,20 @@ class Growth:
         args = (state, orjson.dumps(config), *span, orjson.dumps([lb.encoded() for lb in lbs]))
         status, *rest = self.ledger.call("configure", INCARNATION, epoch, *args)
         return texts(rest[1:]) if status == b"OK" else None
+
+    def prune_fences(self, age: timedelta = FENCE_AGE) -> int:
+        """Forgets the fences of runs that began `age` ago, in pages; how many.
+
+        A run as old as that is refused by every script from then on.
+        """
+        cursor, pruned = b"0", 0
+        while True:
+            _, cursor, found = self.ledger.call(
+                "prune_fences", INCARNATION, cursor, age // timedelta(microseconds=1), FENCE_PAGE
+            )
+            pruned += int(found)
+            if cursor == b"0":
+                return pruned
 
     def drop(self) -> int:
         """Forgets the pool; or how many owners it still has."""

@@ -1,7 +1,7 @@
 """The ledger of one pool: which ports are taken and by whom. Every method is one script, one step of Redis.
 
-A run opens the ledger first; everything that it does then carries its name, its token and the incarnation under which it began, and
-is refused when any of them is no longer the newest (StaleToken) or the ledger must be rebuilt (NotReady).
+A run opens the ledger first; everything that it does then carries its name, its token and the incarnation under which
+it began, and is refused when any of them is no longer the newest (StaleToken) or the ledger must be rebuilt (NotReady).
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ LUA: Final = Path(__file__).parent / "lua"
 PAGE: Final = 8
 HEADS: Final = {"ledger": ("ledger_head", "bits_head"), "waiting": ("ledger_head", "bits_head", "waiting_head")}
 SCRIPTS: Final = {
-    **dict.fromkeys(("open", "record", "releasing", "confirm", "give_way", "foreign", "orphan", "adopt", "missing"), "ledger"),
+    **dict.fromkeys(
+        ("open", "record", "releasing", "confirm", "give_way", "foreign", "orphan", "adopt", "missing", "prune_fences"),
+        "ledger",
+    ),
     **dict.fromkeys(
         ("allocate", "free", "leave", "wake", "intent", "close", "rebuild", "stamp", "configure", "drop", "unwin"),
         "waiting",
@@ -33,7 +36,7 @@ SCRIPTS: Final = {
 }
 
 
-class NotReady(TransientError):
+class NotReady(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
     """The ledger was not verified under the Redis process that answers: it must be rebuilt first."""
 
 

@@ -9,8 +9,15 @@ local WAITING, WOKEN, DEMAND = P .. 'waiting', P .. 'woken', P .. 'demand'
 
 local function ready(server, run) -- the incarnation, if the ledger was verified under this server and this run began under it
   local inc = call('HGET', META, 'inc')
-  return inc and inc:sub(1, #server) == server and (run == '' or run == inc) and inc
+  return inc and inc:sub(1, #server + 1) == server .. '/' and (run == '' or run == inc) and inc
 end
+
+local function now_us()
+  local t = call('TIME')
+  return t[1] * 1000000 + t[2]
+end
+
+local function number_of(tok) return tonumber(tok:match('^%d+')) end -- a token is microseconds and a nonce
 
 local function refusal(server, run, name, tok)
   if not ready(server, run) then return 'NOT_READY' end

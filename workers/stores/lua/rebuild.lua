@@ -4,5 +4,5 @@
 -- Returns {'READY'} (there is nothing to rebuild) | {'OK'}.
 local server, mark = unpack(ARGV)
 if ready(server, '') then return { 'READY' } end
-call('HSET', META, 'rebuild', mark)
+call('HSET', META, 'rebuild', server .. '/' .. mark) -- also a copy of Redis that comes back with the mark is another server
 return { 'OK' }

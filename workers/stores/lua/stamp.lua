@@ -1,9 +1,10 @@
 -- Ends a rebuild: writes what the world shows and stamps the incarnation. The state stays closed until `configure`.
 -- KEYS[1] prefix of the pool.
--- ARGV server, mark of this rebuild, incarnation to stamp, first port, owners JSON {name: {"lb:port": entry}}.
--- Returns {'REFUSED'} (Redis was lost since, or another rebuild was first) | {'OK', epoch}.
-local server, mark, inc, start, owners = unpack(ARGV)
-if ready(server, '') or call('HGET', META, 'rebuild') ~= mark then return { 'REFUSED' } end
+-- ARGV server, mark of this rebuild, first port, owners JSON {name: {"lb:port": entry}}.
+-- Returns {'REFUSED'} (Redis was lost or replaced since the mark was left, or another rebuild was first) | {'OK', epoch}.
+local server, mark, start, owners = unpack(ARGV)
+local inc = server .. '/' .. mark
+if ready(server, '') or call('HGET', META, 'rebuild') ~= inc then return { 'REFUSED' } end
 local old = tonumber(call('HGET', META, 'epoch') or 0)
 call('DEL', META, FENCES, OWNERS, LBS, BITS, USED, CAP, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND)
 local bits, used = {}, {}
@@ -11,12 +12,14 @@ for name, held in pairs(cjson.decode(owners)) do
   keep(name, held)
   for key in pairs(held) do
     local lb, port = port_of(key)
-    if tonumber(port) >= tonumber(start) then bits[lb] = bit_set(bits[lb] or '', port - start, true) end
+    local off = port - start
+    if off >= 0 and port + 0 <= 65535 then bits[lb] = bit_set(bits[lb] or '', off, true) end
     used[lb] = (used[lb] or 0) + 1
   end
 end
 for lb, string in pairs(bits) do call('HSET', BITS, lb, string) end
 for lb, n in pairs(used) do call('HSET', USED, lb, n) end
-local epoch = math.max(old + 1, now_ms()) -- one that was never used
-call('HSET', META, 'inc', inc, 'epoch', string.format('%.0f', epoch), 'start', start)
-return { 'OK', string.format('%.0f', epoch) }
+local epoch = string.format('%.0f', math.max(old + 1, now_ms())) -- one that was never used
+local floor = string.format('%.0f', now_us()) -- a run that began before the stamp knows a world from before it
+call('HSET', META, 'inc', inc, 'epoch', epoch, 'start', start, 'floor', floor)
+return { 'OK', epoch }
