@@ -123,6 +123,16 @@ def test_a_lost_sweep_is_asked_for_again_when_it_expires(world: World) -> None:
     assert 0 < int(str(world.redis.pttl("{queue}sweep"))) <= 600_000
 
 
+@pytest.mark.row("EV-07")
+def test_a_doubled_sweep_sends_nothing_twice(world: World) -> None:
+    world.mark(1)
+    world.queued_long_ago()
+    world.broker.lose_all()
+    sent = world.now()
+    assert [world.queue.sweep_lost(sent), world.queue.sweep_lost(sent)] == [1, 0]
+    assert world.waiting() == [KEY]
+
+
 def test_a_hint_that_was_sent_after_the_sweep_is_not_lost(world: World) -> None:
     sent = world.queue.ask_sweep_lost()
     assert sent is not None
