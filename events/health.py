@@ -7,8 +7,9 @@ were not, a rolling update would wait for ever for a new publisher whose turn co
 
 from __future__ import annotations
 
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -74,3 +75,8 @@ class HealthServer(ThreadingHTTPServer):
     def __init__(self, host: str, port: int, publisher: Publisher) -> None:
         super().__init__((host, port), Handler)
         self.publisher = publisher
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A prober that hangs up is no news; anything else is a bug, and printed."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)

@@ -48,11 +48,11 @@ class Lease:
 
     def renew(self) -> bool:
         """False: the Lease is another's now, or was deleted. Raises KubeError when nobody can know."""
-        return self.rewrite(self.number)
+        return self.rewrite()
 
     def outbid(self, number: int) -> bool:
         """Raises our number above one that Redis remembers from before the Lease was deleted. False as in `renew`."""
-        return self.rewrite(max(number, self.number) + 1)
+        return self.rewrite(above=number)
 
     def release(self) -> None:
         """Lets another candidate take over at its next look. Raises KubeError."""
@@ -78,9 +78,10 @@ class Lease:
         promised = float(spec.get("leaseDurationSeconds") or self.settings.duration.total_seconds())
         return spec.get("holderIdentity") in (None, "", self.identity) or now - self.seen_at >= promised
 
-    def rewrite(self, number: int) -> bool:
+    def rewrite(self, above: int | None = None) -> bool:
         """A Conflict may come from somebody who labelled the Lease, so it says nothing yet: look again."""
         with self.lock:
+            number = self.number if above is None else max(above, self.number) + 1
             for _ in range(LOOKS):
                 started = time.monotonic()
                 lease = self.look()

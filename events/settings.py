@@ -134,7 +134,7 @@ class PublisherSettings(Nested):
     grace: Duration = Field(default=timedelta(seconds=10), ge=timedelta(0))
     """How long a stop waits for the batch in hand; must fit into the pod's termination grace period."""
 
-    health_host: str = "0.0.0.0"
+    health_host: str = "0.0.0.0"  # noqa: S104 - probes and Prometheus come from other machines
     """Address that /livez, /readyz and /metrics listen on."""
 
     health_port: int = Field(default=8081, ge=0, le=65535)

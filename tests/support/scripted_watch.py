@@ -7,6 +7,7 @@ else in `watches`: each watch of `path` takes the first of its script and is hon
 from __future__ import annotations
 
 import json
+import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -79,6 +80,7 @@ class ScriptedApi:
         self.watches: dict[str, deque[Answer]] = defaultdict(deque)
         self.lists: dict[str, deque[ListAnswer]] = defaultdict(deque)
         self.kinds = {PODS, "/api/v1/events"}
+        self.cuts = 0
         self.server = ScriptedServer(self)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
 
@@ -93,6 +95,12 @@ class ScriptedApi:
         self.server.shutdown()
         self.server.server_close()
 
+    def cut(self) -> None:
+        """Ends every honest stream that is open now."""
+        with self.world.changed:
+            self.cuts += 1
+            self.world.changed.notify_all()
+
     def count(self, path: str, watch: bool) -> int:
         """How many lists or watches of a collection were asked for."""
         return sum(1 for method, p, q in self.requests if method == "GET" and p == path and ("watch" in q) == watch)
@@ -105,6 +113,11 @@ class ScriptedServer(ThreadingHTTPServer):
     def __init__(self, api: ScriptedApi) -> None:
         super().__init__(("127.0.0.1", 0), Call)
         self.api = api
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that go away are what this server is for; anything else is printed."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class Call(BaseHTTPRequestHandler):
@@ -133,12 +146,7 @@ class Call(BaseHTTPRequestHandler):
     def do_PUT(self) -> None:
         path, _ = self.asked()
         collection, name = path.rsplit("/", 1)
-        obj, world = self.body(), self.server.api.world
-        old = find(world, collection, name)
-        if old is None or old["metadata"]["resourceVersion"] != obj["metadata"].get("resourceVersion"):
-            self.answer(*status(409, "Conflict") if old else status(404, "NotFound"))
-        else:
-            self.answer(200, world.put(collection, obj))
+        self.answer(*replaced(self.server.api.world, collection, name, self.body()))
 
     def do_DELETE(self) -> None:
         path, _ = self.asked()
@@ -203,6 +211,16 @@ def status(code: int, reason: str) -> tuple[int, Json]:
     return code, {"kind": "Status", "status": "Failure", "reason": reason, "code": code, "message": reason}
 
 
+def replaced(world: World, collection: str, name: str, obj: Json) -> tuple[int, Json]:
+    with world.changed:
+        old = find(world, collection, name)
+        if old is None:
+            return status(404, "NotFound")
+        if old["metadata"]["resourceVersion"] != obj["metadata"].get("resourceVersion"):
+            return status(409, "Conflict")
+        return 200, world.put(collection, obj)
+
+
 def honest_list(world: World, path: str) -> tuple[int, Json]:
     with world.changed:
         metadata = {"resourceVersion": str(world.version)}
@@ -214,8 +232,9 @@ def failing_list(code: int, reason: str) -> ListAnswer:
 
 
 def honest(api: ScriptedApi, path: str, version: int) -> Iterable[list[Json]]:
-    """All that happens after `version`, until the server closes."""
-    while not api.closing.is_set():
+    """All that happens after `version`, until the server closes or cuts."""
+    cuts = api.cuts
+    while not api.closing.is_set() and api.cuts == cuts:
         with api.world.changed:
             news = api.world.since(path, version)
             if not news:
