@@ -17,7 +17,7 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Entry:
-    """`want` names the request (see Want.key), `target` is the registered address `ip:port` or ''; ARNs are '' until known."""
+    """`want` names the request (see Want.key), `target` is the registered `ip:port` or ''; ARNs are '' until known."""
 
     pool: str
     lb: str

@@ -1,8 +1,9 @@
 """Every decision about one pod's ports: what to do next, from what the run has seen.
 
-Pure and total: the worker observes, asks here, does the step, observes the result, asks again, until a Stop. The order of the
-questions is the protocol: what must be given back goes first, an output is cleared before its port is released, and a result is
-published only after a fenced confirmation of this run.
+Pure and total: the worker observes, asks here, does the step, observes the result, asks again, until a Stop. The order
+of the questions is the protocol: what must be given back goes first, an output is cleared before its port is released,
+what was bound stays served whatever the rest waits for, and a result is published only after a fenced confirmation of
+this run.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from domain.ports.endpoints import endpoints, published
+from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
-from domain.ports.request import Want
+from domain.ports.request import Want, container_port
 from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Step, Stop
 
 MISSING_POOL = timedelta(seconds=60)
 WAITING_POD = timedelta(minutes=5)  # the wake-up comes by the waiting list or by the watch; this is the safety net
 REBUILDING = timedelta(seconds=1)
+
+Ids = frozenset[tuple[str, str, int]]
 
 
 @dataclass(frozen=True)
@@ -36,20 +39,23 @@ class Observed:
     waiting: frozenset[str] = frozenset()  # pools on whose waiting list the name is
     full: frozenset[str] = frozenset()  # pools that refused this run
     refusal: str = ""  # the words of that refusal
-    fresh: frozenset[tuple[str, str, int]] = frozenset()  # allocated by this run, no cloud call made yet
-    confirmed: frozenset[tuple[str, str, int]] = frozenset()  # recorded bound by this run, after it read the pod
+    fresh: Ids = frozenset()  # allocated by this run, no cloud call made yet
+    confirmed: Ids = frozenset()  # recorded bound by this run, after it read the pod
 
 
 def next_step(seen: Observed) -> Step:
     """The one thing to do now."""
-    for question in (_rebuilding, _give_back, _without_request, _blocked, _acquire, _bind):
+    for question in (_rebuilding, _give_back, _without_request, _maintain, _refused, _acquire, _bind):
         if step := question(seen):
             return step
     return _show_result(seen)
 
 
 def after_cloud_error(seen: Observed, state: PortsState, reason: str) -> Step:
-    """What to show when a cloud call for a held port failed: ALLOCATED while it will be tried again, FAILED when a person must act."""
+    """What to show when a cloud call for a held port failed.
+
+    `state`: ALLOCATED while it will be tried again, FAILED when a person must act.
+    """
     return _show(seen, state, reason, None)
 
 
@@ -60,43 +66,45 @@ def _rebuilding(seen: Observed) -> Step | None:
         return None
     reason = f"the ledger of pool {pool} is being rebuilt"
     if seen.pod and seen.wants and not seen.pod.outputs.state:
-        return Show(Outputs(PortsState.PENDING, "", reason))
+        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason))
     return Stop(REBUILDING, reason)
 
 
 def _give_back(seen: Observed) -> Step | None:
-    """Entries that nobody of this name is entitled to: of other UIDs, of withdrawn wants, surplus, or already releasing."""
+    """Entries that nobody of this name is entitled to: of other UIDs, of withdrawn wants, surplus, or releasing."""
     keep = _kept(seen)
-    for entry in sorted(seen.entries, key=lambda e: (e.state is not EntryState.RELEASING, e)):
-        if entry.id in keep:
-            continue
-        if seen.pod and entry.uid == seen.pod.uid and not _cleared(seen.pod, entry):
-            return Clear(
-                entry,
-                _outputs(seen, PortsState.RELEASING, f"port {entry.port} of pool {entry.pool} is being released", keep),
-            )
-        return Release(entry)
-    return None
+    surplus = [e for e in seen.entries if e.id not in keep]
+    return _returned(seen, surplus, keep)
 
 
-def _kept(seen: Observed) -> frozenset[tuple[str, str, int]]:
-    """One entry a want: the published one if there is one, else the first. A mistake in the annotation costs nothing held."""
+def _returned(seen: Observed, entries: list[Entry], keep: Ids) -> Step | None:
+    """Gives back one of `entries`, those first that are on their way already."""
+    if not entries:
+        return None
+    entry = min(entries, key=lambda e: (e.state is not EntryState.RELEASING, e))
+    if seen.pod and entry.uid == seen.pod.uid and not _cleared(seen.pod, entry):
+        message = f"port {entry.port} of pool {entry.pool} is being released"
+        return Clear(entry, _outputs(seen, PortsState.RELEASING, message, keep))
+    return Release(entry)
+
+
+def _kept(seen: Observed) -> Ids:
+    """One entry a want: the published one if any, else the first. A mistake in the annotation costs nothing held."""
     if not seen.pod:
         return frozenset()
+    held = [e for e in _own(seen) if e.state is not EntryState.RELEASING]
     if seen.problem:
-        return frozenset(e.id for e in _own(seen) if e.state is not EntryState.RELEASING)
+        return frozenset(e.id for e in held)
     shown, kept = published(seen.pod.outputs.endpoints), set()
     for want in seen.wants:
-        mine = [
-            e for e in _own(seen) if (e.pool, e.want) == (want.pool, want.key) and e.state is not EntryState.RELEASING
-        ]
+        mine = [e for e in held if (e.pool, e.want) == (want.pool, want.key)]
         if mine:
             kept.add(min(mine, key=lambda e: (e.id not in shown, e)).id)
     return frozenset(kept)
 
 
 def _own(seen: Observed) -> list[Entry]:
-    return [e for e in seen.entries if seen.pod and e.uid == seen.pod.uid]
+    return sorted(e for e in seen.entries if seen.pod and e.uid == seen.pod.uid)
 
 
 def _lacking(seen: Observed) -> list[Want]:
@@ -120,41 +128,57 @@ def _without_request(seen: Observed) -> Step | None:
     return None
 
 
-def _blocked(seen: Observed) -> Step | None:
-    """What keeps the request from being served at all."""
+def _maintain(seen: Observed) -> Step | None:
+    """What was bound follows its pod (address, isolation, lost listener), whatever else the request waits for."""
+    return _aim(seen, [e for e in _own(seen) if e.state is EntryState.BOUND])
+
+
+def _refused(seen: Observed) -> Step | None:
+    """All wants or none: what was taken for a request that cannot be completed now is given back, then it is shown."""
+    refusal = _refusal(seen)
+    if not refusal:
+        return None
+    idle = [] if seen.problem else [e for e in _own(seen) if e.state is EntryState.ALLOCATED and not e.listener]
+    if taken := next((e for e in idle if e.id in seen.fresh), None):
+        return Rollback(taken)
+    keep = frozenset(e.id for e in _own(seen)) - {e.id for e in idle}
+    return _returned(seen, idle, keep) or _show(seen, *refusal)
+
+
+def _refusal(seen: Observed) -> tuple[PortsState, str, timedelta | None] | None:
     if seen.problem:
-        return _show(seen, PortsState.FAILED, seen.problem, None)
+        return PortsState.FAILED, seen.problem, None
     lacking = {w.pool for w in _lacking(seen)}
     if missing := sorted(p for p in lacking if seen.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
-        return _show(seen, PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL)
+        return PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL
     if closed := sorted(p for p in lacking if seen.pools[p] is not PoolState.ACTIVE):
-        return _show(
-            seen, PortsState.POOL_NOT_ALLOCATABLE, f"PortPool {closed[0]} is {seen.pools[closed[0]]}", MISSING_POOL
-        )
-    return None
+        return PortsState.POOL_NOT_ALLOCATABLE, f"PortPool {closed[0]} is {seen.pools[closed[0]]}", MISSING_POOL
+    return (PortsState.NO_PORT_AVAILABLE, seen.refusal, WAITING_POD) if lacking and seen.full else None
 
 
 def _acquire(seen: Observed) -> Step | None:
-    """All wants or none: a refused pool gives back what this run has just taken elsewhere."""
     lacking = _lacking(seen)
     if not lacking:
         return None
-    if seen.full:
-        taken = next((e for e in _own(seen) if e.id in seen.fresh), None)
-        return Rollback(taken) if taken else _show(seen, PortsState.NO_PORT_AVAILABLE, seen.refusal, WAITING_POD)
     pool = min(w.pool for w in lacking)
     return Allocate(pool, tuple(w for w in lacking if w.pool == pool))
 
 
 def _bind(seen: Observed) -> Step | None:
+    return _aim(seen, _own(seen))
+
+
+def _aim(seen: Observed, entries: list[Entry]) -> Step | None:
     """Listener first, address when there is one."""
     assert seen.pod
-    targets = {(w.pool, w.key): f"{seen.pod.ip}:{w.port}" if seen.pod.ip else "" for w in seen.wants}
-    for entry in sorted(_own(seen)):
-        target = targets[entry.pool, entry.want] if seen.pod.enabled else ""
+    for entry in entries:
+        port = container_port(entry.want)
+        if port is None:  # a tag edited by hand, kept while the annotation cannot be read
+            continue
+        target = f"{seen.pod.ip}:{port}" if seen.pod.ip and seen.pod.enabled else ""
         if not seen.pod.enabled and entry.target:
             return Disable(entry)
-        if not entry.listener or entry.target != target:
+        if not entry.listener or entry.target != target or (target and entry.state is not EntryState.BOUND):
             return Provision(entry, target)
     return None
 
@@ -169,26 +193,23 @@ def _show_result(seen: Observed) -> Step:
     outputs = _outputs(seen, PortsState.BOUND, _warnings(seen.pod), own)
     if seen.pod.outputs == outputs and all(e.state is EntryState.BOUND for e in _own(seen)):
         return Stop(None, "bound")
-    return Show(outputs) if own <= seen.confirmed else Confirm(tuple(sorted(_own(seen))))
+    return Show(outputs) if own <= seen.confirmed else Confirm(tuple(_own(seen)))
 
 
 def _show(seen: Observed, state: PortsState, message: str, wait: timedelta | None) -> Step:
-    """Write the state once, then stop. What is already published for held ports stays, but for a disabled pod."""
+    """Write the state once, then stop. What is already published for held ports stays published."""
     assert seen.pod
-    shown = published(seen.pod.outputs.endpoints)
-    keep = frozenset(e.id for e in _own(seen) if e.id in shown)
-    outputs = _outputs(seen, state, message, keep)
+    outputs = _outputs(seen, state, message, frozenset(e.id for e in _own(seen)))
     return Stop(wait, message) if seen.pod.outputs == outputs else Show(outputs)
 
 
-def _outputs(seen: Observed, state: PortsState, message: str, keep: frozenset[tuple[str, str, int]]) -> Outputs:
-    if seen.problem and seen.pod:
-        return Outputs(state, seen.pod.outputs.endpoints, message)
-    bound = state is PortsState.BOUND
-    rows = [e for e in _own(seen) if e.id in keep]
-    shown = published(seen.pod.outputs.endpoints) if seen.pod else set()
-    visible = [e for e in rows if bound or e.id in shown]
-    return Outputs(state, endpoints(seen.wants, visible, seen.dns_names), message)
+def _outputs(seen: Observed, state: PortsState, message: str, keep: Ids) -> Outputs:
+    """Only a bound pod is shown ports that it was not shown before."""
+    assert seen.pod
+    held = [e for e in _own(seen) if e.id in keep]
+    if state is PortsState.BOUND:
+        return Outputs(state, endpoints(seen.wants, held, seen.dns_names), message)
+    return Outputs(state, amended(seen.pod.outputs.endpoints, held), message)
 
 
 def _warnings(pod: PodView) -> str:

@@ -1,7 +1,8 @@
 """In which order the load balancers with room are tried.
 
-The ledger keeps two orders of the load balancers that have room: by position (list order) and by ports in use. A policy is the
-choice of one of them, so that a full load balancer is never looked at and the cost does not grow with their number.
+The ledger keeps two orders of the load balancers that have room: by position (list order) and by ports in use. A policy
+is the choice of one of them, so that a full load balancer is never looked at and the cost does not grow with their
+number.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from ipaddress import ip_address
+from ipaddress import IPv4Address
 from typing import Any
 
 PREFIX = "berthmaster.dev/"
@@ -42,7 +42,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class PodView:
-    """One version of a pod. `version` is its resourceVersion, the precondition of every write that was decided from it."""
+    """One version of a pod. `version` is its resourceVersion: the precondition of every write decided from it."""
 
     namespace: str
     name: str
@@ -80,7 +80,7 @@ class PodView:
     @property
     def ip(self) -> str:
         """The address to register: the first IPv4 of the status, '' while there is none."""
-        return next((ip for ip in self.ips if ip_address(ip).version == 4), "")
+        return next((ip for ip in self.ips if is_ipv4(ip)), "")
 
     @property
     def outputs(self) -> Outputs:
@@ -90,3 +90,11 @@ class PodView:
     @property
     def unknown_annotations(self) -> tuple[str, ...]:
         return tuple(sorted(a for a in self.annotations if a.startswith(PREFIX) and a not in KNOWN_ANNOTATIONS))
+
+
+def is_ipv4(text: str) -> bool:
+    """Total: the text comes from a pod's status or annotation."""
+    try:
+        return str(IPv4Address(text)) == text
+    except ValueError:
+        return False

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 
-NLB_LISTENERS = 50  # AWS: listeners of a Network Load Balancer, a quota that cannot be raised
-Port = Annotated[int, Field(ge=1, le=65535)]
+from domain.ports.pool_rules import broken_rules, each_once
+
+NLB_LISTENERS: Final = 50  # AWS: listeners of a Network Load Balancer, a quota that cannot be raised
+Name = Annotated[str, Field(min_length=1, max_length=256)]
+Names = Annotated[tuple[Name, ...], AfterValidator(each_once)]
+AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
 
 
 class PoolState(StrEnum):
@@ -37,18 +41,32 @@ class Spec(BaseModel):
 class LoadBalancerParameters(Spec):
     """How load balancers are created (AWS CreateLoadBalancer)."""
 
-    scheme: Annotated[str, Field(pattern="^(internet-facing|internal)$")] = "internet-facing"
-    subnets: Annotated[tuple[str, ...], Field(description="subnet ids, one an availability zone")] = ()
-    security_groups: tuple[str, ...] = ()
-    ip_address_type: Annotated[str, Field(pattern="^(ipv4|dualstack)$")] = "ipv4"
-    cross_zone: bool = False
-    tags: Annotated[dict[str, str], Field(description="more tags for created load balancers")] = {}
+    scheme: Annotated[Literal["internet-facing", "internal"], Field(description="who can reach them")] = (
+        "internet-facing"
+    )
+    subnets: Annotated[
+        Names, Field(max_length=20, description="subnet ids, one an availability zone", json_schema_extra=AS_SET)
+    ] = ()
+    security_groups: Annotated[
+        Names,
+        Field(
+            max_length=20,
+            description="security group ids; AWS takes none later from a load balancer that was made without",
+            json_schema_extra=AS_SET,
+        ),
+    ] = ()
+    ip_address_type: Annotated[Literal["ipv4", "dualstack"], Field(description="which addresses they have")] = "ipv4"
+    cross_zone: Annotated[bool, Field(description="balance over all zones; AWS bills traffic between zones")] = False
+    tags: Annotated[
+        dict[str, Annotated[str, Field(max_length=256)]],
+        Field(max_length=40, description="more tags for created load balancers"),
+    ] = {}
 
 
 class AutoCreate(Spec):
-    """Growing by load balancers of our own."""
+    """Growing by load balancers of our own when an allocation fails."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, Field(description="whether load balancers are created at all")] = False
     max_load_balancers: Annotated[int, Field(ge=1, le=1000, description="never more of ours exist than this")] = 1
     max_per_round: Annotated[int, Field(ge=1, le=100, description="how many a single scale-up may create")] = 10
     parameters: LoadBalancerParameters = LoadBalancerParameters()
@@ -58,38 +76,41 @@ class HealthCheck(Spec):
     """Health check of the target groups; UDP targets are checked by TCP, on `port` if it is set."""
 
     port: Annotated[int, Field(ge=0, le=65535, description="0 = the traffic port")] = 0
-    interval_seconds: Annotated[int, Field(ge=5, le=300)] = 10
-    healthy_threshold: Annotated[int, Field(ge=2, le=10)] = 3
+    interval_seconds: Annotated[int, Field(ge=5, le=300, description="seconds between two checks of a target")] = 10
+    healthy_threshold: Annotated[
+        int, Field(ge=2, le=10, description="checks in a row that make a target healthy or unhealthy")
+    ] = 3
 
 
 class PortPoolSpec(Spec):
     """A range of ports on load balancers, some named, some created when an allocation fails."""
 
-    region: Annotated[str, Field(min_length=1, description="AWS region of the load balancers")]
-    vpc_id: Annotated[str, Field(min_length=1, description="VPC of the target groups")]
-    start_port: Port
-    end_port: Port = 65535
+    region: Annotated[Name, Field(description="AWS region of the load balancers; immutable")]
+    vpc_id: Annotated[Name, Field(description="VPC of the target groups; immutable")]
+    start_port: Annotated[int, Field(ge=1, le=65535, description="first port that is given out; immutable")]
+    end_port: Annotated[int, Field(ge=1, le=65535, description="last port that is given out; immutable")] = 65535
     listener_quota: Annotated[
         int | None,
-        Field(ge=1, le=NLB_LISTENERS, description="listeners an existing load balancer may carry, default 50"),
+        Field(
+            ge=1,
+            le=NLB_LISTENERS,
+            description="listeners that an existing load balancer may carry, 50 if absent; immutable",
+        ),
     ] = None
-    lb_policy: Policy = Policy.IN_ORDER
-    load_balancers: Annotated[tuple[str, ...], Field(description="ARNs of existing load balancers")] = ()
+    lb_policy: Annotated[
+        Policy,
+        Field(description="which load balancer gives the next port: in list order, the emptiest, or any"),
+    ] = Policy.IN_ORDER
+    load_balancers: Annotated[
+        Names, Field(max_length=1000, description="ARNs of existing load balancers", json_schema_extra=AS_SET)
+    ] = ()
     auto_create: AutoCreate = AutoCreate()
     health_check: HealthCheck = HealthCheck()
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
-        if self.end_port <= self.start_port:
-            raise ValueError("endPort must be greater than startPort")
-        if not self.load_balancers and not self.auto_create.enabled:
-            raise ValueError("loadBalancers is empty and autoCreate.enabled is false: the pool would never have a port")
-        if self.auto_create.enabled and self.listener_quota is not None:
-            raise ValueError(
-                "listenerQuota is for existing load balancers: it cannot be set while autoCreate.enabled is true"
-            )
-        if self.auto_create.enabled and not self.auto_create.parameters.subnets:
-            raise ValueError("autoCreate.parameters.subnets is empty: a load balancer needs at least one subnet")
+        if messages := broken_rules(self):
+            raise ValueError("; ".join(messages))
         return self
 
     @property

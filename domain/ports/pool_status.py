@@ -1,10 +1,54 @@
-"""The status of a PortPool, as people read it with kubectl."""
+"""The status of a PortPool, as people read it with kubectl. Its shape is the one that the definition declares.
+
+It says nothing about time or attempts: a text that changes by itself would make runs wake themselves for ever.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+class Shape(BaseModel):
+    """Camel case outside."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class LoadBalancerStatus(Shape):
+    name: str
+    arn: str
+    dns_name: str
+    state: Annotated[str, Field(description="Active, Full, or NotFound: AWS does not know it")]
+    allocated: Annotated[int, Field(description="ports in use")]
+    capacity: Annotated[int, Field(description="ports that it can carry for this pool")]
+    auto_created: Annotated[bool, Field(description="ours, and removed with the pool")]
+    foreign_listeners: Annotated[int, Field(description="listeners of others, which count against the 50 of AWS")]
+
+
+class Condition(Shape):
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class PortPoolStatus(Shape):
+    """What a worker saw last. Nobody else writes it."""
+
+    state: Annotated[str, Field(description="Pending, Active or Deleting")]
+    epoch: Annotated[int, Field(description="number of the present capacity; raised whenever capacity is added")]
+    observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]
+    capacity: Annotated[int, Field(description="ports that the pool can give now; growth to come is not in it")]
+    allocated: Annotated[int, Field(description="ports in use")]
+    waiting: Annotated[int, Field(description="pods that wait for a port")]
+    load_balancer_count: int
+    load_balancers: list[LoadBalancerStatus]
+    conditions: list[Condition]
 
 
 @dataclass(frozen=True)
@@ -30,32 +74,33 @@ class LoadBalancerLine:
 def pool_status(
     state: str, epoch: str, waiting: int, lines: Iterable[LoadBalancerLine], generation: int, problem: str = ""
 ) -> dict[str, Any]:
-    """`capacity` is what the pool can give now; growth to come is not in it."""
-    rows = list(lines)
-    return {
-        "state": state,
-        "epoch": int(epoch or 0),
-        "observedGeneration": generation,
-        "capacity": sum(line.capacity for line in rows),
-        "allocated": sum(line.allocated for line in rows),
-        "waiting": waiting,
-        "loadBalancers": [_row(line) for line in rows],
-        "conditions": [_condition("Valid", not problem, "Invalid" if problem else "Accepted", problem)],
-    }
+    """The object to write. `problem` is what is wrong with the spec, '' for nothing."""
+    rows = [_row(line) for line in lines]
+    return PortPoolStatus(
+        state=state,
+        epoch=int(epoch or 0),
+        observed_generation=generation,
+        capacity=sum(row.capacity for row in rows),
+        allocated=sum(row.allocated for row in rows),
+        waiting=waiting,
+        load_balancer_count=len(rows),
+        load_balancers=rows,
+        conditions=[_condition("Valid", not problem, "Invalid" if problem else "Accepted", problem)],
+    ).model_dump(by_alias=True)
 
 
-def _row(line: LoadBalancerLine) -> dict[str, Any]:
-    return {
-        "name": line.name,
-        "arn": line.arn,
-        "dnsName": line.dns_name,
-        "state": line.state,
-        "allocated": line.allocated,
-        "capacity": line.capacity,
-        "autoCreated": line.auto_created,
-        "foreignListeners": line.foreign,
-    }
+def _row(line: LoadBalancerLine) -> LoadBalancerStatus:
+    return LoadBalancerStatus(
+        name=line.name,
+        arn=line.arn,
+        dns_name=line.dns_name,
+        state=line.state,
+        allocated=line.allocated,
+        capacity=line.capacity,
+        auto_created=line.auto_created,
+        foreign_listeners=line.foreign,
+    )
 
 
-def _condition(kind: str, true: bool, reason: str, message: str) -> dict[str, str]:
-    return {"type": kind, "status": "True" if true else "False", "reason": reason, "message": message}
+def _condition(kind: str, true: bool, reason: str, message: str) -> Condition:
+    return Condition(type=kind, status="True" if true else "False", reason=reason, message=message)

@@ -1,6 +1,7 @@
 """What a pod asks for: the grammar of the annotation `berthmaster.dev/ports`, parsed to wants.
 
-The text is hostile input: a pod's author writes it. Every input is either a tuple of wants or a RequestError that names the entry.
+The text is hostile input: a pod's author writes it. Every input is either a tuple of wants or a RequestError that names
+the entry.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, order=True)
 class Want:
-    """One port of one pool for one container port. `names` are the entries that it serves (TCP and UDP of one number share one)."""
+    """One port of one pool for one container port.
+
+    `names` are the entries that it serves: TCP and UDP of one number share a want.
+    """
 
     pool: str
     port: int
@@ -46,17 +50,24 @@ class Want:
         return f"{self.port}/{self.protocol}"
 
 
+def container_port(key: str) -> int | None:
+    """The port in a want's key. None for a text that is no key: a rebuild reads keys from tags."""
+    port, _, protocol = key.partition("/")
+    known = protocol in Protocol.__members__ and port.isascii() and port.isdigit() and len(port) <= 5
+    return int(port) if known and 1 <= int(port) <= 65535 else None
+
+
 def parse_ports(text: str, default: str = "") -> tuple[Want, ...]:
     """The wants of an annotation, in its order. An empty text means `default` (a setting). Raises RequestError."""
     source = text if text.strip() else default
-    entries = [(n, e.strip()) for n, e in enumerate(re.split(r"[,\n]", source), 1) if e.strip()]
+    entries = [e.strip() for e in re.split(r"[,\n]", source) if e.strip()]
     if not entries:
         raise RequestError(
             "the ports annotation is empty and no default ports are configured (BERTHMASTER_PORTS__DEFAULT_SPEC)"
         )
     if len(entries) > MAX_ENTRIES:
         raise RequestError(f"{len(entries)} entries are too many: at most {MAX_ENTRIES} a pod")
-    wants = [_want(n, entry) for n, entry in entries]
+    wants = [_want(n, entry) for n, entry in enumerate(entries, 1)]
     _refuse_doubles(wants)
     return tuple(_merged(wants))
 
@@ -67,9 +78,9 @@ def _want(number: int, entry: str) -> Want:
     if not match:
         raise RequestError(f"{where} is not [name=]PORT/PROTOCOL@POOL, for example game=7777/UDP@arena")
     protocol = _protocol(where, match["protocol"])
+    port, pool = _port(where, match["port"]), _pool(where, match["pools"])
     if match["end"] is not None:
         raise RequestError(f"{where}: port ranges are not supported yet, write one entry a port")
-    port, pool = _port(where, match["port"]), _pool(where, match["pools"])
     name = match["name"] if match["name"] is not None else f"{port}-{protocol.lower()}"
     if not _NAME.fullmatch(name):
         raise RequestError(

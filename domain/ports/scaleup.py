@@ -12,7 +12,7 @@ from domain.ports.pool import PortPoolSpec
 
 @dataclass(frozen=True)
 class GrowthLimits:
-    """`slots` are the slot numbers that names may be made of, all below maxLoadBalancers; `per_round` the most of one intent."""
+    """`slots` are the slot numbers that names may be made of; `per_round` is the most of one intent."""
 
     slots: tuple[int, ...]
     per_round: int
@@ -21,7 +21,7 @@ class GrowthLimits:
 
 @dataclass(frozen=True)
 class Intent:
-    """The one open wish of a pool: create the load balancers of these slots. `id` names it in the script that closes it."""
+    """The one open wish of a pool: create the load balancers of these slots. `id` names it to who closes it."""
 
     id: str
     epoch: int

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+MOST: Final = 5
 
 
 def spec_problem(error: ValidationError) -> str:
-    """For example `spec.startPort: Input should be greater than or equal to 1`. At most five faults, then their number."""
+    """For example `spec.startPort: Input should be greater than or equal to 1`. Five faults, then how many more."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(['spec', *(str(part) for part in fault['loc'])])}: {fault['msg']}" for fault in faults[:5]]
-    more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
+    lines = [f"{_path(fault)}: {fault['msg'].removeprefix('Value error, ')}" for fault in faults[:MOST]]
+    more = f" (and {len(faults) - MOST} more)" if len(faults) > MOST else ""
     return "; ".join(lines) + more
+
+
+def _path(fault: ErrorDetails) -> str:
+    return ".".join(["spec", *(str(part) for part in fault["loc"])])

@@ -1,0 +1,84 @@
+"""What the fields of a PortPool must say together, and which of them stay as they were made: one table, two judges.
+
+The API server judges by the expression before anything is stored; a worker judges by the model, for a cluster whose
+definition is older or that takes no expressions. Both give the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from domain.ports.pool import PortPoolSpec
+
+FIXED: Final = ("startPort", "endPort", "region", "vpcId")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`field` is to blame, `cel` is true and `broken` false for a good spec; CEL sees every default filled in."""
+
+    field: str
+    message: str
+    cel: str
+    broken: Callable[[PortPoolSpec], bool]
+
+
+RULES: Final = (
+    Rule(
+        "endPort",
+        "endPort must be greater than startPort",
+        "self.endPort > self.startPort",
+        lambda spec: spec.end_port <= spec.start_port,
+    ),
+    Rule(
+        "loadBalancers",
+        "loadBalancers is empty and autoCreate.enabled is false: the pool would never have a port",
+        "self.autoCreate.enabled || size(self.loadBalancers) > 0",
+        lambda spec: not spec.load_balancers and not spec.auto_create.enabled,
+    ),
+    Rule(
+        "listenerQuota",
+        "listenerQuota is for existing load balancers: it cannot be set while autoCreate.enabled is true",
+        "!self.autoCreate.enabled || !has(self.listenerQuota)",
+        lambda spec: spec.auto_create.enabled and spec.listener_quota is not None,
+    ),
+    Rule(
+        "autoCreate.parameters.subnets",
+        "autoCreate.parameters.subnets is empty: a load balancer needs at least one subnet",
+        "!self.autoCreate.enabled || size(self.autoCreate.parameters.subnets) > 0",
+        lambda spec: spec.auto_create.enabled and not spec.auto_create.parameters.subnets,
+    ),
+)
+
+
+def broken_rules(spec: PortPoolSpec) -> tuple[str, ...]:
+    """Every message that applies."""
+    return tuple(rule.message for rule in RULES if rule.broken(spec))
+
+
+def validations() -> list[dict[str, Any]]:
+    """`x-kubernetes-validations` of the spec."""
+    fixed = ((field, f"self.{field} == oldSelf.{field}") for field in FIXED)
+    quota = (
+        "has(self.listenerQuota) == has(oldSelf.listenerQuota)"
+        " && (!has(self.listenerQuota) || self.listenerQuota == oldSelf.listenerQuota)"
+    )
+    immutable = [
+        _validation(field, rule, f"{field} is immutable") for field, rule in (*fixed, ("listenerQuota", quota))
+    ]
+    return [*(_validation(rule.field, rule.cel, rule.message) for rule in RULES), *immutable]
+
+
+def _validation(field: str, rule: str, message: str) -> dict[str, Any]:
+    return {"rule": rule, "message": message, "fieldPath": f".{field}", "reason": "FieldValueInvalid"}
+
+
+def each_once(names: Iterable[str]) -> tuple[str, ...]:
+    """Raises ValueError for a list that says something twice, which the API server refuses by the list's type."""
+    listed = tuple(names)
+    if doubles := sorted({name for name in listed if listed.count(name) > 1}):
+        raise ValueError(f"Duplicate value: {doubles[0]}")
+    return listed
