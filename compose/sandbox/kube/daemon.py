@@ -32,13 +32,15 @@ def answers(port: int) -> bool:
 
 
 class Daemon:
-    def __init__(self, name: str, command: Sequence[str], directory: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], directory: Path, env: Mapping[str, str] | None = None
+    ) -> None:
         self.name, self.command, self.log = name, command, directory / f"{name}.log"
         self.env = {**os.environ, **(env or {})}
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, ready: Callable[[], bool]) -> None:
-        """Returns once `ready()`. Raises RuntimeError with the end of the log when the process ended or took too long."""
+        """Returns once `ready()`. Raises RuntimeError with the end of its log when it ended or took too long."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.env, start_new_session=True)

@@ -1,7 +1,7 @@
 """A real Kubernetes API: etcd, kube-apiserver and kube-controller-manager on loopback, without root.
 
 The executables come from `make apiserver` (or KUBEBUILDER_ASSETS). There is no kubelet: `compose.sandbox.kube.kubelet`
-plays it. Nothing survives but what is in the directory; etcd does not wait for the disk, so a crash of the machine loses data.
+plays it. etcd does not wait for the disk, so that a crash of the machine loses data.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import base64
 import json
 import os
 import secrets
-import ssl
 import subprocess
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,10 @@ from compose.sandbox.kube.daemon import Daemon, answers, free_port
 from compose.sandbox.kube.server import KubeServer
 
 BUILD = Path(__file__).parents[3] / "tests" / "apiserver" / "build.sh"
+OURS = ("portpools", "podpools", "podclaims", "podclaimsets")
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
+UNCACHED = ("pods", "events", *(f"{plural}.berthmaster.dev" for plural in OURS))
+"""Kinds that `compact` works for."""
 HOW_TO_GET = "the real Kubernetes API server is not built: `make apiserver` builds it (about 14 min, once)"
 
 
@@ -62,7 +63,7 @@ class RealKube(KubeServer):
         self.token, self.other_token = secrets.token_hex(16), secrets.token_hex(16)
         self.ca_file = directory / "certificates" / "apiserver.crt"
         self.etcd = self.daemon("etcd", etcd_flags(directory / "etcd", self.etcd_url, f"http://127.0.0.1:{peer}"))
-        self.api = self.daemon("kube-apiserver", api_flags(directory, self.etcd_url, self.port))
+        self.front = self.daemon("kube-apiserver", api_flags(directory, self.etcd_url, self.port))
         self.controllers = self.daemon("kube-controller-manager", controller_flags(directory))
 
     def daemon(self, name: str, flags: list[str]) -> Daemon:
@@ -75,29 +76,23 @@ class RealKube(KubeServer):
             write_signing_key(self.directory / "sa.key")
         users = [f'{self.token},admin,admin,"system:masters"', f"{self.other_token},nobody,nobody"]
         (self.directory / "tokens.csv").write_text("\n".join(users) + "\n")
-        self.etcd.start(lambda: answers(self.etcd_port))
-        self.start_api()
-        self.controllers.command = [*self.controllers.command, f"--kubeconfig={self.kubeconfig}"]
-        self.controllers.start(lambda: self.ask("/api/v1/namespaces/default/serviceaccounts/default"))
+        self.write_kubeconfig()
+        try:
+            self.etcd.start(lambda: answers(self.etcd_port))
+            self.start_api()
+            self.controllers.start(lambda: self.serves("/api/v1/namespaces/default/serviceaccounts/default"))
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def start_api(self) -> None:
-        self.api.start(lambda: self.ask("/readyz") and self.ask("/api/v1/namespaces/default"))
+        self.front.start(lambda: self.serves("/api/v1/namespaces/default"))
 
     def stop(self) -> None:
         """The API server before etcd: one whose etcd went first keeps its port for many minutes."""
-        for daemon in (self.controllers, self.api, self.etcd):
+        for daemon in (self.controllers, self.front, self.etcd):
             daemon.stop()
-
-    def ask(self, path: str) -> bool:
-        """Whether the API answers 200."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
-        try:
-            trusted = ssl.create_default_context(cafile=str(self.ca_file))
-            with urllib.request.urlopen(request, timeout=5, context=trusted) as answer:
-                return bool(answer.status == 200)
-        except (OSError, urllib.error.HTTPError):
-            return False
 
     def compact(self) -> None:
         key = base64.b64encode(b"/registry/namespaces/default").decode()
@@ -125,7 +120,7 @@ def etcd_flags(directory: Path, url: str, peer_url: str) -> list[str]:
         f"--initial-cluster=default={peer_url}",
         "--unsafe-no-fsync",
         "--log-level=error",
-        # Without a watch cache these notices are what the API server makes bookmarks of.
+        # What the API server takes the versions of bookmarks from.
         "--watch-progress-notify-interval=1s",
     ]
 
@@ -146,8 +141,9 @@ def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
         "--service-cluster-ip-range=10.0.0.0/24",
-        # The cache would go on serving versions that were compacted, and 410 could not be tested.
-        "--watch-cache=false",
+        # The cache would go on serving versions that were compacted, and 410 could not be tested. Kinds without it get no
+        # bookmarks but the first.
+        "--watch-cache-sizes=" + ",".join(f"{kind}#0" for kind in UNCACHED),
         "--v=0",
     ]
 
@@ -159,5 +155,5 @@ def controller_flags(directory: Path) -> list[str]:
         "--leader-elect=false",
         "--secure-port=0",
         f"--service-account-private-key-file={directory / 'sa.key'}",
-        "--v=0",
+        f"--kubeconfig={directory / 'kubeconfig'}",
     ]

@@ -1,15 +1,18 @@
 """What every Kubernetes API server of ours offers to those who use it, whichever it is.
 
 The sandbox's own server and a real kube-apiserver are interchangeable for the sandbox and for tests: both give an
-address, credentials, a kubeconfig and `compact`, which makes every version before now too old to watch from.
+address, credentials, a kubeconfig, a kubelet, and `compact`, after which older versions cannot be watched from.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from compose.sandbox.kube.daemon import Daemon
+from events.kube_api import KubeApi, KubeError
 from events.settings import KubernetesSettings
 
 
@@ -32,17 +35,52 @@ class KubeServer(ABC):
 
     @abstractmethod
     def compact(self) -> None:
-        """Forgets every version before the present one: watching from them and old `continue` tokens answer 410."""
+        """Forgets every version before the present one: watching from them and old `continue` tokens answer 410.
+
+        On a real server only for pods, Events and our own kinds.
+        """
 
     def settings(self, token: str | None = None) -> KubernetesSettings:
         values = {"server": self.url, "token": token or self.token, "ca_file": self.ca_file}
         return KubernetesSettings.model_validate(values)
 
+    def api(self, agent: str = "tests", token: str | None = None) -> KubeApi:
+        return KubeApi.connect(self.settings(token), agent)
+
+    def serves(self, path: str) -> bool:
+        """Whether a GET succeeds now."""
+        if self.ca_file and not self.ca_file.exists():
+            return False
+        api = self.api()
+        try:
+            api.get(path)
+        except KubeError:
+            return False
+        finally:
+            api.close()
+        return True
+
+    def kubelet(self, *options: str) -> Daemon:
+        """A kubelet that plays the pods of this server, in a process of its own, started."""
+        place = [
+            "--server",
+            self.url,
+            "--token",
+            self.token,
+            *(["--ca-file", str(self.ca_file)] if self.ca_file else []),
+        ]
+        command = [sys.executable, "-m", "compose.sandbox.kube.kubelet", *place, "--with-parent", *options]
+        daemon = Daemon("kubelet", command, self.directory)
+        daemon.start(lambda: self.serves("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/sandbox"))
+        return daemon
+
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig of the administrator, written anew at each call."""
+        """Of the administrator; there once the server was started."""
+        return self.directory / "kubeconfig"
+
+    def write_kubeconfig(self) -> None:
         cluster = {"server": self.url} | ({"certificate-authority": str(self.ca_file)} if self.ca_file else {})
-        path = self.directory / "kubeconfig"
         body = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -51,5 +89,4 @@ class KubeServer(ABC):
             "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": "admin"}}],
             "current-context": "sandbox",
         }
-        path.write_text(json.dumps(body))
-        return path
+        self.kubeconfig.write_text(json.dumps(body))

@@ -1,0 +1,57 @@
+"""`python -m compose.sandbox.kube`: the sandbox's Kubernetes API, with its kubelet if wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from aiohttp import web
+
+from compose.sandbox.kube.access import ADMIN
+from compose.sandbox.kube.api import Api
+from compose.sandbox.kube.http import Server
+from compose.sandbox.kube.journal import Journal
+
+
+async def serve(server: Server, port: int, kubelet: list[str]) -> None:
+    """Until SIGTERM or SIGINT. `kubelet`: command of a process that lives as long as this one; empty for none."""
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, backlog=1024).start()
+    player = subprocess.Popen(kubelet) if kubelet else None
+    await ended.wait()
+    if player:
+        player.terminate()
+    await runner.cleanup()
+
+
+def kubelet_command(port: int, token: str) -> list[str]:
+    command = [sys.executable, "-m", "compose.sandbox.kube.kubelet", "--server", f"http://127.0.0.1:{port}"]
+    return [*command, "--with-parent", *(("--token", token) if token else ())]
+
+
+def main(
+    port: Annotated[int, typer.Option(help="port on 127.0.0.1")] = 8001,
+    data: Annotated[Path | None, typer.Option(help="folder to keep the objects in; none: in memory only")] = None,
+    kubelet: Annotated[bool, typer.Option(help="run pods, as far as their status shows")] = False,
+    token: Annotated[str, typer.Option(help="bearer token of the administrator; '' asks for none")] = "",
+    other_token: Annotated[str, typer.Option(help="bearer token of a user without permissions")] = "",
+    history: Annotated[int, typer.Option(help="changes a kind that a watch can resume from")] = 5000,
+    bookmark_every: Annotated[float, typer.Option(help="seconds between the bookmarks of a watch")] = 60.0,
+) -> None:
+    tokens = {given: user for given, user in ((token, ADMIN), (other_token, "nobody")) if given}
+    journal = Journal(data / "objects.jsonl") if data else None
+    server = Server(Api(history), tokens, bookmark_every, journal)
+    asyncio.run(serve(server, port, kubelet_command(port, token) if kubelet else []))
+
+
+if __name__ == "__main__":
+    typer.run(main)

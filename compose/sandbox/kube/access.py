@@ -1,0 +1,38 @@
+"""Who asks, and whether they may. Without tokens everybody is the administrator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from compose.sandbox.kube.faults import Call, Faults
+from compose.sandbox.kube.refusal import forbidden, unauthorized
+
+ADMIN = "admin"
+
+
+class Access:
+    def __init__(self, tokens: Mapping[str, str], faults: Faults) -> None:
+        """`tokens`: token to user; only the user `admin` has permissions."""
+        self.tokens, self.faults = tokens, faults
+        self.calls: Counter[tuple[str, str, str, str]] = Counter()
+        """(client, verb, group, resource) to number of requests: what a role must permit."""
+
+    def user(self, authorization: str) -> str:
+        """Raises 401."""
+        if not self.tokens:
+            return ADMIN
+        kind, _, token = authorization.partition(" ")
+        if kind.lower() != "bearer" or token not in self.tokens:
+            raise unauthorized()
+        return self.tokens[token]
+
+    def check(self, call: Call) -> None:
+        """Counts the request. Raises 403."""
+        self.calls[call.client, call.verb, call.group, call.resource] += 1
+        if call.user == ADMIN and self.faults.permitted(call):
+            return
+        where = f' in the namespace "{call.namespace}"' if call.namespace else " at the cluster scope"
+        what = f'User "{call.user}" cannot {call.verb} resource "{call.resource}" in API group "{call.group}"{where}'
+        resource = f"{call.resource}.{call.group}" if call.group else call.resource
+        raise forbidden(f'{resource} "{call.name}"' if call.name else resource, what)

@@ -1,0 +1,144 @@
+"""One request after the other: what each verb does, without HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from compose.sandbox.kube.collect import Collector
+from compose.sandbox.kube.kinds import Kinds
+from compose.sandbox.kube.patch import patched
+from compose.sandbox.kube.reads import Page, page, version_of
+from compose.sandbox.kube.refusal import bad_request, invalid
+from compose.sandbox.kube.routes import Target
+from compose.sandbox.kube.scale import from_scale, to_scale
+from compose.sandbox.kube.selectors import Selection
+from compose.sandbox.kube.storage import Item, Store
+from compose.sandbox.kube.tables import table
+from compose.sandbox.kube.writes import How, Writes
+
+Json = dict[str, Any]
+Query = Mapping[str, str]
+Answer = tuple[int, bytes]
+"""HTTP status and JSON."""
+
+
+def how(query: Query) -> How:
+    return How(dry_run="All" in query.get("dryRun", ""), strict=query.get("fieldValidation") == "Strict")
+
+
+def parsed(body: bytes) -> Any:
+    try:
+        return orjson.loads(body) if body else {}
+    except orjson.JSONDecodeError as error:
+        raise bad_request(f"the object provided is unrecognized: {error}") from error
+
+
+def parsed_object(body: bytes) -> Json:
+    found = parsed(body)
+    if not isinstance(found, dict):
+        raise bad_request("the object provided is unrecognized: it must be an object")
+    return found
+
+
+class Api:
+    def __init__(self, history: int) -> None:
+        self.store, self.kinds = Store(history), Kinds()
+        self.writes = Writes(self.store)
+        self.collector = Collector(self.store, self.kinds, self.writes)
+
+    def answer(self, target: Target, query: Query, body: bytes, content_type: str) -> Answer:
+        """Every verb but watch. Raises Refusal."""
+        act: dict[str, Callable[[Target, Query, Any], Answer]] = {
+            "get": self.get,
+            "list": self.list,
+            "create": self.bind if target.subresource == "binding" else self.create,
+            "update": self.replace,
+            "delete": self.delete,
+            "deletecollection": self.delete_all,
+        }
+        if target.verb == "patch":
+            return self.patch(target, query, parsed(body), content_type)
+        return act[target.verb](target, query, parsed_object(body))
+
+    def get(self, target: Target, _query: Query, _body: Json) -> Answer:
+        return self.shown(200, target, self.existing(target))
+
+    def list(self, target: Target, query: Query, _body: Json) -> Answer:
+        return 200, self.page(target, query).data(target.kind)
+
+    def bind(self, target: Target, _query: Query, body: Json) -> Answer:
+        self.writes.bind(target.kind, target.namespace, target.name, body)
+        return 201, orjson.dumps({"kind": "Status", "apiVersion": "v1", "status": "Success", "code": 201})
+
+    def create(self, target: Target, query: Query, body: Json) -> Answer:
+        return self.shown(201, target, self.writes.create(target.kind, target.namespace, body, how(query)))
+
+    def patch(self, target: Target, query: Query, patch: Any, content_type: str) -> Answer:
+        old = self.existing(target).body
+        seen = to_scale(target.kind, old) if target.subresource == "scale" else old
+        wanted = patched(seen, patch, content_type)
+        if (uid := (wanted.get("metadata") or {}).get("uid")) != old["metadata"]["uid"]:
+            cause = f'metadata.uid: Invalid value: "{uid}": field is immutable'
+            raise invalid(target.kind.title, target.name, [cause])
+        return self.replace(target, query, wanted)
+
+    def existing(self, target: Target) -> Item:
+        return self.writes.existing(target.kind, target.namespace, target.name)
+
+    def selection(self, target: Target, query: Query) -> Selection:
+        return Selection.parse(target.kind, target.namespace, target.name, query)
+
+    def page(self, target: Target, query: Query) -> Page:
+        return page(self.store, target.kind, self.selection(target, query), query)
+
+    def shown(self, status: int, target: Target, item: Item) -> Answer:
+        return status, orjson.dumps(to_scale(target.kind, item.body)) if target.subresource == "scale" else item.data
+
+    def replace(self, target: Target, query: Query, body: Json) -> Answer:
+        subresource = target.subresource
+        if subresource == "scale":
+            body, subresource = from_scale(target.kind, body, self.existing(target).body), ""
+        item = self.writes.replace(target.kind, target.namespace, target.name, subresource, body, how(query))
+        return self.shown(200, target, item)
+
+    def delete(self, target: Target, query: Query, body: Json) -> Answer:
+        options = delete_options(query, body)
+        old = self.existing(target)
+        left = self.writes.delete(target.kind, target.namespace, target.name, options, how(query))
+        if left is not None:
+            return 200, left.data
+        details = {
+            "name": target.name,
+            "group": target.kind.group,
+            "kind": target.kind.plural,
+            "uid": old.metadata["uid"],
+        }
+        success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        return 200, orjson.dumps(success)
+
+    def delete_all(self, target: Target, query: Query, body: Json) -> Answer:
+        found = self.page(target, query)
+        for item in found.items:
+            self.writes.delete(target.kind, *item.name, delete_options(query, body), how(query))
+        return 200, found.data(target.kind)
+
+    def table(self, target: Target, query: Query) -> bytes:
+        """Instead of `answer` to get and list, for people."""
+        if target.verb == "get":
+            return orjson.dumps(table(target.kind, [self.existing(target)], self.store.version))
+        found = self.page(target, query)
+        return orjson.dumps(table(target.kind, found.items, found.version))
+
+
+def start_of_watch(query: Query) -> int | None:
+    """The version that a watch begins after; None: with what is there."""
+    return None if query.get("sendInitialEvents") == "true" else version_of(query) or None
+
+
+def delete_options(query: Query, options: Json) -> Json:
+    if "gracePeriodSeconds" in query:
+        options = {**options, "gracePeriodSeconds": int(query["gracePeriodSeconds"])}
+    return options

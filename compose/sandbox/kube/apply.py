@@ -1,0 +1,68 @@
+"""Brings manifests into a cluster, as far as the sandbox and tests need it: created, or changed to what they say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
+
+Json = dict[str, Any]
+PATIENCE = 20.0
+"""Seconds until a new kind must be served."""
+
+
+def manifests(path: Path) -> list[Json]:
+    """The objects in a file, or in all files of a folder in order of their names. Kustomize files are left out."""
+    files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    found = [body for file in files for body in yaml.safe_load_all(file.read_text()) if body]
+    return [body for body in found if body["kind"] not in ("Kustomization", "Component")]
+
+
+def collection(api: KubeApi, body: Json) -> str:
+    """The path of the object's collection. Raises NotFound for a kind that is not served."""
+    version = body["apiVersion"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    for resource in api.get(root)["resources"]:
+        if resource["kind"] == body["kind"] and "/" not in resource["name"]:
+            namespace = body["metadata"].get("namespace", "default")
+            return (
+                f"{root}/namespaces/{namespace}/{resource['name']}"
+                if resource["namespaced"]
+                else f"{root}/{resource['name']}"
+            )
+    raise NotFound(404, "NotFound", f"no kind {body['kind']} in {version}")
+
+
+def apply(api: KubeApi, bodies: Iterable[Json]) -> None:
+    """In order. What other writers added to an object stays; a new kind is waited for. Raises KubeError."""
+    for body in bodies:
+        path = waited_for(api, body)
+        try:
+            api.create(path, body)
+        except AlreadyExists:
+            change(api, f"{path}/{body['metadata']['name']}", body)
+
+
+def change(api: KubeApi, path: str, body: Json) -> None:
+    try:
+        api.patch(path, body)
+    except Conflict:
+        api.patch(path, body)  # names no version: the second meets another state
+
+
+def waited_for(api: KubeApi, body: Json) -> str:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            path = collection(api, body)
+            api.get(path, limit=1)
+            return path
+        except NotFound:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)

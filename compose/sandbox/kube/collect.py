@@ -1,0 +1,118 @@
+"""What controllers do behind the real API: collect what lost its owner, empty namespaces, serve new kinds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+from compose.sandbox.kube.built_in import PERMANENT_NAMESPACES
+from compose.sandbox.kube.custom import kinds_of
+from compose.sandbox.kube.kinds import DEFINITIONS, NAMESPACES, KindKey, Kinds
+from compose.sandbox.kube.refusal import Refusal
+from compose.sandbox.kube.storage import Change, Item, Name, Store
+from compose.sandbox.kube.writes import How, Writes
+
+Json = dict[str, Any]
+SOON: Final = 0.05
+"""Seconds until a controller acts; the real ones take 0.3 (owners) to 5 (namespaces)."""
+OWNERLESS: Final = 1.0
+"""Seconds that the owner of a new object may be missing."""
+
+
+class Collector:
+    """Follows every change of the store. Acts a little later, never inside of the write that it follows."""
+
+    def __init__(self, store: Store, kinds: Kinds, writes: Writes) -> None:
+        self.store, self.kinds, self.writes = store, kinds, writes
+        self.live: set[str] = set()
+        self.dependents: dict[str, set[tuple[KindKey, Name]]] = defaultdict(set)
+        store.listeners.append(self.follow)
+
+    def open(self) -> None:
+        """Creates the namespaces that are always there."""
+        namespaces = self.kinds.of(NAMESPACES)
+        assert namespaces is not None
+        for name in PERMANENT_NAMESPACES:
+            if self.store.get(NAMESPACES, ("", name)) is None:
+                self.writes.create(namespaces, "", {"metadata": {"name": name}}, How())
+
+    def follow(self, key: KindKey, change: Change) -> None:
+        if change.after is None:
+            self.follow_end(key, change)
+            return
+        item = change.after
+        self.live.add(item.metadata["uid"])
+        for owner in item.metadata.get("ownerReferences") or ():
+            self.dependents[owner["uid"]].add((key, item.name))
+            if owner["uid"] not in self.live:
+                self.later(OWNERLESS, self.collect, owner["uid"])
+        if key == DEFINITIONS:
+            self.serve(item)
+        if key in (DEFINITIONS, NAMESPACES) and item.metadata.get("deletionTimestamp"):
+            self.later(SOON, self.empty, key, item.name)
+
+    def follow_end(self, key: KindKey, change: Change) -> None:
+        assert change.before is not None
+        metadata = change.before.metadata
+        self.live.discard(metadata["uid"])
+        for owner in metadata.get("ownerReferences") or ():
+            self.dependents[owner["uid"]].discard((key, change.before.name))
+        if metadata["uid"] in self.dependents:
+            self.later(SOON, self.collect, metadata["uid"])
+        self.later(SOON, self.finish, NAMESPACES, ("", metadata.get("namespace", "")))
+        if key[0] in self.custom_groups():
+            self.later(SOON, self.finish, DEFINITIONS, ("", f"{key[1]}.{key[0]}"))
+        if key == DEFINITIONS:
+            spec = change.before.body["spec"]
+            self.kinds.drop((spec["group"], spec["names"]["plural"]))
+
+    def later(self, seconds: float, act: Any, *arguments: Any) -> None:
+        asyncio.get_running_loop().call_later(seconds, act, *arguments)
+
+    def custom_groups(self) -> set[str]:
+        return {item.body["spec"]["group"] for item in self.store.items[DEFINITIONS].values()}
+
+    def serve(self, definition: Item) -> None:
+        spec = definition.body["spec"]
+        self.kinds.drop((spec["group"], spec["names"]["plural"]))
+        for kind in kinds_of(definition.body):
+            self.kinds.add(kind)
+
+    def collect(self, owner: str) -> None:
+        """Deletes the dependents of an owner that is gone, unless another of their owners lives."""
+        if owner in self.live:
+            return
+        for key, name in self.dependents.pop(owner, set()):
+            item = self.store.get(key, name)
+            owners = item.metadata.get("ownerReferences") or () if item else ()
+            if owners and not any(each["uid"] in self.live for each in owners):
+                self.delete(key, name)
+
+    def delete(self, key: KindKey, name: Name) -> None:
+        kind = self.kinds.of(key)
+        try:
+            if kind:
+                self.writes.delete(kind, *name, {}, How())
+        except Refusal:
+            return  # gone meanwhile
+
+    def content(self, key: KindKey, name: Name) -> Iterator[tuple[KindKey, Name]]:
+        """What is inside of a namespace, or made by a definition."""
+        for other, items in list(self.store.items.items()):
+            inside = f"{other[1]}.{other[0]}" == name[1] if key == DEFINITIONS else None
+            for each in list(items):
+                if inside or (inside is None and each[0] == name[1]):
+                    yield other, each
+
+    def empty(self, key: KindKey, name: Name) -> None:
+        for other, each in self.content(key, name):
+            self.delete(other, each)
+        self.finish(key, name)
+
+    def finish(self, key: KindKey, name: Name) -> None:
+        """Removes a terminating namespace or definition once nothing is left in it."""
+        item = self.store.get(key, name)
+        if item and item.metadata.get("deletionTimestamp") and not any(self.content(key, name)):
+            self.store.remove(key, name)

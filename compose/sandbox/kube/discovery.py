@@ -1,0 +1,72 @@
+"""What the API says about itself: enough for kubectl and clients that look kinds up before they use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from compose.sandbox.kube.kinds import ALL_VERBS, Kind, Kinds
+
+Json = dict[str, Any]
+VERSION: Final = {
+    "major": "1",
+    "minor": "37",
+    "gitVersion": "v1.37.0-sandbox",
+    "platform": "sandbox",
+    "compiler": "none",
+}
+FIXED: Final[dict[str, Json]] = {
+    "/version": VERSION,
+    "/api": {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []},
+    "/openapi/v3": {"paths": {}},
+}
+
+
+def discovered(kinds: Kinds, path: str) -> Json | None:
+    """The answer to a GET of a path of discovery, else None."""
+    if path in FIXED:
+        return FIXED[path]
+    parts = path.strip("/").split("/")
+    return discovered_groups(kinds, parts) if len(parts) <= 3 else None
+
+
+def discovered_groups(kinds: Kinds, path: list[str]) -> Json | None:
+    groups = kinds.groups()
+    match path:
+        case ["api", "v1"]:
+            return resources(kinds, "", "v1")
+        case ["apis"]:
+            listed = [group(name, versions) for name, versions in groups.items() if name]
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+        case ["apis", name] if name in groups:
+            return {"kind": "APIGroup", "apiVersion": "v1", **group(name, groups[name])}
+        case ["apis", name, version] if version in groups.get(name, ()):
+            return resources(kinds, name, version)
+    return None
+
+
+def group(name: str, versions: list[str]) -> Json:
+    listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": listed, "preferredVersion": listed[0]}
+
+
+def resources(kinds: Kinds, name: str, version: str) -> Json:
+    listed = [entry for kind in kinds.in_version(name, version) for entry in entries(kind)]
+    group_version = f"{name}/{version}" if name else version
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
+
+
+def entries(kind: Kind) -> Iterator[Json]:
+    about = {"singularName": kind.name.lower(), "namespaced": kind.namespaced, "kind": kind.name}
+    extra = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
+    yield {
+        "name": kind.plural,
+        **about,
+        "verbs": list(ALL_VERBS),
+        **{key: value for key, value in extra.items() if value},
+    }
+    if kind.status:
+        yield {"name": f"{kind.plural}/status", **about, "verbs": ["get", "patch", "update"]}
+    if kind.scale:
+        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["get", "patch", "update"]}
+        yield {"name": f"{kind.plural}/scale", **about, **scale}

@@ -1,0 +1,114 @@
+"""Trouble on demand: what the API does wrong, to whom and how often.
+
+Set over `POST /_faults`, cleared by `DELETE /_faults`. A fault may be limited to verbs, resources, names and
+clients, and ends after `times` uses (None: when it is cleared).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Json = dict[str, Any]
+KUBELET: Final = "sandbox-kubelet"
+"""Client that only faults that name it are for."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one request wants; also what permissions are about."""
+
+    verb: str
+    group: str
+    resource: str
+    """Plural, with `/subresource` where there is one."""
+    namespace: str
+    name: str
+    client: str
+    """First word of the User-Agent."""
+    user: str
+
+
+class Rule(BaseModel):
+    """As in a Role."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    apiGroups: tuple[str, ...] = ()  # noqa: N815 - the API's spelling
+    resources: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+    resourceNames: tuple[str, ...] = ()  # noqa: N815 - the API's spelling
+
+    def permits(self, call: Call) -> bool:
+        wanted = ((self.apiGroups, call.group), (self.resources, call.resource), (self.verbs, call.verb))
+        named = not self.resourceNames or call.name in self.resourceNames
+        return named and all("*" in allowed or value in allowed for allowed, value in wanted)
+
+
+class Fault(BaseModel):
+    """`error`: answers `status`. `conflict`: 409. `deny`: 403. `allow`: 403 for all that `rules` do not permit.
+    `slow`: waits `seconds` first. `drop`: closes the connection unanswered. `lose`: does it, then closes unanswered.
+    Of watches: `expire`: 410. `empty`: ends at once. `stall`: says nothing. `swallow`: leaves a line out. `repeat`:
+    says a line twice.
+    At once: `cut`: closes open watches. `compact`: forgets old versions.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    fault: Literal[
+        "error", "conflict", "deny", "allow", "slow", "drop", "lose",
+        "expire", "empty", "stall", "swallow", "repeat", "cut", "compact",
+    ]  # fmt: skip
+    times: int | None = None
+    verbs: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: str = ""
+    """Regular expression for the whole name."""
+    clients: tuple[str, ...] = ()
+    status: int = 503
+    retry_after: int | None = None
+    seconds: float = 0.0
+    rules: tuple[Rule, ...] = ()
+    used: int = Field(default=0, description="how often it has happened")
+
+    def concerns(self, call: Call) -> bool:
+        limits = ((self.verbs, call.verb), (self.resources, call.resource))
+        if call.client == KUBELET and KUBELET not in self.clients:
+            return False
+        if self.clients and call.client not in self.clients:
+            return False
+        named = not self.names or re.fullmatch(self.names, call.name)
+        return bool(named) and all(not allowed or value in allowed for allowed, value in limits)
+
+
+class Faults:
+    def __init__(self) -> None:
+        self.active: list[Fault] = []
+
+    def matching(self, kind: str, call: Call) -> Iterator[Fault]:
+        if not self.active:
+            return iter(())
+        spent = [fault for fault in self.active if fault.times is not None and fault.used >= fault.times]
+        self.active = [fault for fault in self.active if fault not in spent] if spent else self.active
+        return (fault for fault in self.active if fault.fault == kind and fault.concerns(call))
+
+    def stands(self, kind: str, call: Call) -> bool:
+        """Whether such a fault is there; it is not used up by asking."""
+        return next(self.matching(kind, call), None) is not None
+
+    def take(self, kind: str, call: Call) -> Fault | None:
+        """The first such fault, used once."""
+        fault = next(self.matching(kind, call), None)
+        if fault:
+            fault.used += 1
+        return fault
+
+    def permitted(self, call: Call) -> bool:
+        if self.take("deny", call):
+            return False
+        allowing = list(self.matching("allow", call))
+        return not allowing or any(rule.permits(call) for fault in allowing for rule in fault.rules)

@@ -1,0 +1,179 @@
+"""The API over HTTP: one handler for every path, faults and permissions in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+from aiohttp import web
+
+from compose.sandbox.kube.access import Access
+from compose.sandbox.kube.api import Api, start_of_watch
+from compose.sandbox.kube.discovery import discovered
+from compose.sandbox.kube.faults import Call, Fault, Faults
+from compose.sandbox.kube.journal import Journal
+from compose.sandbox.kube.reads import number
+from compose.sandbox.kube.refusal import Refusal, conflict
+from compose.sandbox.kube.routes import Target, target
+from compose.sandbox.kube.storage import Item
+from compose.sandbox.kube.tables import table, wanted
+from compose.sandbox.kube.watching import LONGEST, Watch, Wish
+
+Json = dict[str, Any]
+WRITES: Final = ("update", "patch", "delete")
+MAX_BODY: Final = 8 << 20
+HEALTH: Final = ("/readyz", "/livez", "/healthz")
+
+
+class Server:
+    def __init__(
+        self, api: Api, tokens: Mapping[str, str], bookmark_every: float = 60.0, journal: Journal | None = None
+    ) -> None:
+        self.api, self.faults, self.bookmark_every = api, Faults(), bookmark_every
+        self.journal, self.access = journal, Access(tokens, self.faults)
+        self.streams: dict[int, tuple[web.Request, Call]] = {}
+
+    def app(self) -> web.Application:
+        app = web.Application(client_max_size=MAX_BODY)
+        app.router.add_route("*", "/_faults", self.switch)
+        app.router.add_get("/_requests", self.requests)
+        app.router.add_route("*", "/{path:.*}", self.reply)
+        app.on_startup.append(self.open)
+        app.on_shutdown.append(self.close)
+        return app
+
+    async def open(self, _app: web.Application) -> None:
+        if self.journal:
+            self.journal.open(self.api.store)
+        self.api.collector.open()
+
+    async def close(self, _app: web.Application) -> None:
+        """Streams would keep the process alive."""
+        self.cut(Fault(fault="cut"))
+
+    async def reply(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self.answer(request)
+        except Refusal as refusal:
+            return refused(refusal)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if request.path in HEALTH:
+            return web.Response(text="ok")
+        user = self.access.user(request.headers.get("Authorization", ""))
+        if request.method == "GET" and (found := discovered(self.api.kinds, request.path)) is not None:
+            return replied(200, orjson.dumps(found))
+        wish = target(self.api.kinds, request.method, request.path, request.query)
+        client = request.headers.get("User-Agent", "").partition(" ")[0].partition("/")[0]
+        place = (wish.namespace, wish.name)
+        call = Call(wish.verb, wish.kind.group, wish.resource, *place, client, user)
+        self.access.check(call)
+        body = await request.read()
+        await self.trouble(request, call)
+        return await self.served(request, wish, call, body)
+
+    async def trouble(self, request: web.Request, call: Call) -> None:
+        """Raises what a fault makes of the request."""
+        if fault := self.faults.take("slow", call):
+            await asyncio.sleep(fault.seconds)
+        if self.faults.take("drop", call):
+            hang_up(request)
+        if fault := self.faults.take("error", call):
+            reason = "TooManyRequests" if fault.status == 429 else "InternalError"
+            details = {"retryAfterSeconds": fault.retry_after} if fault.retry_after else None
+            raise Refusal(fault.status, reason, "the sandbox was told to fail", details)
+        if call.verb in WRITES and self.faults.take("conflict", call):
+            raise conflict(call.resource, call.name)
+
+    async def served(self, request: web.Request, wish: Target, call: Call, body: bytes) -> web.StreamResponse:
+        if wish.verb == "watch":
+            return await self.watch(request, wish, call)
+        if wanted(request.headers.get("Accept", "")) and wish.verb in ("get", "list"):
+            return replied(200, self.api.table(wish, request.query))
+        status, data = self.api.answer(wish, request.query, body, request.content_type)
+        if self.faults.take("lose", call):
+            hang_up(request)
+        return replied(status, data)
+
+    async def watch(self, request: web.Request, wish: Target, call: Call) -> web.StreamResponse:
+        query = request.query
+        bookmarks = query.get("allowWatchBookmarks") in ("true", "1")
+        asked = Wish(
+            kind=wish.kind,
+            selection=self.api.selection(wish, query),
+            call=call,
+            version=start_of_watch(query),
+            seconds=number(query, "timeoutSeconds") or LONGEST,
+            bookmarks=bookmarks,
+            initial_end=bookmarks and query.get("sendInitialEvents") == "true",
+        )
+        shape = self.shape(wish, wanted(request.headers.get("Accept", "")))
+        stream = Watch(self.api.store, self.faults, asked, shape, self.bookmark_every)
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        self.streams[id(request)] = request, call
+        try:
+            async for block in stream.blocks():
+                await response.write(block)
+        except ConnectionError:
+            return response
+        finally:
+            del self.streams[id(request)]
+        return response
+
+    def shape(self, wish: Target, as_table: bool) -> Any:
+        def row(item: Item) -> bytes:
+            return orjson.dumps(table(wish.kind, [item], item.version))
+
+        return row if as_table else lambda item: item.data
+
+    async def switch(self, request: web.Request) -> web.Response:
+        """POST sets a fault (or a list of them), DELETE clears all, GET shows them."""
+        if request.method == "DELETE":
+            self.faults.active = []
+        elif request.method == "POST":
+            given = orjson.loads(await request.read())
+            for each in given if isinstance(given, list) else [given]:
+                self.set(Fault.model_validate(each))
+        self.api.store.wake_all()
+        return replied(200, orjson.dumps([fault.model_dump() for fault in self.faults.active]))
+
+    def set(self, fault: Fault) -> None:
+        if fault.fault == "cut":
+            self.cut(fault)
+        elif fault.fault == "compact":
+            self.api.store.compact()
+        else:
+            self.faults.active.append(fault)
+
+    def cut(self, fault: Fault) -> None:
+        for request, call in list(self.streams.values()):
+            if fault.concerns(call) and request.transport:
+                request.transport.abort()
+
+    async def requests(self, _request: web.Request) -> web.Response:
+        """What has been asked, by client: `[{client, verb, group, resource, count}]`."""
+        names = ("client", "verb", "group", "resource")
+        rows = [dict(zip(names, call, strict=True), count=count) for call, count in self.access.calls.items()]
+        return replied(200, orjson.dumps(rows))
+
+
+def hang_up(request: web.Request) -> None:
+    """Closes the connection; the request ends here."""
+    if request.transport:
+        request.transport.abort()
+    raise asyncio.CancelledError
+
+
+def replied(status: int, data: bytes) -> web.Response:
+    return web.Response(status=status, body=data, content_type="application/json")
+
+
+def refused(refusal: Refusal) -> web.Response:
+    response = replied(refusal.code, orjson.dumps(refusal.status()))
+    seconds = (refusal.details or {}).get("retryAfterSeconds")
+    if seconds or refusal.code == 429:
+        response.headers["Retry-After"] = str(seconds or 1)
+    return response

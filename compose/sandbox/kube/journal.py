@@ -1,0 +1,53 @@
+"""Keeps the objects over a restart: one line a change; the past is dropped when the file is opened again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from compose.sandbox.kube.kinds import KindKey
+from compose.sandbox.kube.storage import Change, Store
+
+Json = dict[str, Any]
+
+
+class Journal:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file: BinaryIO | None = None
+
+    def open(self, store: Store) -> None:
+        """Fills an empty store with what an earlier process left, then follows it. Versions go on, old ones expire."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
+            restore(store, line)
+        store.compact()
+        fresh = self.path.with_suffix(".part")
+        records = (
+            [store.version, key, None, item.body] for key, items in store.items.items() for item in items.values()
+        )
+        fresh.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+        fresh.replace(self.path)
+        self.file = self.path.open("ab", buffering=0)
+        store.listeners.append(self.follow)
+
+    def follow(self, key: KindKey, change: Change) -> None:
+        assert self.file is not None
+        gone = change.before.name if change.before and not change.after else None
+        record = [change.version, key, gone, change.after.body if change.after else None]
+        self.file.write(orjson.dumps(record) + b"\n")
+
+
+def restore(store: Store, line: bytes) -> None:
+    try:
+        version, (group, plural), gone, body = orjson.loads(line)
+    except ValueError:
+        return  # the last line of a process that was killed while it wrote
+    if body:
+        store.version = int(body["metadata"]["resourceVersion"]) - 1
+        store.put((group, plural), body)
+    elif store.get((group, plural), tuple(gone)):
+        store.remove((group, plural), tuple(gone))
+    store.version = max(store.version, version)

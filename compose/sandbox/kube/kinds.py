@@ -1,0 +1,147 @@
+"""Which kinds the API serves: a few of Kubernetes' own, and whatever CustomResourceDefinitions add.
+
+A kind is data. What the real API does by hand for a kind (status apart or not, updates without a version, create by
+PUT) is a field here, as seen on a real server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Json = dict[str, Any]
+KindKey = tuple[str, str]
+"""API group and plural: what objects are stored under, whatever version they are asked for by."""
+ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+EVERYWHERE: Final = frozenset({"metadata.name", "metadata.namespace"})
+
+
+@dataclass(frozen=True)
+class Kind:
+    group: str
+    version: str
+    plural: str
+    name: str
+    namespaced: bool = True
+    status: bool = False
+    """Has a status subresource, so that each of the two paths ignores the other's part."""
+    unversioned_update: bool = True
+    """Takes a PUT without resourceVersion."""
+    create_by_put: bool = False
+    fields: frozenset[str] = EVERYWHERE
+    """Paths that field selectors may name."""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    schema: Json | None = field(default=None, compare=False)
+    """OpenAPI schema of a custom resource; None for Kubernetes' own."""
+    columns: tuple[Json, ...] = field(default=(), compare=False)
+    scale: Json | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> KindKey:
+        return (self.group, self.plural)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def custom(self) -> bool:
+        return self.schema is not None
+
+    @property
+    def title(self) -> str:
+        """As in messages of invalid objects."""
+        return f"{self.name}.{self.group}" if self.group else self.name
+
+    @property
+    def resource(self) -> str:
+        """As in other messages."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+POD_FIELDS: Final = EVERYWHERE | {
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.phase",
+    "status.podIP",
+}
+EVENT_FIELDS: Final = EVERYWHERE | {
+    *(f"involvedObject.{name}" for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")),
+    "reason",
+    "reportingComponent",
+    "type",
+}
+CLUSTER: Final[Json] = {"namespaced": False}
+RBAC: Final = "rbac.authorization.k8s.io"
+DEFINITIONS: Final[KindKey] = ("apiextensions.k8s.io", "customresourcedefinitions")
+NAMESPACES: Final[KindKey] = ("", "namespaces")
+PODS: Final[KindKey] = ("", "pods")
+SEEN: Final[Json] = {"status": True, "categories": ("all",)}
+"""What has a status and is in `kubectl get all`."""
+BUILT_IN: Final = (
+    Kind(
+        "",
+        "v1",
+        "namespaces",
+        "Namespace",
+        **CLUSTER,
+        status=True,
+        fields=EVERYWHERE | {"status.phase"},
+        short_names=("ns",),
+    ),
+    Kind("", "v1", "nodes", "Node", **CLUSTER, status=True, short_names=("no",)),
+    Kind("", "v1", "pods", "Pod", **SEEN, fields=POD_FIELDS, short_names=("po",)),
+    Kind("", "v1", "events", "Event", fields=EVENT_FIELDS, create_by_put=True, short_names=("ev",)),
+    Kind("", "v1", "services", "Service", **SEEN, short_names=("svc",)),
+    Kind("", "v1", "configmaps", "ConfigMap", short_names=("cm",)),
+    Kind("", "v1", "secrets", "Secret", fields=EVERYWHERE | {"type"}),
+    Kind("", "v1", "serviceaccounts", "ServiceAccount", short_names=("sa",)),
+    Kind("apps", "v1", "deployments", "Deployment", **SEEN, short_names=("deploy",)),
+    Kind("apps", "v1", "statefulsets", "StatefulSet", **SEEN, short_names=("sts",)),
+    Kind("coordination.k8s.io", "v1", "leases", "Lease", unversioned_update=False, create_by_put=True),
+    Kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", status=True, short_names=("pdb",)),
+    Kind(RBAC, "v1", "roles", "Role"),
+    Kind(RBAC, "v1", "rolebindings", "RoleBinding"),
+    Kind(RBAC, "v1", "clusterroles", "ClusterRole", **CLUSTER),
+    Kind(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", **CLUSTER),
+    Kind(
+        DEFINITIONS[0], "v1", DEFINITIONS[1], "CustomResourceDefinition", **CLUSTER, status=True, short_names=("crd",)
+    ),
+)
+
+
+class Kinds:
+    """The kinds served now."""
+
+    def __init__(self) -> None:
+        self.served: dict[tuple[str, str, str], Kind] = {}
+        for kind in BUILT_IN:
+            self.add(kind)
+
+    def add(self, kind: Kind) -> None:
+        self.served[kind.group, kind.version, kind.plural] = kind
+
+    def drop(self, key: KindKey) -> None:
+        self.served = {path: kind for path, kind in self.served.items() if kind.key != key}
+
+    def find(self, group: str, version: str, plural: str) -> Kind | None:
+        return self.served.get((group, version, plural))
+
+    def of(self, key: KindKey) -> Kind | None:
+        """Any served version of what is stored under this key."""
+        return next((kind for kind in self.served.values() if kind.key == key), None)
+
+    def groups(self) -> Mapping[str, list[str]]:
+        """Group to its versions, the core group ('') first."""
+        found: dict[str, list[str]] = {}
+        for group, version, _ in self.served:
+            if version not in found.setdefault(group, []):
+                found[group].append(version)
+        return found
+
+    def in_version(self, group: str, version: str) -> Iterator[Kind]:
+        return (kind for kind in self.served.values() if (kind.group, kind.version) == (group, version))

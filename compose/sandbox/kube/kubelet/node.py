@@ -1,0 +1,52 @@
+"""The one node, and its signs of life: the Lease that kubelets renew, without which pods are evicted after a minute."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from events.kube_api import AlreadyExists, KubeApi, NotFound
+
+Json = dict[str, Any]
+NODES: Final = "/api/v1/nodes"
+LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+
+class Node:
+    EVERY: Final = 10.0
+    """Seconds between signs; a real control plane waits 40."""
+
+    def __init__(self, api: KubeApi, name: str) -> None:
+        self.api, self.name = api, name
+        self.known = False
+
+    def beat(self) -> None:
+        """Raises KubeError."""
+        if not self.known:
+            self.register()
+        renewed = {"spec": {"renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
+        self.api.patch(f"{LEASES}/{self.name}", renewed)
+
+    def register(self) -> None:
+        self.create(NODES, {"metadata": {"name": self.name, "labels": {"kubernetes.io/hostname": self.name}}})
+        lease = {"holderIdentity": self.name, "leaseDurationSeconds": 40}
+        self.create(LEASES, {"metadata": {"name": self.name}, "spec": lease})
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ready = {"type": "Ready", "status": "True", "reason": "SandboxReady", "message": "played by the sandbox"}
+        times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
+        room = {"cpu": "1000", "memory": "1000Gi", "pods": "100000"}
+        status = {"conditions": [ready | times], "capacity": room, "allocatable": room}
+        self.api.patch(f"{NODES}/{self.name}/status", {"status": status})
+        self.known = True
+
+    def create(self, path: str, body: Json) -> None:
+        try:
+            self.api.create(path, body)
+        except AlreadyExists:
+            return
+
+    def leave(self) -> None:
+        try:
+            self.api.delete(f"{NODES}/{self.name}")
+        except NotFound:
+            return

@@ -1,0 +1,155 @@
+"""Follows all pods of an API and takes one step after the other with each, as scheduler and kubelet of one node."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from threading import Event, Thread
+from typing import Any, Final
+
+import orjson
+import structlog
+
+from compose.sandbox.kube.kubelet.node import Node
+from compose.sandbox.kube.kubelet.pool import AddressPool
+from compose.sandbox.kube.kubelet.steps import Bind, End, Later, Pace, Report, Step, next_step
+from compose.sandbox.kube.kubelet.timers import Key, Timers
+from events.kube_api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
+
+Json = dict[str, Any]
+log = structlog.get_logger()
+AGAIN: Final = 0.5
+"""Seconds until a refused call is repeated."""
+QUIET: Final = 60.0
+"""Seconds after which a silent watch is opened anew."""
+
+
+class Player:
+    """`start` and `stop`; nothing here blocks the caller."""
+
+    def __init__(
+        self, api: KubeApi, node: str = "sandbox", pace: Pace | None = None, namespace: str = "", threads: int = 4
+    ) -> None:
+        """`namespace`: '' plays the pods of all."""
+        self.path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
+        self.api, self.node, self.pace = api, Node(api, node), pace or Pace()
+        self.pods: dict[Key, Json] = {}
+        self.seen: dict[Key, tuple[str, bool, float]] = {}
+        """Of which uid, whether terminating, since when."""
+        self.addresses, self.timers, self.stopped = AddressPool(), Timers(), Event()
+        loops = [self.follow, self.live, *[self.work] * threads]
+        self.threads = [Thread(target=loop, name=loop.__name__, daemon=True) for loop in loops]
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self.stopped.set()
+        self.timers.close()
+        for thread in self.threads:
+            thread.join(5)
+
+    def live(self) -> None:
+        """The node must say that it lives, or a real control plane evicts its pods."""
+        while not self.stopped.is_set():
+            try:
+                self.node.beat()
+            except KubeError as error:
+                log.info("node_not_reported", error=str(error))
+                self.stopped.wait(AGAIN)
+                continue
+            self.stopped.wait(Node.EVERY)
+
+    def follow(self) -> None:
+        while not self.stopped.is_set():
+            try:
+                self.watch(self.list())
+            except KubeError as error:
+                if not isinstance(error, Expired):
+                    log.info("pods_not_followed", error=str(error))
+                    self.stopped.wait(AGAIN)
+
+    def list(self) -> str:
+        """Returns the version to watch from."""
+        found = self.api.list(self.path)
+        listed = {key_of(pod): pod for pod in found["items"]}
+        for key in self.pods.keys() - listed.keys():
+            self.forget(key)
+        for pod in listed.values():
+            self.note(pod)
+        return str(found["metadata"]["resourceVersion"])
+
+    def watch(self, version: str) -> None:
+        """Resumes where a stream ended. Raises KubeError."""
+        while not self.stopped.is_set():
+            for lines in self.api.lines(
+                self.path, QUIET, resourceVersion=version, allowWatchBookmarks=True, timeoutSeconds=50
+            ):
+                if self.stopped.is_set():
+                    return
+                for line in lines:
+                    version = self.hear(orjson.loads(line))
+
+    def hear(self, event: Json) -> str:
+        pod = event["object"]
+        match event["type"]:
+            case "ERROR":
+                raise error_of_status(pod)
+            case "DELETED":
+                self.forget(key_of(pod))
+            case "ADDED" | "MODIFIED":
+                self.note(pod)
+        return str(pod["metadata"]["resourceVersion"])
+
+    def note(self, pod: Json) -> None:
+        key, terminating = key_of(pod), "deletionTimestamp" in pod["metadata"]
+        self.addresses.note([entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ()])
+        self.pods[key] = pod
+        if self.seen.get(key, ("", False, 0.0))[:2] != (pod["metadata"]["uid"], terminating):
+            self.seen[key] = (pod["metadata"]["uid"], terminating, time.monotonic())
+        self.timers.at(key)
+
+    def forget(self, key: Key) -> None:
+        pod = self.pods.pop(key, {})
+        self.seen.pop(key, None)
+        self.addresses.give_back([entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ()])
+
+    def work(self) -> None:
+        while key := self.timers.take():
+            try:
+                self.play(key)
+            except (NotFound, Conflict, Invalid):
+                pass  # another pod of this name, or another version of it: the watch tells
+            except KubeError as error:
+                log.info("pod_not_played", pod="/".join(key), error=str(error))
+                self.timers.at(key, AGAIN)
+            finally:
+                self.timers.done(key)
+
+    def play(self, key: Key) -> None:
+        pod, seen = self.pods.get(key), self.seen.get(key)
+        if pod is None or seen is None:
+            return
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        step = next_step(pod, time.monotonic() - seen[2], self.node.name, self.pace, self.addresses.take, now)
+        if isinstance(step, Later):
+            self.timers.at(key, step.seconds)
+        elif step:
+            self.take(pod, step)
+
+    def take(self, pod: Json, step: Step) -> None:
+        name, namespace, uid = (pod["metadata"][field] for field in ("name", "namespace", "uid"))
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        match step:
+            case Bind():
+                target = {"apiVersion": "v1", "kind": "Node", "name": self.node.name}
+                self.api.create(f"{path}/binding", {"metadata": {"name": name}, "target": target})
+            case Report(status):
+                self.api.patch(f"{path}/status", {"metadata": {"uid": uid}, "status": status})
+            case End():
+                self.api.delete(path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+
+
+def key_of(pod: Json) -> Key:
+    return pod["metadata"]["namespace"], pod["metadata"]["name"]

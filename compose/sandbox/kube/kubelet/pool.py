@@ -1,0 +1,41 @@
+"""Addresses of pods: each given out once, those of pods that ran before are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_network
+from itertools import cycle
+from threading import Lock
+from typing import Final
+
+NETWORKS: Final = {"IPv4": "10.244.0.0/16", "IPv6": "fd00:10:244::/112"}
+
+
+class AddressPool:
+    """Threads may share one."""
+
+    def __init__(self) -> None:
+        self.lock, self.taken = Lock(), set[str]()
+        self.next: dict[str, Iterator[str]] = {family: cycle(hosts(family)) for family in NETWORKS}
+
+    def take(self, families: Sequence[str]) -> list[str]:
+        with self.lock:
+            return [self.one(family) for family in families]
+
+    def one(self, family: str) -> str:
+        address = next(ip for ip in self.next[family] if ip not in self.taken)
+        self.taken.add(address)
+        return address
+
+    def note(self, addresses: Sequence[str]) -> None:
+        """In use already."""
+        with self.lock:
+            self.taken.update(addresses)
+
+    def give_back(self, addresses: Sequence[str]) -> None:
+        with self.lock:
+            self.taken.difference_update(addresses)
+
+
+def hosts(family: str) -> Iterator[str]:
+    return (str(ip) for ip in ip_network(NETWORKS[family]).hosts())

@@ -1,0 +1,116 @@
+"""What the player does next with a pod, decided from the pod alone.
+
+Annotations of the pod steer it (prefix `sandbox.berthmaster.dev/`): `start-delay` (seconds until it runs),
+`ready: "false"` (runs, but is not Ready), `ip` (its addresses, separated by commas; may be changed while it runs),
+`ip-families` (`IPv4`, `IPv6` or both, in order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+Json = dict[str, Any]
+PREFIX: Final = "sandbox.berthmaster.dev/"
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds."""
+
+    start: float = 0.3
+    """From being seen to Running and Ready."""
+    longest_grace: float = 1.0
+    """A terminating pod ends after its own grace, but no later than this."""
+
+
+@dataclass(frozen=True)
+class Bind:
+    """Give it the node."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Patch its status."""
+
+    status: Json
+
+
+@dataclass(frozen=True)
+class End:
+    """Delete it for good."""
+
+
+@dataclass(frozen=True)
+class Later:
+    """Look again after `seconds`."""
+
+    seconds: float
+
+
+Step = Bind | Report | End | Later
+Addresses = Callable[[Sequence[str]], list[str]]
+"""Fresh addresses of these families."""
+
+
+def option(pod: Json, name: str) -> str:
+    return str((pod["metadata"].get("annotations") or {}).get(PREFIX + name, ""))
+
+
+def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, now: str) -> Step | None:
+    """`age`: seconds since the pod, or its deletion, was first seen. `now`: for timestamps. None: nothing to do."""
+    metadata, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
+    if metadata.get("deletionTimestamp"):
+        ends = min(float(metadata.get("deletionGracePeriodSeconds") or 0), pace.longest_grace)
+        mine = spec.get("nodeName") == node
+        return None if not mine else End() if age >= ends else Later(ends - age)
+    if not spec.get("nodeName"):
+        return None if spec.get("schedulingGates") else Bind()
+    if spec["nodeName"] != node or status.get("phase") not in ("Pending", "Running"):
+        return None
+    starts = float(option(pod, "start-delay") or pace.start)
+    if status["phase"] == "Pending" and age < starts:
+        return Later(starts - age)
+    wanted = running(pod, status, fresh, now)
+    return Report(wanted) if wanted != status else None
+
+
+def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:
+    ips = addresses(pod, status, fresh)
+    ready = option(pod, "ready") != "false"
+    gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
+    known = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
+    flags = {
+        "PodScheduled": True,
+        "Initialized": True,
+        "ContainersReady": ready,
+        "Ready": ready and all(known.get(gate) == "True" for gate in gates),
+    }
+    conditions = list(status.get("conditions") or ())
+    for kind, flag in flags.items():
+        conditions = with_condition(conditions, kind, str(flag), now)
+    return status | {
+        "phase": "Running",
+        "conditions": conditions,
+        "hostIP": "127.0.0.1",
+        "podIP": ips[0],
+        "podIPs": [{"ip": ip} for ip in ips],
+        "startTime": status.get("startTime") or now,
+    }
+
+
+def addresses(pod: Json, status: Json, fresh: Addresses) -> list[str]:
+    if given := option(pod, "ip"):
+        return [ip.strip() for ip in given.split(",")]
+    known = [entry["ip"] for entry in status.get("podIPs") or ()]
+    return known or fresh([family.strip() for family in (option(pod, "ip-families") or "IPv4").split(",")])
+
+
+def with_condition(conditions: list[Json], kind: str, status: str, now: str) -> list[Json]:
+    """The time is that of the change: a condition that stays is left alone."""
+    found = next((condition for condition in conditions if condition["type"] == kind), None)
+    if found and found["status"] == status:
+        return conditions
+    fresh = {"type": kind, "status": status, "lastTransitionTime": now}
+    return [*(condition for condition in conditions if condition["type"] != kind), fresh]

@@ -1,0 +1,59 @@
+"""Keys that are due at a time, handed to whichever thread is free; a key is never with two threads."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from threading import Condition
+
+Key = tuple[str, str]
+
+
+class Timers:
+    def __init__(self) -> None:
+        self.changed = Condition()
+        self.heap: list[tuple[float, Key]] = []
+        self.due: dict[Key, float] = {}
+        self.busy: set[Key] = set()
+        self.closed = False
+
+    def at(self, key: Key, seconds: float = 0.0) -> None:
+        """The earlier of this and an earlier wish counts."""
+        due = time.monotonic() + seconds
+        with self.changed:
+            if due < self.due.get(key, float("inf")):
+                self.due[key] = due
+                heapq.heappush(self.heap, (due, key))
+                self.changed.notify()
+
+    def take(self) -> Key | None:
+        """Waits for a key that is due; None when closed. Its owner calls `done`."""
+        with self.changed:
+            while not self.closed:
+                if key := self.ready():
+                    self.busy.add(key)
+                    return key
+                self.changed.wait(self.heap[0][0] - time.monotonic() if self.heap else None)
+        return None
+
+    def ready(self) -> Key | None:
+        while self.heap and self.heap[0][0] <= time.monotonic():
+            due, key = heapq.heappop(self.heap)
+            if self.due.get(key) != due:
+                continue  # another wish replaced this one
+            if key in self.busy:
+                heapq.heappush(self.heap, (due + 0.02, key))
+                self.due[key] = due + 0.02
+                return None
+            del self.due[key]
+            return key
+        return None
+
+    def done(self, key: Key) -> None:
+        with self.changed:
+            self.busy.discard(key)
+
+    def close(self) -> None:
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()

@@ -1,0 +1,157 @@
+"""Patches: RFC 7386 (merge), RFC 6902 (JSON) and the part of Kubernetes' strategic merge that kubectl needs."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final
+
+from compose.sandbox.kube.refusal import bad_request, media_type, unpatchable
+
+Json = dict[str, Any]
+LIST_KEYS: Final = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "volumes": ("name",),
+    "env": ("name",),
+    "ports": ("containerPort", "port"),
+    "volumeMounts": ("mountPath",),
+    "conditions": ("type",),
+    "ownerReferences": ("uid",),
+    "podIPs": ("ip",),
+    "addresses": ("type",),
+}
+"""Lists of objects that a strategic merge joins by a key; others are replaced."""
+
+
+def patched(body: Json, patch: Any, content_type: str) -> Json:
+    """A new body; the old one is left alone."""
+    kind = content_type.partition(";")[0].strip()
+    if kind == "application/json-patch+json":
+        return json_patched(body, patch)
+    if not isinstance(patch, dict):
+        raise bad_request("a merge patch must be an object")
+    if kind == "application/merge-patch+json":
+        return dict(merged(body, patch))
+    if kind == "application/strategic-merge-patch+json":
+        return strategic(body, patch)
+    raise media_type(kind)
+
+
+def merged(body: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(body) if isinstance(body, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+
+def strategic(body: Any, patch: Json) -> Json:
+    if patch.get("$patch") == "replace":
+        return {key: value for key, value in patch.items() if key != "$patch"}
+    result = dict(body) if isinstance(body, dict) else {}
+    for key, value in patch.items():
+        if key.startswith("$deleteFromPrimitiveList/"):
+            field = key.partition("/")[2]
+            result[field] = [old for old in result.get(field, []) if old not in value]
+        elif not key.startswith("$"):
+            strategic_field(result, key, value)
+    return result
+
+
+def strategic_field(result: Json, key: str, value: Any) -> None:
+    if value is None:
+        result.pop(key, None)
+    elif isinstance(value, dict):
+        result[key] = strategic(result.get(key), value)
+    elif isinstance(value, list) and key == "finalizers":
+        result[key] = [*(result.get(key) or []), *(new for new in value if new not in (result.get(key) or []))]
+    elif isinstance(value, list) and key in LIST_KEYS and all(isinstance(new, dict) for new in value):
+        result[key] = joined(result.get(key) or [], value, LIST_KEYS[key])
+    else:
+        result[key] = value
+
+
+def joined(old: list[Json], new: list[Json], keys: tuple[str, ...]) -> list[Json]:
+    def identity(element: Json) -> Any:
+        return next((element[key] for key in keys if key in element), None)
+
+    if any(element.get("$patch") == "replace" for element in new):
+        return [element for element in new if "$patch" not in element]
+    result = {identity(element): element for element in old}
+    for element in new:
+        if element.get("$patch") == "delete":
+            result.pop(identity(element), None)
+        else:
+            result[identity(element)] = strategic(result.get(identity(element)), element)
+    return list(result.values())
+
+
+def json_patched(body: Json, operations: Any) -> Json:
+    if not isinstance(operations, list):
+        raise bad_request("a JSON patch must be a list of operations")
+    document = {"": copy.deepcopy(body)}
+    try:
+        for operation in operations:
+            operate(document, operation)
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+        raise unpatchable() from error
+    return document[""]
+
+
+def operate(document: Json, operation: Json) -> None:
+    match operation["op"]:
+        case "add":
+            add(document, operation["path"], operation["value"])
+        case "remove":
+            take(document, operation["path"])
+        case "replace":
+            take(document, operation["path"])
+            add(document, operation["path"], operation["value"])
+        case "move":
+            add(document, operation["path"], take(document, operation["from"]))
+        case "copy":
+            add(document, operation["path"], copy.deepcopy(look(document, operation["from"])))
+        case "test":
+            if look(document, operation["path"]) != operation["value"]:
+                raise ValueError("test failed")
+        case other:
+            raise ValueError(other)
+
+
+def steps(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")]
+
+
+def walk(document: Any, parts: list[str]) -> Any:
+    for part in parts:
+        document = document[int(part)] if isinstance(document, list) else document[part]
+    return document
+
+
+def look(document: Json, pointer: str) -> Any:
+    return walk(document, steps(pointer))
+
+
+def add(document: Json, pointer: str, value: Any) -> None:
+    *parents, last = steps(pointer)
+    parent = walk(document, parents)
+    if isinstance(parent, list):
+        parent.insert(len(parent) if last == "-" else checked(int(last), len(parent)), value)
+    else:
+        parent[last] = value
+
+
+def take(document: Json, pointer: str) -> Any:
+    *parents, last = steps(pointer)
+    parent = walk(document, parents)
+    return parent.pop(int(last) if isinstance(parent, list) else last)
+
+
+def checked(index: int, length: int) -> int:
+    if not 0 <= index <= length:
+        raise IndexError(index)
+    return index

@@ -1,0 +1,82 @@
+"""Lists: selected, in pages, at one version."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from compose.sandbox.kube.kinds import Kind
+from compose.sandbox.kube.refusal import Refusal, bad_request
+from compose.sandbox.kube.selectors import Selection
+from compose.sandbox.kube.storage import Item, Name, Store
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Page:
+    items: list[Item]
+    version: int
+    next: str
+    """Token of the next page, '' when this is the last."""
+    remaining: int
+
+    def data(self, kind: Kind) -> bytes:
+        metadata: Json = {"resourceVersion": str(self.version)}
+        if self.next:
+            metadata |= {"continue": self.next, "remainingItemCount": self.remaining}
+        head = orjson.dumps({"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata})
+        return head[:-1] + b',"items":[' + b",".join(item.data for item in self.items) + b"]}"
+
+
+def page(store: Store, kind: Kind, selection: Selection, query: Mapping[str, str]) -> Page:
+    """Raises 400, or 410 for a token or exact version that is no longer known."""
+    limit = number(query, "limit")
+    version, after = read_token(query["continue"]) if query.get("continue") else (exact(store, query), ("", ""))
+    source: Iterable[Item] = store.all(kind.key) if version is None else store.at(kind.key, version)
+    found = [item for item in source if item.name > after and selection.matches(item)]
+    version = store.version if version is None else version
+    if not limit or len(found) <= limit:
+        return Page(found, version, "", 0)
+    shown = list(islice(found, limit))
+    return Page(shown, version, token(version, shown[-1].name), len(found) - limit)
+
+
+def number(query: Mapping[str, str], name: str) -> int:
+    text = query.get(name) or "0"
+    if not text.isdigit():
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def version_of(query: Mapping[str, str]) -> int:
+    """0 where none is named."""
+    text = query.get("resourceVersion") or "0"
+    if not text.isdigit():
+        raise Refusal(500, "", f'resourceVersion: Invalid value: "{text}": must be a number')
+    return int(text)
+
+
+def exact(store: Store, query: Mapping[str, str]) -> int | None:
+    """The version that the list must show, None for the present one."""
+    version = version_of(query)
+    if version > store.version:
+        raise Refusal(504, "Timeout", f"Timeout: Too large resource version: {version}, current: {store.version}")
+    return version if query.get("resourceVersionMatch") == "Exact" else None
+
+
+def token(version: int, last: Name) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([version, *last])).decode()
+
+
+def read_token(text: str) -> tuple[int, Name]:
+    try:
+        version, namespace, name = orjson.loads(base64.urlsafe_b64decode(text))
+    except ValueError as error:
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    return int(version), (namespace, name)

@@ -1,0 +1,86 @@
+"""Label and field selectors: parsed once, asked of many objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from compose.sandbox.kube.kinds import Kind
+from compose.sandbox.kube.refusal import bad_request
+from compose.sandbox.kube.storage import Item
+
+Json = dict[str, Any]
+Test = Callable[[Mapping[str, str]], bool]
+REQUIREMENT: Final = re.compile(
+    r"\s*(?:(?P<absent>!)\s*)?(?P<key>[\w./-]+)\s*"
+    r"(?:(?P<equal>==|=|!=)\s*(?P<value>[\w./-]*)|(?P<set>in|notin)\s*\((?P<values>[^()]*)\))?\s*(?:,|$)"
+)
+
+
+def label_tests(text: str) -> list[Test]:
+    """Raises 400 for what the grammar does not know."""
+    tests, at = [], 0
+    while at < len(text):
+        found = REQUIREMENT.match(text, at)
+        if not found:
+            raise bad_request(f"unable to parse requirement: {text[at:]!r}")
+        tests.append(label_test(found))
+        at = found.end()
+    return tests
+
+
+def label_test(found: re.Match[str]) -> Test:
+    key, values = found["key"], {value.strip() for value in (found["values"] or found["value"] or "").split(",")}
+    match found["equal"] or found["set"]:
+        case "=" | "==" | "in":
+            return lambda labels: labels.get(key) in values
+        case "!=" | "notin":
+            return lambda labels: labels.get(key) not in values
+    return (lambda labels: key not in labels) if found["absent"] else (lambda labels: key in labels)
+
+
+def field_tests(text: str, kind: Kind) -> list[tuple[list[str], str, bool]]:
+    """(path, value, whether equal is asked for). Raises 400 for fields that the kind cannot be selected by."""
+    tests = []
+    for term in filter(None, text.split(",")):
+        found = re.fullmatch(r"([^=!]+)(!=|==|=)(.*)", term)
+        if not found:
+            raise bad_request(f'invalid selector: "{text}"; can\'t understand "{term}"')
+        if found[1] not in kind.fields:
+            raise bad_request(f"field label not supported: {found[1]}")
+        tests.append((found[1].split("."), found[3], found[2] != "!="))
+    return tests
+
+
+def field_value(body: Json, path: list[str]) -> str:
+    value: Any = body
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else None
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which objects of a kind a list or watch is about."""
+
+    namespace: str
+    labels: list[Test]
+    fields: list[tuple[list[str], str, bool]]
+
+    @classmethod
+    def parse(cls, kind: Kind, namespace: str, name: str, query: Mapping[str, str]) -> Selection:
+        """`namespace` '' means all."""
+        fields = field_tests(query.get("fieldSelector", ""), kind)
+        if name:
+            fields.append((["metadata", "name"], name, True))
+        return cls(namespace, label_tests(query.get("labelSelector", "")), fields)
+
+    def matches(self, item: Item | None) -> bool:
+        if item is None or (self.namespace and item.metadata.get("namespace") != self.namespace):
+            return False
+        labels = item.metadata.get("labels") or {}
+        return all(test(labels) for test in self.labels) and all(
+            (field_value(item.body, path) == value) is equal for path, value, equal in self.fields
+        )

@@ -1,0 +1,128 @@
+"""A watch: the changes of a selection of objects, from a version on, as lines of JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from compose.sandbox.kube.faults import Call, Faults
+from compose.sandbox.kube.kinds import Kind
+from compose.sandbox.kube.refusal import Refusal, expired
+from compose.sandbox.kube.selectors import Selection
+from compose.sandbox.kube.storage import Change, Item, Store
+
+Json = dict[str, Any]
+Shape = Callable[[Item], bytes]
+INITIAL_END: Final = {"k8s.io/initial-events-end": "true"}
+LONGEST: Final = 1800.0
+"""Seconds that a stream lasts when its client names none."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a client asked for."""
+
+    kind: Kind
+    selection: Selection
+    call: Call
+    version: int | None
+    """None: begin with what is there."""
+    seconds: float
+    bookmarks: bool
+    initial_end: bool
+    """A bookmark marks the end of what was there at first."""
+
+
+def line(event: str, data: bytes) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (event.encode(), data)
+
+
+def error_line(refusal: Refusal) -> bytes:
+    return line("ERROR", orjson.dumps(refusal.status()))
+
+
+def bookmark(kind: Kind, version: int, annotations: Json | None = None) -> bytes:
+    metadata: Json = {"resourceVersion": str(version), "creationTimestamp": None}
+    metadata |= {"annotations": annotations} if annotations else {}
+    return line("BOOKMARK", orjson.dumps({"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata}))
+
+
+def line_of(change: Change, selection: Selection, shape: Shape) -> bytes | None:
+    """What a change means to one who sees only the selection: an object may enter or leave it by changing."""
+    before, after = selection.matches(change.before), selection.matches(change.after)
+    if after:
+        assert change.after is not None
+        return line("MODIFIED" if before else "ADDED", shape(change.after))
+    if before:
+        assert change.before is not None
+        return line("DELETED", shape(change.last or Item(change.before.body, change.version)))
+    return None
+
+
+class Watch:
+    """One stream."""
+
+    def __init__(self, store: Store, faults: Faults, wish: Wish, shape: Shape, bookmark_every: float) -> None:
+        self.store, self.faults, self.wish, self.shape = store, faults, wish, shape
+        self.bookmark_every, self.version = bookmark_every, wish.version or store.version
+        self.deadline = time.monotonic() + wish.seconds
+        self.marked = time.monotonic()
+
+    async def blocks(self) -> AsyncIterator[bytes]:
+        """Lines, all that there are at a time. Ends after the wish's seconds, or with a line that says why."""
+        if self.faults.take("empty", self.wish.call):
+            return
+        if self.faults.take("expire", self.wish.call):
+            yield error_line(expired())
+            return
+        if self.wish.version is None and (block := b"".join(self.beginning())):
+            yield block
+        while time.monotonic() < self.deadline:
+            signal = self.store.signals[self.wish.kind.key]
+            try:
+                block = b"" if self.stalled() else b"".join(self.news())
+            except Refusal as refusal:
+                yield error_line(refusal)
+                return
+            if block:
+                yield block
+            await self.pause(signal)
+
+    def beginning(self) -> Iterator[bytes]:
+        for item in self.store.all(self.wish.kind.key):
+            if self.wish.selection.matches(item):
+                yield line("ADDED", self.shape(item))
+        if self.wish.initial_end:
+            yield bookmark(self.wish.kind, self.version, INITIAL_END)
+
+    def news(self) -> Iterator[bytes]:
+        for change in self.store.since(self.wish.kind.key, self.version):
+            self.version = change.version
+            text = line_of(change, self.wish.selection, self.shape)
+            if text and not self.faults.take("swallow", self.wish.call):
+                yield text * (2 if self.faults.take("repeat", self.wish.call) else 1)
+        if self.wish.bookmarks and time.monotonic() - self.marked >= self.bookmark_every:
+            self.marked, self.version = time.monotonic(), max(self.version, self.store.version)
+            yield bookmark(self.wish.kind, self.version)
+
+    def stalled(self) -> bool:
+        return self.faults.stands("stall", self.wish.call)
+
+    async def pause(self, signal: asyncio.Event) -> None:
+        """Until a change of this kind, the next bookmark or the end."""
+        now = time.monotonic()
+        wait = self.deadline - now
+        if self.wish.bookmarks:
+            wait = min(wait, self.marked + self.bookmark_every - now)
+        if self.stalled():
+            wait = min(wait, 0.1)
+        try:
+            async with asyncio.timeout(max(wait, 0)):
+                await signal.wait()
+        except TimeoutError:
+            return
