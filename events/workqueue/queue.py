@@ -132,7 +132,7 @@ class Workqueue:
     ) -> bool:
         """Ends the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
 
-        `seen` is what this run itself wrote to Kubernetes: stored now, so that the event that reports it is nothing new.
+        `seen` is what this run itself wrote to Kubernetes: stored now, so that the event that reports it is no news.
         Only for a write that carried the resource version of what the run decided from (each further write that of the
         one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
         """

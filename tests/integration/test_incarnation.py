@@ -12,6 +12,7 @@ from redis.connection import SSLConnection, UnixDomainSocketConnection
 
 from compose.sandbox.redis_server import RedisServer
 from events.incarnation import INCARNATION, Knowing, connect, incarnation
+from tests.support.redis_restart import restart
 from tests.support.waiting import eventually
 
 
@@ -60,8 +61,7 @@ def test_a_client_of_another_kind_sends_what_no_stamp_equals(redis_url: str) -> 
 def test_a_restarted_server_is_another_in_the_first_command_that_reaches_it(server: RedisServer, client: Redis) -> None:
     before = incarnation(client)
     assert before == expected(client)
-    server.kill()
-    server.start()
+    restart(server)
     after = incarnation(client)  # over a connection that redis-py believes open when it packs the command
     assert after == expected(client)
     assert after != before
@@ -72,8 +72,7 @@ def test_a_restarted_server_is_another_in_the_first_pipeline_that_reaches_it(
     server: RedisServer, client: Redis
 ) -> None:
     before = incarnation(client)
-    server.kill()
-    server.start()
+    restart(server)
     pipeline = client.pipeline(transaction=False)
     pipeline.echo(INCARNATION)
     assert pipeline.execute() == [expected(client).encode()]

@@ -12,6 +12,7 @@ from events.incarnation import connect
 from events.workqueue import LOST, Refusal
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, HOUR, OTHER, World, mark
+from tests.support.redis_restart import restart
 
 
 @pytest.fixture
@@ -28,11 +29,6 @@ def kept(server: RedisServer) -> Iterator[World]:
     client.config_set("appendfsync", "always")
     yield World(Here(client))
     client.close()
-
-
-def restart(server: RedisServer) -> None:
-    server.kill()
-    server.start()
 
 
 @pytest.mark.row("EV-10", "EV-11")
