@@ -16,7 +16,7 @@ from scripts.sources import sources
 
 EXEMPTION: Final = re.compile(r"#\s*(?:noqa\b|type:\s*ignore\b|ruff:|mypy:)")
 RULE: Final = r"(?:(?:ruff:\s*)?noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|type:\s*ignore\[[\w,\s-]+\])"
-REASONED: Final = re.compile(rf"#\s*{RULE}\s*(?:#|-+|:)\s*\w{{2,}}")
+REASONED: Final = re.compile(rf"#\s*{RULE}\s*(?:#|-+|:)\s*\w.+")
 
 
 def offences(root: Path) -> Iterator[str]:

@@ -1,0 +1,90 @@
+"""What the documents say is there, is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
+from domain.ports.pool import PortPoolSpec
+from domain.ports.request import parse_ports
+from events.settings import ProcessSettings
+from workers.settings import WorkerSettings
+
+REPOSITORY = Path(__file__).parents[2]
+DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+
+
+def named(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def examples(kind: str) -> list[dict[str, Any]]:
+    texts = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    return [each for each in map(yaml.safe_load, texts) if each.get("kind") == kind]
+
+
+def variables(settings: Any, prefix: str = "BERTHMASTER") -> set[str]:
+    """Every variable that a settings class reads."""
+    names = set()
+    for name, field in settings.model_fields.items():
+        variable = f"{prefix}{'__' if '__' in prefix or prefix != 'BERTHMASTER' else '_'}{name.upper()}"
+        nested = hasattr(field.annotation, "model_fields")
+        names |= variables(field.annotation, variable) if nested else {variable}
+    return names
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_link_leads_to_a_file(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_make_target_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    targets = re.findall(r"(?:`|^)make ([a-z]+)(?=`| +#|  | [A-Z]+=|$)", text, re.MULTILINE)
+    assert [target for target in targets if not re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)] == []
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if d.name != "checklist.md"], ids=named)
+def test_every_source_file_that_is_named_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:domain|events|workers|compose|tests|deploy|docs)/[\w/.-]*)`", text)
+    assert [path for path in paths if not (REPOSITORY / path).exists()] == []
+
+
+@pytest.mark.row("EV-21")
+def test_the_pool_of_the_readme_is_valid() -> None:
+    (pool,) = examples("PortPool")
+    assert PortPoolSpec.model_validate(pool["spec"]).auto_create.enabled
+
+
+@pytest.mark.row("EV-21")
+def test_the_pod_of_the_readme_asks_for_two_ports() -> None:
+    (pod,) = examples("Pod")
+    annotations = pod["metadata"]["annotations"]
+    assert annotations.keys() <= KNOWN_ANNOTATIONS
+    assert len(parse_ports(annotations["berthmaster.dev/ports"])) == 2
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("state", [state.value for state in PortsState if state is not PortsState.RELEASING])
+def test_the_readme_names_every_state_of_a_pod(state: str) -> None:
+    assert f"`{state}`" in README or f": {state}\n" in README or state == "Disabled"
+
+
+@pytest.mark.row("EV-21")
+def test_every_variable_that_the_readme_names_is_read() -> None:
+    read = variables(WorkerSettings) | variables(ProcessSettings)
+    said = set(re.findall(r"`(BERTHMASTER_\w+)(?:=[^`]*)?`", README))
+    assert said - read == set()

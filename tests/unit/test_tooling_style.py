@@ -1,0 +1,123 @@
+"""The checks of our own find what they are for, in small trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts import exemptions, lua_headers, sizes, style
+
+
+def written(root: Path, name: str, text: str) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return root
+
+
+def function(lines: int) -> str:
+    return "def grown() -> None:\n" + "    pass\n" * (lines - 1)
+
+
+HEADER = "-- Takes a key.\n-- KEYS 1 the key\n-- ARGV the holder\n-- Returns 1 or 0\n"
+
+
+class TestSizes:
+    def test_a_file_of_300_lines_passes_and_one_of_301_does_not(self, tmp_path: Path) -> None:
+        written(tmp_path, "compose/fits.py", "x = 1\n" * 300)
+        assert list(sizes.offences(tmp_path)) == []
+        written(tmp_path, "compose/long.py", "x = 1\n" * 301)
+        assert list(sizes.offences(tmp_path)) == ["compose/long.py: 301 lines, at most 300"]
+
+    def test_a_function_of_40_lines_passes_and_one_of_41_does_not(self, tmp_path: Path) -> None:
+        written(tmp_path, "tests/fits.py", function(40))
+        assert list(sizes.offences(tmp_path)) == []
+        written(tmp_path, "tests/long.py", "\n" + function(41))
+        assert list(sizes.offences(tmp_path)) == ["tests/long.py:2 grown: 41 lines, at most 40"]
+
+    def test_a_method_and_a_function_within_a_function_are_measured_too(self, tmp_path: Path) -> None:
+        inner = "".join(f"    {line}\n" for line in function(41).splitlines())
+        written(tmp_path, "scripts/method.py", f"class Holder:\n{inner}")
+        assert list(sizes.offences(tmp_path)) == ["scripts/method.py:2 grown: 41 lines, at most 40"]
+
+    @pytest.mark.parametrize("package", sizes.MEDIAN_TREES)
+    def test_a_package_of_large_files_or_functions_is_found_by_its_median(self, tmp_path: Path, package: str) -> None:
+        written(tmp_path, f"{package}/__init__.py", "")
+        written(tmp_path, f"{package}/large.py", function(9) + "x = 1\n" * 92)
+        assert list(sizes.offences(tmp_path)) == [
+            f"{package}: median file: 101 lines, at most 100",
+            f"{package}: median function: 9 lines, at most 8",
+        ]
+
+
+class TestLuaHeaders:
+    @pytest.mark.parametrize("header", [HEADER, "--[[ Takes a key.\nKEYS a\nARGV b\nReturns c\n]]\n"])
+    def test_a_script_with_a_whole_header_passes(self, tmp_path: Path, header: str) -> None:
+        written(tmp_path, "events/lua/take.lua", header + "return 1\n")
+        assert list(lua_headers.offences(tmp_path)) == []
+
+    @pytest.mark.parametrize("part", ["KEYS", "ARGV", "Returns"])
+    def test_a_header_without_one_of_its_parts_is_a_fault(self, tmp_path: Path, part: str) -> None:
+        lacking = "".join(line for line in HEADER.splitlines(keepends=True) if part not in line)
+        written(tmp_path, "workers/lua/take.lua", lacking + "return 1\n")
+        assert list(lua_headers.offences(tmp_path)) == [f"workers/lua/take.lua: the header does not say {part}"]
+
+    def test_a_script_without_a_header_lacks_everything(self, tmp_path: Path) -> None:
+        written(tmp_path, "workers/lua/take.lua", "return 1 -- KEYS ARGV Returns\n")
+        assert len(list(lua_headers.offences(tmp_path))) == 4
+
+    def test_a_head_needs_a_purpose_and_its_keys(self, tmp_path: Path) -> None:
+        written(tmp_path, "workers/lua/ledger_head.lua", "-- Shared by scripts.\n-- KEYS 1 prefix\nlocal a = 1\n")
+        assert list(lua_headers.offences(tmp_path)) == []
+
+    def test_a_script_of_61_lines_is_too_long(self, tmp_path: Path) -> None:
+        written(tmp_path, "workers/lua/take.lua", HEADER + "local a = 1\n" * 57)
+        assert list(lua_headers.offences(tmp_path)) == ["workers/lua/take.lua: 61 lines, at most 60"]
+
+
+class TestExemptions:
+    @pytest.mark.parametrize(
+        "comment",
+        [
+            "# noqa: BLE001 - a scrape reports what it can",
+            "# noqa: A002, ARG001 - Celery's signature",
+            "# type: ignore[misc]  # the package has no types",
+            "# ruff: noqa: N818 - named by what they say",
+            "# plain words about noqa",
+        ],
+    )
+    def test_an_exemption_with_rule_and_reason_passes(self, comment: str) -> None:
+        assert list(exemptions.faults_of("a.py", f"x = 1  {comment}\n")) == []
+
+    @pytest.mark.parametrize(
+        "comment", ["# noqa", "# noqa: BLE001", "# type: ignore", "# type: ignore[misc]", "# noqa - because"]
+    )
+    def test_an_exemption_without_rule_or_reason_is_a_fault(self, comment: str) -> None:
+        assert len(list(exemptions.faults_of("a.py", f"x = 1  {comment}\n"))) == 1
+
+    def test_complexity_has_no_exemption_whatever_the_reason(self) -> None:
+        faults = list(exemptions.faults_of("a.py", "x = 1  # noqa: C901 - it is a table, really\n"))
+        assert faults == ["a.py:1: complexity has no exemptions"]
+
+    def test_words_in_a_string_exempt_nothing(self) -> None:
+        assert list(exemptions.faults_of("a.py", 'x = "# noqa"\n')) == []
+
+
+class TestTogether:
+    def test_a_tree_without_faults_is_green(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        written(tmp_path, "domain/fits.py", "x = 1\n")
+        assert style.main(tmp_path) == 0
+        assert capsys.readouterr().out == "style: sizes ok, lua headers ok, exemptions ok\n"
+
+    def test_one_fault_anywhere_is_red(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        written(tmp_path, "domain/fits.py", "x = 1  # noqa\n")
+        assert style.main(tmp_path) == 1
+        assert "domain/fits.py:1" in capsys.readouterr().out
+
+    def test_a_file_that_is_no_python_is_red_and_named(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        written(tmp_path, "domain/broken.py", "def (:\n")
+        assert style.main(tmp_path) == 1
+        assert "broken.py" in capsys.readouterr().out
