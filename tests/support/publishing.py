@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import orjson
+from pydantic import BaseModel, SecretStr
 from redis import Redis
 
 from events import routing
@@ -41,17 +47,23 @@ FAST_LEASE: dict[str, Any] = {
 }
 
 
-def settings(server: str, redis: str, watch: Any = (), lease: Any = (), **publisher: Any) -> ProcessSettings:
+def settings(
+    server: str | KubernetesSettings, redis: str, watch: Any = (), lease: Any = (), **publisher: Any
+) -> ProcessSettings:
     """`watch` and `lease` are dicts that override the short times."""
     return ProcessSettings(
         redis=RedisSettings(url=redis),
-        kubernetes=KubernetesSettings(server=server, request_timeout=timedelta(seconds=2)),
+        kubernetes=server if isinstance(server, KubernetesSettings) else near(server),
         publisher=PublisherSettings(
             **{"health_host": "127.0.0.1", "health_port": 0, "probe_every": timedelta(milliseconds=200), **publisher},
             watch=WatchSettings(**{**FAST_WATCH, **dict(watch)}),
             lease=LeaseSettings(**{**FAST_LEASE, **dict(lease)}),
         ),
     )
+
+
+def near(url: str) -> KubernetesSettings:
+    return KubernetesSettings(server=url, request_timeout=timedelta(seconds=2))
 
 
 class Publishing:
@@ -94,7 +106,9 @@ class Publishing:
 
 
 @contextmanager
-def publishing(server: str, redis: str, stamped: bool = True, **chosen: Any) -> Iterator[Publishing]:
+def publishing(
+    server: str | KubernetesSettings, redis: str, stamped: bool = True, **chosen: Any
+) -> Iterator[Publishing]:
     """Stopped at the end. With `stamped` it waits until the first lists are in."""
     running = Publishing(settings(server, redis, **chosen))
     try:
@@ -103,6 +117,55 @@ def publishing(server: str, redis: str, stamped: bool = True, **chosen: Any) -> 
         yield running
     finally:
         running.stop()
+
+
+class PublisherProcess:
+    """`python -m events` as its users start it: settings by environment, logs on standard output."""
+
+    def __init__(self, chosen: ProcessSettings, logs: Path) -> None:
+        self.logs = logs.open("w+b")
+        command = [sys.executable, "-m", "events"]
+        variables = {**os.environ, **dict(environment("BERTHMASTER", chosen))}
+        self.process = subprocess.Popen(command, env=variables, stdout=self.logs, stderr=subprocess.STDOUT)
+
+    def __enter__(self) -> PublisherProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.logs.close()
+
+    def said(self, event: str) -> list[dict[str, Any]]:
+        """The log lines of that event."""
+        lines = Path(self.logs.name).read_bytes().splitlines()
+        found = [orjson.loads(line) for line in lines if line.startswith(b"{")]
+        return [line for line in found if line["event"] == event]
+
+    def wait_for(self, event: str, timeout: float = 15) -> None:
+        eventually(lambda: self.said(event), timeout)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Sends the signal; returns the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(20)
+
+
+def environment(prefix: str, chosen: BaseModel) -> Iterator[tuple[str, str]]:
+    """The variables that settings are read from again."""
+    for name in type(chosen).model_fields:
+        value, variable = getattr(chosen, name), f"{prefix}_{'_' if prefix.count('_') else ''}{name.upper()}"
+        match value:
+            case None:
+                continue
+            case BaseModel():
+                yield from environment(variable, value)
+            case timedelta():
+                yield variable, f"{value.total_seconds()}s"
+            case SecretStr():
+                yield variable, value.get_secret_value()
+            case _:
+                yield variable, str(value)
 
 
 class IdleWorker:

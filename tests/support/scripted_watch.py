@@ -140,8 +140,7 @@ class Call(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         path, _ = self.asked()
-        obj = self.body()
-        self.answer(201, self.server.api.world.put(path, obj))
+        self.answer(*created(self.server.api.world, path, self.body()))
 
     def do_PUT(self) -> None:
         path, _ = self.asked()
@@ -209,6 +208,13 @@ def find(world: World, collection: str, name: str) -> Json | None:
 
 def status(code: int, reason: str) -> tuple[int, Json]:
     return code, {"kind": "Status", "status": "Failure", "reason": reason, "code": code, "message": reason}
+
+
+def created(world: World, collection: str, obj: Json) -> tuple[int, Json]:
+    with world.changed:
+        if full_name(obj) in world.objects[collection]:
+            return status(409, "AlreadyExists")
+        return 201, world.put(collection, obj)
 
 
 def replaced(world: World, collection: str, name: str, obj: Json) -> tuple[int, Json]:
