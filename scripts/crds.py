@@ -7,89 +7,33 @@ field named, before anything is stored.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from domain.ports.pool import PortPoolSpec
-from scripts.structural_schema import structural
+from domain.ports.pool_rules import validations
+from domain.ports.pool_status import PortPoolStatus
+from scripts.structural_schema import opened, structural
 
 Json = dict[str, Any]
 HEADER: Final = "# Written by `make crds` from the models in domain/. Do not edit.\n"
-FIXED: Final = ("startPort", "endPort", "region", "vpcId")
 COLUMNS: Final = (
     ("State", "string", ".status.state"),
-    ("Allocated", "integer", ".status.allocated"),
     ("Capacity", "integer", ".status.capacity"),
+    ("Allocated", "integer", ".status.allocated"),
     ("Waiting", "integer", ".status.waiting"),
+    ("LBs", "integer", ".status.loadBalancerCount"),
     ("Epoch", "integer", ".status.epoch"),
     ("Age", "date", ".metadata.creationTimestamp"),
 )
-LOAD_BALANCER: Final[Mapping[str, str]] = {
-    "name": "string",
-    "arn": "string",
-    "dnsName": "string",
-    "state": "string",
-    "allocated": "integer",
-    "capacity": "integer",
-    "autoCreated": "boolean",
-    "foreignListeners": "integer",
-}
-CONDITION: Final[Mapping[str, str]] = dict.fromkeys(
-    ("type", "status", "reason", "message", "lastTransitionTime"), "string"
-)
-
-
-def rule(expression: str, message: str, field: str) -> Json:
-    return {"rule": expression, "message": message, "fieldPath": f".{field}", "reason": "FieldValueInvalid"}
-
-
-def rules() -> list[Json]:
-    """What a single field cannot say: PortPoolSpec's own checks, and which fields stay as they were made."""
-    return [
-        rule("self.endPort > self.startPort", "must be greater than startPort", "endPort"),
-        rule(
-            "self.autoCreate.enabled || (has(self.loadBalancers) && size(self.loadBalancers) > 0)",
-            "is empty and autoCreate.enabled is false: the pool would never have a port",
-            "loadBalancers",
-        ),
-        rule(
-            "!self.autoCreate.enabled || !has(self.listenerQuota)",
-            "is for existing load balancers: it cannot be set while autoCreate.enabled is true",
-            "listenerQuota",
-        ),
-        rule(
-            "!self.autoCreate.enabled || size(self.autoCreate.parameters.subnets) > 0",
-            "parameters.subnets is empty: a load balancer needs at least one subnet",
-            "autoCreate",
-        ),
-        rule(
-            "has(self.listenerQuota) == has(oldSelf.listenerQuota)"
-            " && (!has(self.listenerQuota) || self.listenerQuota == oldSelf.listenerQuota)",
-            "is immutable",
-            "listenerQuota",
-        ),
-        *(rule(f"self.{field} == oldSelf.{field}", "is immutable", field) for field in FIXED),
-    ]
-
-
-def record(fields: Mapping[str, str]) -> Json:
-    return {"type": "object", "properties": {name: {"type": kind} for name, kind in fields.items()}}
-
-
-def status() -> Json:
-    """See domain.ports.pool_status, which fills it."""
-    counts = ("epoch", "observedGeneration", "capacity", "allocated", "waiting")
-    schema = record({"state": "string", **dict.fromkeys(counts, "integer")})
-    schema["properties"]["loadBalancers"] = {"type": "array", "items": record(LOAD_BALANCER)}
-    schema["properties"]["conditions"] = {"type": "array", "items": record(CONDITION)}
-    return schema
 
 
 def port_pool() -> Json:
-    spec = {**structural(PortPoolSpec.model_json_schema(by_alias=True)), "x-kubernetes-validations": rules()}
+    spec = structural(PortPoolSpec.model_json_schema(by_alias=True))
+    status = opened(structural(PortPoolStatus.model_json_schema(by_alias=True)))
     version = {
         "name": "v1alpha1",
         "served": True,
@@ -98,14 +42,15 @@ def port_pool() -> Json:
         "additionalPrinterColumns": [{"name": n, "type": t, "jsonPath": p} for n, t, p in COLUMNS],
         "schema": {
             "openAPIV3Schema": {
+                "description": spec["description"],
                 "type": "object",
                 "required": ["spec"],
                 "properties": {
                     "apiVersion": {"type": "string"},
                     "kind": {"type": "string"},
                     "metadata": {"type": "object"},
-                    "spec": spec,
-                    "status": status(),
+                    "spec": {**spec, "x-kubernetes-validations": validations()},
+                    "status": status,
                 },
             }
         },
@@ -126,13 +71,14 @@ def port_pool() -> Json:
 
 def definitions() -> dict[str, Json]:
     """What each file of deploy/crds holds."""
-    return {"portpools.yaml": port_pool()}
+    return {f"{crd['metadata']['name']}.yaml": crd for crd in (port_pool(),)}
 
 
 def stale(folder: Path) -> list[str]:
     """The files that do not say what the models say; the order of keys does not matter."""
     wanted = definitions()
-    there = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in folder.glob("*.yaml")}
+    files = (path for path in folder.glob("*.yaml") if path.name != "kustomization.yaml")
+    there = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in files}
     return sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
 
 

@@ -27,8 +27,20 @@ def resolved(schema: Json, definitions: Json) -> Json:
     kept = {key: value for key, value in schema.items() if key not in DROPPED}
     if "properties" in schema:
         kept["properties"] = {key: resolved(each, definitions) for key, each in schema["properties"].items()}
+        kept |= {"default": {}} if "default" in schema else {}  # the defaults of the fields say the rest
     if "items" in schema:
         kept["items"] = resolved(schema["items"], definitions)
     if isinstance(schema.get("additionalProperties"), dict):
         kept["additionalProperties"] = resolved(schema["additionalProperties"], definitions)
+    return kept
+
+
+def opened(schema: Json) -> Json:
+    """The schema for objects that a newer version may write as well: nothing is required, unknown fields are kept."""
+    kept = {key: value for key, value in schema.items() if key != "required"}
+    if "properties" in schema:
+        kept["properties"] = {key: opened(each) for key, each in schema["properties"].items()}
+        kept["x-kubernetes-preserve-unknown-fields"] = True
+    if "items" in schema:
+        kept["items"] = opened(schema["items"])
     return kept

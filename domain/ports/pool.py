@@ -12,7 +12,7 @@ from domain.ports.pool_rules import broken_rules, each_once
 
 NLB_LISTENERS: Final = 50  # AWS: listeners of a Network Load Balancer, a quota that cannot be raised
 Name = Annotated[str, Field(min_length=1, max_length=256)]
-Names = Annotated[tuple[Name, ...], AfterValidator(each_once)]
+ONCE: Final = AfterValidator(each_once)
 AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
 
 
@@ -45,15 +45,18 @@ class LoadBalancerParameters(Spec):
         "internet-facing"
     )
     subnets: Annotated[
-        Names, Field(max_length=20, description="subnet ids, one an availability zone", json_schema_extra=AS_SET)
+        tuple[Name, ...],
+        Field(max_length=20, description="subnet ids, one an availability zone", json_schema_extra=AS_SET),
+        ONCE,
     ] = ()
     security_groups: Annotated[
-        Names,
+        tuple[Name, ...],
         Field(
             max_length=20,
-            description="security group ids; AWS takes none later from a load balancer that was made without",
+            description="security group ids; without any, AWS never lets this load balancer have one",
             json_schema_extra=AS_SET,
         ),
+        ONCE,
     ] = ()
     ip_address_type: Annotated[Literal["ipv4", "dualstack"], Field(description="which addresses they have")] = "ipv4"
     cross_zone: Annotated[bool, Field(description="balance over all zones; AWS bills traffic between zones")] = False
@@ -102,7 +105,9 @@ class PortPoolSpec(Spec):
         Field(description="which load balancer gives the next port: in list order, the emptiest, or any"),
     ] = Policy.IN_ORDER
     load_balancers: Annotated[
-        Names, Field(max_length=1000, description="ARNs of existing load balancers", json_schema_extra=AS_SET)
+        tuple[Name, ...],
+        Field(max_length=1000, description="ARNs of existing load balancers", json_schema_extra=AS_SET),
+        ONCE,
     ] = ()
     auto_create: AutoCreate = AutoCreate()
     health_check: HealthCheck = HealthCheck()
