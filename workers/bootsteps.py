@@ -18,8 +18,8 @@ LONGEST_SILENCE = 30.0  # seconds; a BRPOP is answered or repeated every second
 class RefuseAutoscale(bootsteps.Step):
     """Celery's own autoscaler has lost tasks when it shrank, and threads do not shrink at all."""
 
-    def __init__(self, worker: Any, **_options: Any) -> None:
-        if worker.autoscale:
+    def __init__(self, worker: Any, autoscale: Any = None, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
+        if autoscale:
             raise SystemExit("berthmaster refuses --autoscale: set celery.concurrency, and scale by worker processes")
 
 
