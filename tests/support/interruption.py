@@ -43,3 +43,18 @@ class Guarded:
         if name == "on_behalf_of":
             return lambda *args, **kwargs: Guarded(method(*args, **kwargs), self._fuse)
         return lambda *args, **kwargs: self._fuse.run(lambda: method(*args, **kwargs))
+
+
+class Interposed:
+    """Stands for a driver; right before the first call of `method` something else happens."""
+
+    def __init__(self, target: Any, method: str, happens: Callable[[], Any]) -> None:
+        self._target, self._method, self._happens = target, method, [happens]
+
+    def on_behalf_of(self, *_: Any, **__: Any) -> Interposed:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._method and self._happens:
+            self._happens.pop()()
+        return getattr(self._target, name)

@@ -36,12 +36,16 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
             if listener.tags.get(CLUSTER) == fleet.cluster:
                 assert listener.tags[UID] in live, f"orphan listener {listener}"
                 places.add((lb.name, listener.port, listener.tags[UID]))
-    orphans = [g.name for g in driver.target_groups_owned(fleet.cluster) if g.tags[UID] not in live or not g.load_balancer_arns]
+    orphans = [
+        g.name for g in driver.target_groups_owned(fleet.cluster) if g.tags[UID] not in live or not g.load_balancer_arns
+    ]
     assert not orphans, f"orphan target groups: {orphans}"
     for pod in pods:
         notes, uid = pod["metadata"].get("annotations") or {}, pod["metadata"]["uid"]
         for row in json.loads(notes.get(ENDPOINTS) or "[]") if notes.get(STATE) == "Bound" else []:
-            assert (row["loadBalancer"], row["port"], uid) in places, f"{pod['metadata']['name']} has no listener: {row}"
+            assert (row["loadBalancer"], row["port"], uid) in places, (
+                f"{pod['metadata']['name']} has no listener: {row}"
+            )
 
 
 def check_all(fleet: Fleet, aws: Aws) -> None:

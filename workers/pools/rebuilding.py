@@ -37,14 +37,16 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
     run.keep(services.call_time)
     pods = list(services.pods.all())
     world = rebuild(pool, inventory.listeners, inventory.groups, pods, services.default_spec)
-    stored = {name: encode_owner(entries) for name, entries in world.owners.items()}
+    there = {lb.name for lb in inventory.load_balancers}
+    kept = {name: [e for e in entries if e.lb in there] for name, entries in world.owners.items()}
+    stored = {name: encode_owner(entries) for name, entries in kept.items() if entries}
     if not growth.stamp(mark, config.spec.start_port, stored):
         raise TransientError(f"the rebuild of pool {pool} was overtaken")
     for lb, port in world.collisions:
         count_collision(pool, "rebuild")
         log.warning("port_collision", pool=pool, lb=lb, port=port, winner="tag")
     log.info("ledger_rebuilt", pool=pool, owners=len(stored), lbs=len(inventory.load_balancers))
-    services.queue.touch([pod_key(*name.split("/")) for name in world.owners], [pool])
+    services.queue.touch([pod_key(*name.split("/")) for name in stored], [pool])
     return inventory
 
 

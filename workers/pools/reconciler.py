@@ -4,6 +4,7 @@ delete.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import orjson
@@ -29,7 +30,7 @@ from workers.pools.rebuilding import rebuild_ledger, touch_owners_without_port
 from workers.ports.metrics import show_ports
 from workers.run import Run
 from workers.services import PortServices
-from workers.stores.growth import Growth
+from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.ledger_view import LedgerView, view
 
 log = structlog.get_logger()
@@ -109,7 +110,7 @@ class PoolRunSteps:
             return
         inventory = fresh or self._inventory(config)
         span = (config.spec.start_port, config.spec.range_size)
-        lbs = inventory.load_balancers
+        lbs = inventory.load_balancers + _left_behind(before, inventory)
         woken = self._growth.configure(before.epoch, state, config.encoded(), span, lbs)
         if woken is None:
             raise TransientError(f"the capacity of pool {self._name} changed meanwhile", timedelta(0))
@@ -149,6 +150,12 @@ class PoolRunSteps:
         self._run.keep(self._services.call_time)
         self._run.saw(self._services.pools.set_status(self._name, status))
         self._services.shown.put(self._ledger.prefix, text)
+
+
+def _left_behind(before: LedgerView, inventory: Inventory) -> list[PoolLoadBalancer]:
+    """Load balancers that the pool has no more, but pods still have ports on: no new ports, and nothing else changes."""
+    now = {lb.name for lb in inventory.load_balancers}
+    return [replace(lb, capacity=0) for lb in before.load_balancers if lb.used and lb.name not in now]
 
 
 def pool_status_of(seen: LedgerView | None, pool: Snapshot, problem: str = "") -> dict[str, object]:

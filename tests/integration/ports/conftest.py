@@ -10,13 +10,13 @@ from redis import Redis
 
 from events.kube_api import KubeError
 from tests.fixtures.aws import Aws
-from typing import Any as Kube
+from tests.fixtures.kube import Kube
 from tests.support.fleet import Fleet
 from workers.kube.port_pools import PATH
 
 
 @pytest.fixture
-def fleet(redis: Redis, kube: Kube, aws: Aws) -> Iterator[Fleet]:
+def fleet(redis: Redis, kube: Kube, crds: None, aws: Aws) -> Iterator[Fleet]:  # noqa: ARG001 - the kinds are served
     made = Fleet(redis, kube.api, kube.namespace, aws.driver(), aws.ids, cluster=f"c{uuid.uuid4().hex[:8]}")
     yield made
     for pool in kube.api.list(PATH)["items"]:

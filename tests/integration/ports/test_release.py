@@ -74,7 +74,7 @@ def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws) -> No
     fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
     fleet.settle()
     fleet.delete("a")
-    aws.fault("DeleteListener", code="AccessDenied", count=1)
+    aws.fault("DeleteListener", code="AccessDenied", times=1)
     fleet.sync()
     fleet.drain()
     assert [state for *_, state in fleet.owners("arena")[f"{fleet.namespace}/a"]] == ["releasing"]
@@ -141,4 +141,3 @@ def test_a_settled_pod_costs_no_call(fleet: Fleet, aws: Aws) -> None:
     fleet.run(f"pod/{fleet.namespace}/a", quiet)
     assert aws.counts() == before
     assert fleet.queued() == []
-
