@@ -102,6 +102,7 @@ def test_bookmarks_keep_a_quiet_watch_alive(kube_sandbox: SandboxKube, redis_url
 def test_pools_are_followed_with_their_spec(kube: Kube, redis_url: str, worker: IdleWorker) -> None:
     grows = {"enabled": True, "maxLoadBalancers": 1, "parameters": {"subnets": ["subnet-1"]}}
     body = port_pool(f"pool-{kube.namespace}", region="eu-central-1", vpcId="vpc-1", autoCreate=grows)
+    eventually(lambda: kube.server.serves(POOLS))
     pool = kube.api.create(POOLS, body)
     name = f"portpool/{pool['metadata']['name']}"
     try:
