@@ -1,6 +1,8 @@
 """A process of threads that call AWS as workers do.
 
-`python -m tests.support.aws_caller AWS_URL REDIS_URL NAME THREADS CALLS`. Each thread makes its calls one after the other and comes back when it is told to. Rates are those of RATE.
+`python -m tests.support.aws_caller AWS_URL REDIS_URL NAME THREADS CALLS`
+
+Each thread makes its calls one after the other and comes back when it is told to. Rates are those of RATE.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ local wait = (ahead + 1 + left - level) / rate
 if owed > 0 then
   wait = math.min(wait, math.max((1 - level) / rate, owed_at - now + peers * owed))
 end
-if wait <= 0 then
+if wait < 0.001 then -- sums of fractions are not exact: who comes when told must not miss by a rounding
   level, owed_at, wait = level - 1, now + owed, -1
   redis.call('ZREM', line, caller)
   redis.call('ZREM', due, caller)
