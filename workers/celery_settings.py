@@ -67,6 +67,7 @@ def worker(settings: WorkerSettings) -> dict[str, Any]:
         "worker_concurrency": settings.celery.concurrency,
         "worker_prefetch_multiplier": 1,  # what a worker has reserved waits behind its slowest task
         "worker_cancel_long_running_tasks_on_connection_loss": False,  # they end soon, and done twice costs more
+        "worker_soft_shutdown_timeout": 25 if settings.celery.pool == "prefork" else 0,  # threads end with their runs
         "worker_send_task_events": settings.celery.task_events,  # 15-40 % of the throughput of short tasks
         "worker_hijack_root_logger": False,  # our log set-up stands
         "worker_redirect_stdouts": False,  # nothing of ours prints

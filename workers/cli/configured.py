@@ -1,0 +1,38 @@
+"""Settings for a command, or the end of it with a line for each setting that is wrong."""
+
+from __future__ import annotations
+
+import typer
+from pydantic import ValidationError
+
+from events.kube_api import KubeApi
+from workers.settings import WorkerSettings
+
+MISUSE = 2
+
+
+def configured() -> WorkerSettings:
+    """Raises typer.Exit(2) after saying which variables are missing or wrong."""
+    try:
+        return WorkerSettings()
+    except ValidationError as error:
+        for problem in error.errors(include_url=False):
+            typer.echo(f"{variable(problem['loc'])}: {problem['msg']}", err=True)
+        raise typer.Exit(MISUSE) from None
+
+
+class Unconfigured(Exception):  # noqa: N818 - says what is, not what failed
+    """Nothing says how to reach the Kubernetes API, or what says so makes no sense."""
+
+
+def kubernetes(settings: WorkerSettings) -> KubeApi:
+    """Raises Unconfigured."""
+    try:
+        return KubeApi.connect(settings.kubernetes)
+    except Exception as error:  # the client's own kinds: no file, no account, no sense
+        raise Unconfigured(str(error)) from error
+
+
+def variable(location: tuple[int | str, ...]) -> str:
+    """The environment variable of a setting."""
+    return "BERTHMASTER_" + "__".join(str(part) for part in location).upper() if location else "settings"

@@ -1,0 +1,21 @@
+"""`berthmaster`: processes and views, each in a module of its own."""
+
+from __future__ import annotations
+
+import typer
+
+from workers.cli import processes
+from workers.cli.doctor import doctor
+from workers.cli.healthcheck import healthcheck
+from workers.cli.status import status
+
+app = typer.Typer(
+    name="berthmaster",
+    help="Load-balancer ports for Kubernetes pods.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+processes.add_to(app)
+app.command()(doctor)
+app.command()(status)
+app.add_typer(healthcheck, name="healthcheck")

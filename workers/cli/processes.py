@@ -1,0 +1,90 @@
+"""The long-running processes: each command becomes the process that it names, so that signals and exit status are its
+own.
+
+Arguments that we do not know are passed on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+
+from events import routing
+from workers.cli.configured import configured
+from workers.settings import WorkerSettings
+
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+QUEUES = f"{routing.LATENCY},{routing.MAINTENANCE}"
+FLOWER_TASKS = 10_000
+Concurrency = Annotated[int | None, typer.Option(help="Tasks at a time; default: celery.concurrency")]
+Pool = Annotated[str | None, typer.Option(help="threads, prefork or solo; default: celery.pool")]
+Port = Annotated[int, typer.Option(help="Port to listen on")]
+Address = Annotated[
+    str, typer.Option(help="Address to listen on: metrics are open even where the rest asks for a password")
+]
+
+
+class Command(NamedTuple):
+    arguments: list[str]
+    environment: Mapping[str, str] = {}
+
+
+def become(command: Command) -> None:
+    """Never returns."""
+    os.execvpe(sys.executable, [sys.executable, *command.arguments], {**os.environ, **command.environment})
+
+
+def worker_command(settings: WorkerSettings, concurrency: int | None, pool: str | None, rest: Sequence[str]) -> Command:
+    """Threads end when their runs end, so SIGTERM may wait for that; prefork's children can be cut off, and are in
+    time.
+    """
+    kind = pool or settings.celery.pool
+    number = str(concurrency or settings.celery.concurrency)
+    options = ["-P", kind, "-c", number, "-Q", QUEUES, "--without-gossip", "--without-mingle"]
+    environment = {"REMAP_SIGTERM": "SIGQUIT"} if kind == "prefork" else {}
+    return Command(["-m", "celery", "-A", "workers.app", "worker", *options, *rest], environment)
+
+
+def beat_command(rest: Sequence[str]) -> Command:
+    return Command(["-m", "celery", "-A", "workers.app", "beat", *rest])
+
+
+def flower_command(address: str, port: int, rest: Sequence[str]) -> Command:
+    limits = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}"]
+    return Command(["-m", "celery", "-A", "workers.app", "flower", *limits, *rest])
+
+
+def add_to(application: typer.Typer) -> None:
+    for command in (publisher, worker, beat, flower, sandbox):
+        application.command(context_settings=PASSED_ON)(command)
+
+
+def publisher(context: typer.Context) -> None:
+    """Watches the Kubernetes API and queues what changed."""
+    become(Command(["-m", "events", *context.args]))
+
+
+def worker(context: typer.Context, concurrency: Concurrency = None, pool: Pool = None) -> None:
+    """Runs reconciles and sweeps. Options of `celery worker` are passed on, but --autoscale is refused."""
+    become(worker_command(configured(), concurrency, pool, context.args))
+
+
+def beat(context: typer.Context) -> None:
+    """Sends the ticks. A second one does no harm."""
+    configured()
+    become(beat_command(context.args))
+
+
+def flower(context: typer.Context, address: Address = "127.0.0.1", port: Port = 5555) -> None:
+    """Shows tasks and workers; workers must send events (celery.task_events)."""
+    configured()
+    become(flower_command(address, port, context.args))
+
+
+def sandbox(context: typer.Context) -> None:
+    """Runs everything on this machine, with a Kubernetes API and an AWS of its own."""
+    become(Command(["-m", "compose.sandbox", *context.args]))

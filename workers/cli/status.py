@@ -1,0 +1,70 @@
+"""`berthmaster status`: port pools as their status says, and what is in the workqueue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from events.kube_api import KubeError
+from workers.bootstrap import build
+from workers.cli.configured import Unconfigured, configured, kubernetes
+from workers.cli.doctor import AsJson
+from workers.settings import WorkerSettings
+from workers.stores.outage import OUTAGE
+
+POOLS = "/apis/berthmaster.dev/v1alpha1/portpools"
+COLUMNS = ("state", "capacity", "allocated", "waiting", "epoch")
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+def status(as_json: AsJson = False) -> None:
+    """Shows port pools and the depth of the workqueue; exit status 1 if one of them cannot be read."""
+    settings = configured()
+    problems: list[str] = []
+    found: Json = {
+        "pools": known(lambda: pools(settings), problems) or [],
+        "queue": known(build(settings).queue.depth, problems) or {},
+        "problems": problems,
+    }
+    typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode()) if as_json else show(found)
+    if problems:
+        raise typer.Exit(1)
+
+
+def known(question: Callable[[], T], problems: list[str]) -> T | None:
+    try:
+        return question()
+    except (*OUTAGE, KubeError, Unconfigured) as error:
+        problems.append(str(error))
+        return None
+
+
+def pools(settings: WorkerSettings) -> list[Json]:
+    listed = kubernetes(settings).list(POOLS)["items"]
+    return [summary(pool) for pool in sorted(listed, key=lambda pool: str(pool["metadata"]["name"]))]
+
+
+def summary(pool: Json) -> Json:
+    seen = pool.get("status", {})
+    balancers = [balancer.get("name", "") for balancer in seen.get("loadBalancers", [])]
+    return {"name": pool["metadata"]["name"], **{name: seen.get(name) for name in COLUMNS}, "loadBalancers": balancers}
+
+
+def show(found: Json) -> None:
+    console = Console()
+    table = Table("pool", *COLUMNS, "load balancers")
+    for pool in found["pools"]:
+        cells = ["-" if pool[name] is None else str(pool[name]) for name in COLUMNS]
+        table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])))
+    console.print(table)
+    console.print(
+        "workqueue:", ", ".join(f"{state} {number:g}" for state, number in found["queue"].items()) or "unknown"
+    )
+    for problem in found["problems"]:
+        console.print(f"[red]{problem}[/red]")
