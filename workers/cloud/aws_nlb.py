@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.gateway import Caller, Gateway, Keep
@@ -20,6 +21,9 @@ from workers.cloud.session import elbv2
 from workers.cloud.settings import AwsSettings
 from workers.cloud.target_groups import TargetGroups
 from workers.cloud.targets import Targets
+
+if TYPE_CHECKING:
+    from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
 
 
 class AwsNlb(LoadBalancers, Listeners, TargetGroups, Targets):
@@ -33,9 +37,14 @@ class AwsNlb(LoadBalancers, Listeners, TargetGroups, Targets):
 
 
 def aws_nlb(settings: AwsSettings, region: str, buckets: Buckets) -> LoadBalancerApi:
-    """The driver of a region. Calls that nobody asked for in particular count as repair."""
+    """The driver of a region, with a client of its own."""
+    return on_client(elbv2(settings, region), settings, buckets)
+
+
+def on_client(client: ElasticLoadBalancingv2Client, settings: AwsSettings, buckets: Buckets) -> LoadBalancerApi:
+    """The driver of the client's region. Calls that nobody asked for in particular count as repair."""
     caller = Caller("unnamed", Priority.REPAIR, settings.patience)
-    return AwsNlb(Gateway(elbv2(settings, region), buckets, caller, settings.call_timeout))
+    return AwsNlb(Gateway(client, buckets, caller, settings.call_timeout))
 
 
 class Regions:
