@@ -1,13 +1,15 @@
 --[[ One token of a bucket that fills with time, or a place in its line.
 
-KEYS  bucket hash {level, at (ms), seq, spare:<priority> (ms)}; line zset caller by (priority, arrival); due zset caller by promised time
+KEYS  bucket hash {level, at (ms), seq, spare:<priority> (ms)}; line zset caller by (priority, arrival);
+      due zset caller by promised time (ms)
 ARGV  caller, priority (0 first), tokens a second, burst, tokens left for the more urgent, ms between two calls that a
       priority is owed whatever waits before it (0 = none), ms that a promise is kept
 Returns -1 = go, else the ms after which the token is there.
 ]]
 local bucket, line, due = unpack(KEYS)
 local caller, priority = ARGV[1], tonumber(ARGV[2])
-local rate, burst, left, owed, kept = ARGV[3] / 1000, tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local rate, burst, left = ARGV[3] / 1000, tonumber(ARGV[4]), tonumber(ARGV[5])
+local owed, kept = tonumber(ARGV[6]), tonumber(ARGV[7])
 local band, spare = priority * 1e12, 'spare:' .. ARGV[2]
 
 local t = redis.call('TIME')
