@@ -12,6 +12,7 @@ UID: Final = "berthmaster.dev/uid"
 OWNER: Final = "berthmaster.dev/owner"
 PORT: Final = "berthmaster.dev/port"
 WANT: Final = "berthmaster.dev/want"
+LOAD_BALANCER: Final = "berthmaster.dev/load-balancer"
 RETIRING: Final = "berthmaster.dev/retiring"
 
 
@@ -22,4 +23,5 @@ def pool_tags(cluster: str, pool: str) -> dict[str, str]:
 
 def port_tags(cluster: str, entry: Entry, owner: str) -> dict[str, str]:
     """The tags of a listener and its target group; `owner` is `namespace/name` of the pod."""
-    return pool_tags(cluster, entry.pool) | {UID: entry.uid, OWNER: owner, PORT: str(entry.port), WANT: entry.want}
+    ids = {UID: entry.uid, OWNER: owner, LOAD_BALANCER: entry.lb, PORT: str(entry.port), WANT: entry.want}
+    return pool_tags(cluster, entry.pool) | ids
