@@ -33,7 +33,8 @@ async def serve(server: Server, port: int, kubelet: list[str]) -> None:
     await runner.cleanup()
 
 
-def kubelet_command(port: int, token: str) -> list[str]:
+def kubelet_command(port: int, tokens: dict[str, str]) -> list[str]:
+    token = next((token for token, name in tokens.items() if name == ADMIN and token), "")
     command = [sys.executable, "-m", "compose.sandbox.kube.kubelet", "--server", f"http://127.0.0.1:{port}"]
     return [*command, "--with-parent", *(("--token", token) if token else ())]
 
@@ -42,15 +43,15 @@ def main(
     port: Annotated[int, typer.Option(help="port on 127.0.0.1")] = 8001,
     data: Annotated[Path | None, typer.Option(help="folder to keep the objects in; none: in memory only")] = None,
     kubelet: Annotated[bool, typer.Option(help="run pods, as far as their status shows")] = False,
-    token: Annotated[str, typer.Option(help="bearer token of the administrator; '' asks for none")] = "",
-    other_token: Annotated[str, typer.Option(help="bearer token of a user without permissions")] = "",
+    user: Annotated[list[str] | None, typer.Option(help="name=bearer token; only `admin` may do anything")] = None,
     history: Annotated[int, typer.Option(help="changes a kind that a watch can resume from")] = 5000,
     bookmark_every: Annotated[float, typer.Option(help="seconds between the bookmarks of a watch")] = 60.0,
 ) -> None:
-    tokens = {given: user for given, user in ((token, ADMIN), (other_token, "nobody")) if given}
+    tokens = {token: name for name, _, token in (each.partition("=") for each in user or ())}
+    # A user with an empty token is whoever sends no credentials. Without users everybody is the administrator.
     journal = Journal(data / "objects.jsonl") if data else None
     server = Server(Api(history), tokens, bookmark_every, journal)
-    asyncio.run(serve(server, port, kubelet_command(port, token) if kubelet else []))
+    asyncio.run(serve(server, port, kubelet_command(port, tokens) if kubelet else []))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ from compose.sandbox.kube.faults import Call, Faults
 from compose.sandbox.kube.refusal import forbidden, unauthorized
 
 ADMIN = "admin"
+ANONYMOUS = ""
 
 
 class Access:
     def __init__(self, tokens: Mapping[str, str], faults: Faults) -> None:
-        """`tokens`: token to user; only the user `admin` has permissions."""
+        """`tokens`: token to user; only the user `admin` has permissions. `ANONYMOUS` stands for no credentials."""
         self.tokens, self.faults = tokens, faults
         self.calls: Counter[tuple[str, str, str, str]] = Counter()
         """(client, verb, group, resource) to number of requests: what a role must permit."""
@@ -23,9 +24,10 @@ class Access:
         if not self.tokens:
             return ADMIN
         kind, _, token = authorization.partition(" ")
-        if kind.lower() != "bearer" or token not in self.tokens:
+        user = self.tokens.get(token if kind.lower() == "bearer" else ANONYMOUS)
+        if user is None:
             raise unauthorized()
-        return self.tokens[token]
+        return user
 
     def check(self, call: Call) -> None:
         """Counts the request. Raises 403."""

@@ -18,7 +18,6 @@ VERSION: Final = {
 FIXED: Final[dict[str, Json]] = {
     "/version": VERSION,
     "/api": {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []},
-    "/openapi/v3": {"paths": {}},
 }
 
 
@@ -26,6 +25,8 @@ def discovered(kinds: Kinds, path: str) -> Json | None:
     """The answer to a GET of a path of discovery, else None."""
     if path in FIXED:
         return FIXED[path]
+    if path.startswith("/openapi/v3"):
+        return openapi(kinds, path.removeprefix("/openapi/v3").strip("/"))
     parts = path.strip("/").split("/")
     return discovered_groups(kinds, parts) if len(parts) <= 3 else None
 
@@ -43,6 +44,28 @@ def discovered_groups(kinds: Kinds, path: list[str]) -> Json | None:
         case ["apis", name, version] if version in groups.get(name, ()):
             return resources(kinds, name, version)
     return None
+
+
+def openapi(kinds: Kinds, root: str) -> Json | None:
+    """Only what kubectl looks for before it writes: whether each kind's PATCH takes `fieldValidation`."""
+    roots = {
+        f"apis/{name}/{version}" if name else "api/v1" for name, listed in kinds.groups().items() for version in listed
+    }
+    if not root:
+        return {"paths": {each: {"serverRelativeURL": f"/openapi/v3/{each}"} for each in sorted(roots)}}
+    if root not in roots:
+        return None
+    name, version = ("", "v1") if root == "api/v1" else root.split("/")[1:]
+    paths = {
+        f"/{root}/{kind.plural}/{{name}}": {"patch": patch_operation(kind)} for kind in kinds.in_version(name, version)
+    }
+    return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.37.0"}, "paths": paths}
+
+
+def patch_operation(kind: Kind) -> Json:
+    parameter = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
+    about = {"group": kind.group, "version": kind.version, "kind": kind.name}
+    return {"parameters": [parameter], "responses": {}, "x-kubernetes-group-version-kind": about}
 
 
 def group(name: str, versions: list[str]) -> Json:

@@ -104,10 +104,9 @@ class RealKube(KubeServer):
         with urllib.request.urlopen(request, timeout=10) as answer:
             return dict(json.load(answer))
 
-    def kubectl(self, *arguments: str, stdin: str = "") -> str:
-        """What it prints. Raises CalledProcessError."""
-        command = [str(self.folder / "kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments]
-        return subprocess.run(command, input=stdin, check=True, capture_output=True, text=True).stdout
+    @property
+    def kubectl(self) -> Path:
+        return self.folder / "kubectl"
 
 
 def etcd_flags(directory: Path, url: str, peer_url: str) -> list[str]:
@@ -141,8 +140,8 @@ def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
         "--service-cluster-ip-range=10.0.0.0/24",
-        # The cache would go on serving versions that were compacted, and 410 could not be tested. Kinds without it get no
-        # bookmarks but the first.
+        # The cache would go on serving versions that were compacted, and 410 could not be tested. Kinds without it get
+        # no bookmarks but the first.
         "--watch-cache-sizes=" + ",".join(f"{kind}#0" for kind in UNCACHED),
         "--v=0",
     ]

@@ -24,7 +24,8 @@ class SmallKube(KubeServer):
         self.directory, self.port = directory, port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.token, self.other_token = secrets.token_hex(8), secrets.token_hex(8)
-        users = ["--token", self.token, "--other-token", self.other_token]
+        # kubectl sends no credentials over plain HTTP: none mean the administrator.
+        users = [f"--user={user}" for user in (f"admin={self.token}", "admin=", f"nobody={self.other_token}")]
         command = [sys.executable, "-m", "compose.sandbox.kube", "--port", str(self.port), "--data", str(directory)]
         self.daemon = Daemon("kube", [*command, *users, *options], directory)
 

@@ -159,6 +159,10 @@ class Writes:
 
 
 def check_type(kind: Kind, given: Json) -> None:
+    if kind.custom and not (given.get("kind") and given.get("apiVersion")):
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {kind.name}): Object 'Kind' is missing"
+        )
     named = (given.get("apiVersion") or kind.api_version, given.get("kind") or kind.name)
     if named != (kind.api_version, kind.name):
         raise bad_request(f'{named[1]} in version "{named[0]}" cannot be handled as a {kind.name}')
