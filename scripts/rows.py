@@ -41,7 +41,8 @@ def collect(root: Path) -> Tests:
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         status = pytest.main(arguments, plugins=[markers])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        raise SystemExit(output.getvalue())
+        said = output.getvalue()
+        raise SystemExit(said[max(0, said.find("= ERRORS =")) :])
     return markers.tests
 
 
