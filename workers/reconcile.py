@@ -104,4 +104,5 @@ def _ending(run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Ending:
 
 def _again(name: str, run: Run, policy: RetryPolicy, error: Exception, after: timedelta | None = None) -> Ending:
     wait = after if after is not None else backoff(policy, run.tries, SystemRandom().random())
-    return Ending(name, Wait(wait, str(error) or type(error).__name__), run.tries + 1)
+    tries = run.tries + (after is None)  # a wait that the other side named is no failure that makes the next one longer
+    return Ending(name, Wait(wait, str(error) or type(error).__name__), tries)

@@ -159,6 +159,10 @@ class Fleet:
     def run_pod(self, name: str) -> Outcome | None:
         return self.run(pod_key(self.namespace, name))
 
+    def run_pod_with(self, name: str, driver: Any) -> Outcome | None:
+        """One run of a pod with another driver."""
+        return self.run(pod_key(self.namespace, name), self.other(driver=lambda _: driver))
+
     def queued(self) -> list[str]:
         keys: Any = self.redis.zrange("{queue}queued", 0, -1)
         return [key.decode() for key in keys]

@@ -37,6 +37,10 @@ class PortPools:
         meta = {"resourceVersion": str(pool.version), "finalizers": finalizers}
         return as_snapshot(self._kube.patch(f"{PATH}/{pool.body['name']}", {"metadata": meta}))
 
-    def set_status(self, name: str, status: dict[str, Any]) -> Snapshot:
-        """The run that holds the pool's key is the only writer, so no precondition. Raises NotFound."""
-        return as_snapshot(self._kube.patch(f"{PATH}/{name}/status", {"status": status}))
+    def set_status(self, pool: Snapshot, status: dict[str, Any]) -> Snapshot:
+        """Conditional, so that the version it makes is ours alone: no change of the spec hides behind it.
+
+        Raises Conflict or NotFound.
+        """
+        patch = {"metadata": {"resourceVersion": str(pool.version)}, "status": status}
+        return as_snapshot(self._kube.patch(f"{PATH}/{pool.body['name']}/status", patch))

@@ -58,7 +58,7 @@ class PoolsReconciler:
         try:
             return PoolRunSteps(self._services, run, name, pool).outcome()
         except (Conflict, NotFound) as error:
-            raise TransientError(f"PortPool {name} changed since it was read", CHANGED) from error
+            raise TransientError(f"PortPool {name} changed since it was read: {error}", CHANGED) from error
 
 
 class PoolRunSteps:
@@ -148,7 +148,8 @@ class PoolRunSteps:
         if self._services.shown.get(self._ledger.prefix) == text:
             return
         self._run.keep(self._services.call_time)
-        self._run.saw(self._services.pools.set_status(self._name, status))
+        self._pool = self._services.pools.set_status(self._pool, status)
+        self._run.saw(self._pool)
         self._services.shown.put(self._ledger.prefix, text)
 
 

@@ -13,7 +13,7 @@ from domain.ports.pod import PortsState
 from domain.ports.request import Protocol
 from domain.ports.steps import Show
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import CloudError, Denied, Invalid, PortTaken, Throttled
+from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import port_tags
@@ -35,12 +35,20 @@ class Binding:
         driver = self._driver(entry)
         self._world.fresh.discard(entry.id)
         try:
-            made = self._listening(driver, entry)
-            if made:
-                self._record([self._aimed(driver, made, target)])
+            if made := self._listening(driver, entry):
+                self._aim(driver, made, target)
         except CloudError as error:
             self._tell(error)
             raise
+
+    def _aim(self, driver: LoadBalancerApi, made: Entry, target: str) -> None:
+        """A register that must wait for its token loses nothing of what was made before it."""
+        try:
+            aimed = self._aimed(driver, made, target)
+        except TransientError:
+            self._record([made])
+            raise
+        self._record([aimed])
 
     def disable(self, entry: Entry) -> None:
         self._record([self._aimed(self._driver(entry), entry, "")])
@@ -63,14 +71,20 @@ class Binding:
         protocol = LISTENER_PROTOCOLS[Protocol(word)]
         tags = port_tags(self._services.cluster, entry, world.full_name)
         name = target_group_name(entry.uid, entry.lb, entry.port)
-        group = driver.ensure_target_group(name, protocol, int(port), spec.vpc_id, spec.health_check, tags)
-        known = replace(entry, target_group=group)
+        if not entry.target_group:
+            group = driver.ensure_target_group(name, protocol, int(port), spec.vpc_id, spec.health_check, tags)
+            entry = replace(entry, target_group=group)
         try:
-            arn = driver.ensure_listener(carrier.arn, entry.port, protocol, group, tags)
+            arn = driver.ensure_listener(carrier.arn, entry.port, protocol, entry.target_group, tags)
         except PortTaken:
-            found = clear_the_way(self._services, world, driver, known)
-            return replace(known, listener=found) if found else None
-        return replace(known, listener=arn)
+            arn = clear_the_way(self._services, world, driver, entry)
+        except NotFound:
+            self._record([replace(entry, target_group="")])  # it was deleted by hand: the next run makes another
+            raise
+        except TransientError:
+            self._record([entry])
+            raise
+        return replace(entry, listener=arn) if arn else None
 
     def _aimed(self, driver: LoadBalancerApi, entry: Entry, target: str) -> Entry:
         """The entry with exactly `target` (ip:port, '' = none) registered: the new one first, then the old one away."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.interruption import Interposed
+from workers.cloud.rates import OverBudget
 
 
 @pytest.mark.row("BD-09", "SU-01", "SU-06", "SU-15")
@@ -25,3 +29,25 @@ def test_a_pod_gets_a_port_on_a_load_balancer_that_its_failure_created(fleet: Fl
         "CreateLoadBalancer": 1, "CreateTargetGroup": 1, "CreateListener": 1, "RegisterTargets": 1,
     }  # fmt: skip
     assert fleet.events("a") == ["PortsBound", "PortsNoPortAvailable", "PortsPoolNotFound"]
+
+
+@pytest.mark.row("CL-03")
+def test_a_bind_that_waits_for_its_token_repeats_no_call(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("first", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    before = aws.counts()
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.5")
+    fleet.sync()
+    for action in ("ensure_listener", "register"):
+        driver = Interposed(fleet.driver, action, over_budget)
+        fleet.run_pod_with("a", driver=driver)
+        fleet.due()
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+    made = {action: n - before.get(action, 0) for action, n in aws.counts().items() if n != before.get(action, 0)}
+    assert made == {"CreateTargetGroup": 1, "CreateListener": 1, "RegisterTargets": 1}
+
+
+def over_budget() -> None:
+    raise OverBudget("no token yet", timedelta(milliseconds=1))
