@@ -34,7 +34,7 @@ from tests.support.waiting import eventually
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 FAST_WATCH: dict[str, Any] = {
-    "inactivity_timeout": timedelta(seconds=1),
+    "inactivity_timeout": timedelta(seconds=30),  # else a list would repair what a test wants to see noticed
     "steady_after": timedelta(milliseconds=200),
     "backoff_first": timedelta(milliseconds=20),
     "backoff_longest": timedelta(milliseconds=200),

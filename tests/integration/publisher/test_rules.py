@@ -224,6 +224,20 @@ class TestStamp:
             eventually(lambda: running.terms == 2 and running.stamped)
             assert set(worker.living()) == {A, B}
 
+    @pytest.mark.row("EV-10")
+    def test_a_redis_process_that_is_another_is_noticed_by_the_next_mark_even_if_it_kept_the_claim(
+        self, api: ScriptedApi, mortal: RedisServer
+    ) -> None:
+        """An old copy may hold the epoch of now and lack marks: only the stamp tells."""
+        with publishing(api.url, mortal.url, **DEAF) as running:
+            mortal.stop()  # writes everything
+            mortal.start()
+            assert IdleWorker(connect(mortal.url)).queue.highest_claim() == 0
+            assert running.terms == 1
+            api.world.put(PODS, pod("a"))
+            eventually(lambda: running.terms == 2 and running.stamped)
+            assert running.metric("claims_total", reason="state_lost") == 1
+
 
 class TestRedisDown:
     @pytest.mark.row("EV-11")

@@ -1,0 +1,81 @@
+"""Marks on their way: all of a batch or a reason, and never without the Lease."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import pytest
+from redis import Redis, RedisError
+
+from events.incarnation import connect
+from events.lease import Lease
+from events.metrics import Metrics
+from events.resources import pods
+from events.sender import CHUNK, ClaimLostError, Sender
+from events.settings import PublisherSettings
+from events.workqueue import Mark, Workqueue
+from tests.integration.publisher.test_lease import candidate, candidate_of_nowhere
+from tests.support.publishing import IdleWorker
+from tests.support.scripted_watch import ScriptedApi
+
+EPOCH = "1:me"
+MANY = [Mark(f"pod/games/p{n}", 7, f"u{n}", gone=False, body=b"{}") for n in range(3 * CHUNK)]
+
+
+@pytest.fixture
+def lease(api: ScriptedApi) -> Lease:
+    held = candidate(api, "me")
+    assert held.try_acquire()
+    return held
+
+
+def sender(worker: IdleWorker, lease: Lease, over: Event, queue: Workqueue | None = None, **settings: Any) -> Sender:
+    assert worker.queue.claim(EPOCH)
+    assert worker.queue.stamp(EPOCH)
+    return Sender(queue or worker.queue, lease, EPOCH, over, PublisherSettings(**settings), Metrics())
+
+
+def test_a_batch_in_hand_is_finished_after_the_stop(worker: IdleWorker, lease: Lease) -> None:
+    over = Event()
+    over.set()
+    sender(worker, lease, over).send(pods(), MANY)
+    assert len(worker.living()) == len(worker.told()) == len(MANY)
+
+
+def test_a_stop_gives_up_a_batch_that_redis_does_not_take(worker: IdleWorker, lease: Lease) -> None:
+    over = Event()
+    over.set()
+    nowhere = Workqueue(connect("redis://127.0.0.1:1/0"), hint_queue="hints")
+    with pytest.raises(RedisError):
+        sender(worker, lease, over, nowhere).send(pods(), MANY)
+
+
+def test_nothing_is_sent_without_the_lease(worker: IdleWorker) -> None:
+    with pytest.raises(ClaimLostError, match="lease_lost"):
+        sender(worker, candidate_of_nowhere(), Event()).send(pods(), MANY)
+    assert worker.living() == {}
+    assert worker.told() == []
+
+
+def test_a_stream_of_no_entries_is_not_written(worker: IdleWorker, redis: Redis, lease: Lease) -> None:
+    sender(worker, lease, Event(), stream_length=0).send(pods(), MANY[:3])
+    assert len(worker.living()) == 3
+    assert not redis.exists("berthmaster:events")
+
+
+def test_a_batch_is_one_round_trip(worker: IdleWorker, redis: Redis, lease: Lease) -> None:
+    """Counted by the server: reads from sockets, not commands."""
+    sending = sender(worker, lease, Event())
+    sending.send(pods(), MANY[:1])
+    before = reads(redis)
+    redis.ping()
+    single = reads(redis) - before
+    before = reads(redis)
+    sending.send(pods(), MANY[1:11])
+    assert reads(redis) - before <= single + 1  # ten marks with ten entries may fill more than one buffer
+
+
+def reads(redis: Redis) -> int:
+    info: Any = redis.info("stats")
+    return int(info["total_reads_processed"])
