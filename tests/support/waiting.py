@@ -10,7 +10,10 @@ T = TypeVar("T")
 
 
 def eventually(check: Callable[[], T], timeout: float = 10.0, every: float = 0.02) -> T:
-    """Returns check()'s first truthy value. AssertionErrors count as "not yet"; the last one is raised after `timeout` seconds."""
+    """Returns check()'s first truthy value.
+
+    AssertionErrors count as "not yet"; the last one is raised after `timeout` seconds.
+    """
     deadline = time.monotonic() + timeout
     while True:
         error: AssertionError | None = None
