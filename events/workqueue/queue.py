@@ -132,6 +132,8 @@ class Workqueue:
     ) -> bool:
         """Ends the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
 
+        A wait of nothing is still a wait: the key runs again.
+
         `seen` is what this run itself wrote to Kubernetes: stored now, so that the event that reports it is no news.
         Only for a write that carried the resource version of what the run decided from (each further write that of the
         one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
@@ -142,7 +144,7 @@ class Workqueue:
             taken.key,
             taken.token,
             taken.generation,
-            milliseconds(wait) if wait else 0,
+            0 if wait is None else max(1, milliseconds(wait)),
             tries,
             padded(own.version) if own else "",
             own.text() if own else "",

@@ -1,4 +1,4 @@
-"""Which pools a key may hold ports in: whoever adds one must not be undone by a run that did not know of it."""
+"""What the end of a run may and may not undo: pools added meanwhile, and a wait, however short."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from redis import Redis
 
 from events import routing
 from events.workqueue import Taken, Workqueue
+from tests.support.waiting import eventually
 
 KEY = "pod/a/b"
 
@@ -59,3 +60,11 @@ def test_a_run_whose_key_was_marked_meanwhile_adds_what_it_knows_and_drops_nothi
     queue.touch([KEY])
     assert queue.done(run, None, pools=["two"])
     assert taken(queue).pools == ("one", "two")
+
+
+def test_a_wait_of_nothing_is_not_an_end(redis: Redis) -> None:
+    queue = queue_on(redis)
+    queue.touch([KEY])
+    assert queue.done(taken(queue), timedelta(0))
+    eventually(lambda: queue.sweep_due() == 1)
+    assert taken(queue)
