@@ -13,6 +13,7 @@ from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
 from domain.ports.pool import PortPoolSpec
 from domain.ports.request import parse_ports
 from events.settings import ProcessSettings
+from workers.cli.main import app
 from workers.settings import WorkerSettings
 
 REPOSITORY = Path(__file__).parents[2]
@@ -61,6 +62,14 @@ def test_every_source_file_that_is_named_exists(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     paths = re.findall(r"`((?:domain|events|workers|compose|tests|deploy|docs)/[\w/.-]*)`", text)
     assert [path for path in paths if not (REPOSITORY / path).exists()] == []
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_command_exists(document: Path) -> None:
+    said = set(re.findall(r"`berthmaster ([a-z]+)", document.read_text(encoding="utf-8")))
+    known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert said - known - {group.name for group in app.registered_groups} == set()
 
 
 @pytest.mark.row("EV-21")
