@@ -25,19 +25,26 @@ class Chunked:
     """Removes the framing of `Transfer-Encoding: chunked` from bytes that arrive in any pieces."""
 
     def __init__(self) -> None:
-        self.rest, self.ended = b"", False
+        self.left, self.rest, self.ended = 0, b"", False
 
     def decode(self, data: bytes) -> bytes:
-        """The payload of the chunks that are complete by now. `ended` is set by the last chunk."""
-        data, at, payload = self.rest + data if self.rest else data, 0, []
-        while (header := data.find(b"\r\n", at)) >= 0:
-            size, start = int(data[at:header].partition(b";")[0], 16), header + 2
-            self.ended = size == 0
-            if self.ended or start + size + 2 > len(data):
+        """The payload among these bytes. `ended` is set by the last chunk."""
+        data, self.rest = self.rest + data if self.rest else data, b""
+        at, payload = 0, []
+        while at < len(data) and not self.ended:
+            if self.left:
+                payload.append(data[at : at + self.left])
+                at += len(payload[-1])
+                self.left -= len(payload[-1])
+                continue
+            end = data.find(b"\r\n", at)
+            if end < 0:
+                self.rest = data[at:]
                 break
-            payload.append(data[start : start + size])
-            at = start + size + 2
-        self.rest = data[at:]
+            if line := data[at:end]:  # an empty one ends the chunk before
+                self.left = int(line.partition(b";")[0], 16)
+                self.ended = self.left == 0
+            at = end + 2
         return b"".join(payload)
 
 
