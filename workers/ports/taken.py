@@ -7,6 +7,7 @@ confirmed that the port is still this pod's. Not ours: never touched; the port i
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 
 import structlog
@@ -35,11 +36,13 @@ def clear_the_way(services: PortServices, world: World, driver: LoadBalancerApi,
             f"the listener on port {entry.port} of {entry.lb} went away meanwhile", timedelta(seconds=1)
         )
     if found.tags.get(CLUSTER) != services.cluster or found.tags.get(POOL) != entry.pool:
-        return _give_up(world, entry)
+        _give_up(world, entry)
+        return _without_group(driver, entry)
     if found.tags.get(UID) == entry.uid and found.target_group_arn == entry.target_group:
         return found.arn
     if found.tags.get(UID) != entry.uid and _lives_and_publishes(services, entry, found):
-        return _give_way(services, world, entry, found)
+        _give_way(services, world, entry, found)
+        return _without_group(driver, entry)
     world.access(entry.pool).confirm(entry)
     driver.delete_listener(found.arn)
     log.info(
@@ -54,16 +57,22 @@ def _lives_and_publishes(services: PortServices, entry: Entry, found: Listener) 
     return bool(pod and pod.uid == found.tags.get(UID) and entry.id in published(pod.outputs.endpoints))
 
 
-def _give_up(world: World, entry: Entry) -> str:
+def _without_group(driver: LoadBalancerApi, entry: Entry) -> str:
+    """The target group that was made for the port is of no use; what fails here, the audit removes."""
+    with contextlib.suppress(TransientError):
+        driver.delete_target_group(entry.target_group)
+    return ""
+
+
+def _give_up(world: World, entry: Entry) -> None:
     """A stranger's listener: the port stays taken, the pod gets another one."""
     world.access(entry.pool).foreign(entry)
     world.entries.pop(entry.id)
     count_collision(entry.pool, "foreign")
     log.warning("port_is_foreign", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
-    return ""
 
 
-def _give_way(services: PortServices, world: World, entry: Entry, found: Listener) -> str:
+def _give_way(services: PortServices, world: World, entry: Entry, found: Listener) -> None:
     owner, tags = found.tags[OWNER], found.tags
     want = tags.get(WANT, "")
     world.access(entry.pool).give_way(entry, owner, tags[UID], want, found.arn, found.target_group_arn)
@@ -71,4 +80,3 @@ def _give_way(services: PortServices, world: World, entry: Entry, found: Listene
     count_collision(entry.pool, "healed")
     services.queue.touch([pod_key(*owner.split("/"))], [entry.pool])
     log.warning("port_given_way", pod=world.full_name, owner=owner, pool=entry.pool, lb=entry.lb, port=entry.port)
-    return ""
