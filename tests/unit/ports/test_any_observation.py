@@ -1,0 +1,153 @@
+"""Whatever a run finds (ledger, pod, pools, hostile annotations), it ends, and the next run changes nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.ports.endpoints import published
+from domain.ports.entry import Entry, EntryState
+from domain.ports.lifecycle import Observed, next_step
+from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, STATE, PodView, PortsState
+from domain.ports.pool import PoolState
+from domain.ports.request import parse_ports
+from domain.ports.steps import Allocate, Rollback, Stop
+from tests.support.pure_run import PurePool, PureWorld
+
+UIDS, IPS = ("uid-a", "uid-old"), ((), ("10.0.0.1",), ("fd00::1", "10.0.0.2"))
+REQUESTS = (
+    None,
+    "",
+    "7777",
+    "7777/UDP@arena",
+    "7777/UDP@arena,7778/TCP@arena",
+    "7777/UDP@arena,7777/TCP@arena,9000/TCP@lobby",
+    "1/TCP@gone",
+)
+WANTS = ("7777/UDP", "7778/TCP", "7777/TCPUDP", "9000/TCP", "", "7/SCTP", "99999/UDP")
+
+entries = st.builds(
+    Entry,
+    pool=st.sampled_from(["arena", "lobby"]),
+    lb=st.just("bm-0"),
+    port=st.integers(30000, 30005),
+    want=st.sampled_from(WANTS),
+    uid=st.sampled_from(UIDS),
+    state=st.sampled_from(EntryState),
+    listener=st.sampled_from(["", "listener"]),
+    target_group=st.sampled_from(["", "group"]),
+    target=st.sampled_from(["", "10.0.0.1:7777", "10.0.0.2:7778", "10.9.9.9:1"]),
+)
+container_ports, addresses = st.sampled_from([7777, 7778, 9000]), st.sampled_from(["", "10.0.0.1:7777"])
+
+
+@st.composite
+def published_texts(draw: st.DrawFn, held: list[Entry]) -> str:
+    """Of ports that are held and of others, or nothing that can be read."""
+    places = [e.id for e in held] + [("arena", "bm-0", 30000), ("lobby", "bm-1", 30001)]
+    rows = [
+        {"pool": pool, "loadBalancer": lb, "port": port, "containerPort": draw(container_ports), "name": "x"}
+        for pool, lb, port in draw(st.lists(st.sampled_from(places), max_size=4))
+    ]
+    text = json.dumps([row | {"target": draw(addresses)} for row in rows])
+    return draw(st.sampled_from([text, text, text, "", "{", "[1]", '[{"port":1e999}]']))
+
+
+notes = st.fixed_dictionaries(
+    {},
+    optional={
+        STATE: st.sampled_from([*PortsState, "", "nonsense"]),
+        MESSAGE: st.text(max_size=5),
+        ENABLED: st.sampled_from(["true", "false", "no"]),
+        "berthmaster.dev/odd": st.just("x"),
+    },
+)
+
+
+@st.composite
+def pods(draw: st.DrawFn, held: list[Entry]) -> PodView | None:
+    if draw(st.booleans()) and draw(st.booleans()):
+        return None
+    request = draw(st.sampled_from(REQUESTS))
+    annotations = draw(notes) | ({PORTS: request} if request is not None else {})
+    if text := draw(published_texts(held)):
+        annotations[ENDPOINTS] = text
+    phase = draw(st.sampled_from(["Pending", "Running", "Running", "Succeeded", "Failed", "Odd"]))
+    return PodView("games", "a", draw(st.sampled_from(UIDS)), 1, annotations, draw(st.sampled_from(IPS)), phase)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> PureWorld:
+    states = st.sampled_from([PoolState.ACTIVE, *PoolState])
+    pools = {name: PurePool(draw(states), room=draw(st.integers(0, 3))) for name in ("arena", "lobby", "gone")}
+    made = PureWorld(pools={n: p for n, p in pools.items() if n != "gone" and p.state is not PoolState.MISSING})
+    held = draw(st.lists(entries, max_size=4, unique_by=lambda e: e.id))
+    pod = draw(pods(held))
+    made.pods = {"a": pod} if pod else {}
+    made.entries = {"a": {e.id: e for e in held}}
+    made.waiting = {"a": draw(st.sets(st.sampled_from(["arena", "lobby", "gone"])))}
+    places = [place for name in ("arena", "lobby") for place in pools[name].places(name)]
+    made.foreign = set(draw(st.lists(st.sampled_from(places), max_size=3))) if places else set()
+    return made
+
+
+@pytest.mark.row("BD-01", "AL-12", "AL-17")
+@settings(max_examples=400)
+@given(worlds())
+def test_every_run_ends_and_the_next_one_changes_nothing(made: PureWorld) -> None:
+    assert isinstance(made.run()[-1], Stop)
+    settled = made.run()
+    assert all(isinstance(step, Allocate | Rollback | Stop) for step in settled)
+    assert made.run() == settled
+
+
+@pytest.mark.row("BD-08", "BD-21")
+@settings(max_examples=400)
+@given(worlds())
+def test_a_settled_pod_shows_exactly_what_it_holds_and_holds_exactly_what_it_asks_for(made: PureWorld) -> None:
+    made.run()
+    pod = made.pods.get("a")
+    if any(made.pools[p].state is PoolState.NOT_READY for p in opened(made) if p in made.pools):
+        return
+    if not pod or not pod.wants_ports:
+        assert made.held() == []
+    elif pod.outputs.state == PortsState.BOUND:
+        wanted = {(w.pool, w.key) for w in parse_ports(pod.annotations[PORTS])}
+        assert {(e.pool, e.want) for e in made.held()} == wanted
+        assert len(made.held()) == len(wanted)
+        assert all(e.target == f"{pod.ip}:{e.want.split('/')[0]}" for e in made.held())
+        assert published(pod.outputs.endpoints) == {e.id for e in made.held()}
+
+
+@pytest.mark.row("AL-12")
+@settings(max_examples=400)
+@given(worlds())
+def test_a_request_that_is_not_met_as_a_whole_holds_nothing_new(made: PureWorld) -> None:
+    before = {e.id for e in made.held()}
+    steps = made.run()
+    if isinstance(steps[-1], Stop) and "free port" in steps[-1].reason:
+        assert {e.id for e in made.held()} <= before
+        assert all(e.listener for e in made.held())
+
+
+@given(worlds(), st.data())
+def test_there_is_an_answer_to_everything_that_can_be_seen(made: PureWorld, data: st.DataObject) -> None:
+    """Also to what no order of steps leads to."""
+    seen = made.begin().observed()
+    ids = st.sets(st.sampled_from([e.id for e in seen.entries])) if seen.entries else st.just(set())
+    odd: dict[str, Any] = {
+        "problem": data.draw(st.sampled_from(["", "odd"])),
+        "pools": data.draw(st.dictionaries(st.sampled_from(["arena", "lobby", "gone"]), st.sampled_from(PoolState))),
+        "fresh": frozenset(data.draw(ids)),
+        "confirmed": frozenset(data.draw(ids)),
+        "full": frozenset(data.draw(st.sets(st.sampled_from(["arena", "lobby"])))),
+    }
+    assert next_step(Observed(seen.pod, seen.wants, dns_names={}, entries=seen.entries, waiting=seen.waiting, **odd))
+
+
+def opened(made: PureWorld) -> set[str]:
+    return set(made.begin().observed().pools)

@@ -1,0 +1,136 @@
+"""Pods come, change and go in any order, runs die anywhere: no place has two owners, and in the end all is served."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from domain.ports.endpoints import published
+from domain.ports.entry import EntryState
+from domain.ports.pod import ENABLED, PORTS, Outputs, PortsState
+from domain.ports.pool import PoolState
+from domain.ports.request import RequestError, parse_ports
+from domain.ports.steps import Allocate, Rollback, Stop
+from tests.support.pure_run import PurePool, PureWorld
+
+NAMES = st.sampled_from(["a", "b", "c"])
+ANNOTATIONS = st.sampled_from(
+    [
+        None,
+        "7777/UDP@arena",
+        "7777/UDP@arena,7778/TCP@arena",
+        "7777/UDP@arena,9000/TCP@lobby",
+        "9000/TCP@lobby,9000/UDP@lobby,7777/UDP@arena",
+        "7777/SCTP@arena",
+        "1/TCP@gone",
+    ]
+)
+IPS = st.sampled_from([(), ("10.0.0.1",), ("10.0.0.2",), ("fd00::1",)])
+CRASH = st.sampled_from([99, 99, 99, 1, 2, 3, 4, 5, 6])
+
+
+class Ports(RuleBasedStateMachine):
+    """Two small pools and three pods that compete for their ports."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = PureWorld(pools={"arena": PurePool(room=3), "lobby": PurePool(room=2)})
+        self.born = 0
+        for name in ("a", "b", "c"):
+            self.change(name, "7777/UDP@arena", ("10.0.0.1",), "true", 99)
+
+    @rule(name=NAMES, ports=ANNOTATIONS, ips=IPS, enabled=st.sampled_from(["true", "true", "false"]), crash=CRASH)
+    def change(self, name: str, ports: str | None, ips: tuple[str, ...], enabled: str, crash: int) -> None:
+        if name not in self.world.pods:
+            self.born += 1
+            self.world.pod(name, ports, uid=f"uid-{self.born}", ips=ips)
+        self.world.pod(name, ports, ips=ips, notes={ENABLED: enabled})
+        self.world.run(name, crash_after=crash)
+
+    @rule(name=NAMES, crash=CRASH, deleted=st.booleans())
+    def end(self, name: str, crash: int, deleted: bool) -> None:
+        if name in self.world.pods:
+            self.world.pod(name, phase="Succeeded")
+        if deleted:
+            self.world.pods.pop(name, None)
+        self.world.run(name, crash_after=crash)
+
+    @rule(name=NAMES, ips=IPS)
+    def move(self, name: str, ips: tuple[str, ...]) -> None:
+        if pod := self.world.pods.get(name):
+            self.world.pod(name, pod.annotations.get(PORTS), ips=ips)
+            self.world.run(name)
+
+    @rule(name=NAMES, crash=CRASH)
+    def run(self, name: str, crash: int) -> None:
+        self.world.run(name, crash_after=crash)
+
+    @rule(pool=st.sampled_from(["arena", "lobby"]), state=st.sampled_from(PoolState))
+    def change_pool(self, pool: str, state: PoolState) -> None:
+        if state is not PoolState.MISSING:  # a pool that still has owners is not forgotten
+            self.world.pools[pool].state = state
+
+    @rule(error=st.sampled_from([None, PortsState.ALLOCATED, PortsState.FAILED]), busy=st.booleans())
+    def change_cloud(self, error: PortsState | None, busy: bool) -> None:
+        self.world.cloud_error, self.world.busy = error, busy
+
+    @invariant()
+    def no_place_has_two_owners(self) -> None:
+        places = Counter(i for held in self.world.entries.values() for i in held)
+        assert all(count == 1 for count in places.values())
+
+    @invariant()
+    def a_published_place_is_held_and_not_on_its_way_out(self) -> None:
+        for name, pod in self.world.pods.items():
+            for place in published(pod.outputs.endpoints):
+                held = self.world.entries[name][place]
+                assert held.uid == pod.uid
+                assert held.state is not EntryState.RELEASING
+
+    def teardown(self) -> None:
+        """All is well in the end."""
+        self.world.cloud_error, self.world.busy = None, False
+        for pool in self.world.pools.values():
+            pool.state = PoolState.ACTIVE
+        for _ in range(4):  # a run that gives back wakes others
+            last = {name: self.world.run(name) for name in ("a", "b", "c")}
+        for name, steps in last.items():
+            assert all(isinstance(step, Allocate | Rollback | Stop) for step in steps)
+            self.check(name)
+            self.check_targets(name)
+
+    def check(self, name: str) -> None:
+        """The pod of that name is served as a whole, or not at all and for a reason."""
+        pod, held = self.world.pods.get(name), self.world.held(name)
+        if not pod or not pod.wants_ports:
+            assert held == []
+            assert not pod or pod.outputs == Outputs()
+        elif pod.outputs.state in (PortsState.BOUND, PortsState.DISABLED, PortsState.WAIT_BACKEND):
+            wants = parse_ports(pod.annotations[PORTS])
+            assert sorted((e.pool, e.want) for e in held) == sorted((w.pool, w.key) for w in wants)
+            assert self.world.waiting[name] == set()
+        elif pod.outputs.state == PortsState.NO_PORT_AVAILABLE:
+            wants = parse_ports(pod.annotations[PORTS])
+            lacking = Counter(w.pool for w in wants if (w.pool, w.key) not in {(e.pool, e.want) for e in held})
+            assert any(count > len(self.world.free(pool)) for pool, count in lacking.items())
+            assert self.world.waiting[name]
+            assert all(e.listener for e in held)
+        elif pod.outputs.state == PortsState.FAILED:
+            with pytest.raises(RequestError):
+                parse_ports(pod.annotations[PORTS])
+        else:
+            assert pod.outputs.state == PortsState.POOL_NOT_FOUND
+
+    def check_targets(self, name: str) -> None:
+        """Traffic goes to the pod's present address or nowhere."""
+        pod = self.world.pods.get(name)
+        ips = {pod.ip} if pod and pod.enabled else set()
+        assert {e.target.split(":")[0] for e in self.world.held(name) if e.target} <= ips
+
+
+TestPorts = pytest.mark.row("AL-01", "AL-12", "AL-17", "AL-21", "BD-17", "BD-23")(Ports.TestCase)
+TestPorts.settings = settings(stateful_step_count=30, max_examples=200, deadline=None)
