@@ -194,8 +194,9 @@ class Fleet:
 
     def due(self) -> None:
         """Ends every wait and lease now."""
-        for key in self.redis.zrange("{queue}timer", 0, -1):
-            self.redis.zadd("{queue}timer", {key: 1})
+        keys: Any = self.redis.zrange("{queue}timer", 0, -1)
+        if keys:
+            self.redis.zadd("{queue}timer", dict.fromkeys(keys, 1))
         self.queue.sweep_due()
 
     def other(self, **changes: Any) -> PortServices:
