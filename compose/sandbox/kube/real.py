@@ -15,7 +15,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from compose.sandbox.kube.daemon import Daemon, answers, free_port
+from compose.sandbox.daemon import Daemon, answers, free_port
 from compose.sandbox.kube.server import KubeServer
 
 BUILD = Path(__file__).parents[3] / "tests" / "apiserver" / "build.sh"
@@ -23,7 +23,7 @@ OURS = ("portpools", "podpools", "podclaims", "podclaimsets")
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 UNCACHED = ("pods", "events", *(f"{plural}.berthmaster.dev" for plural in OURS))
 """Kinds that `compact` works for."""
-HOW_TO_GET = "the real Kubernetes API server is not built: `make apiserver` builds it (about 14 min, once)"
+HOW_TO_GET = "It is not built: `make apiserver` builds it (about 14 min, once)."
 
 
 def executables() -> Path | None:

@@ -11,7 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from compose.sandbox.kube.daemon import Daemon
+from compose.sandbox.daemon import Daemon
 from events.kube_api import KubeApi, KubeError
 from events.settings import KubernetesSettings
 

@@ -1,6 +1,8 @@
 """One server process of ours: started, waited for, stopped by its own id.
 
-What it says goes to a file beside its data; the end of that file is in the error when it does not come up.
+What it says goes to a file; the end of that file is in the error when it does not come up, and whoever supervises it
+can show the same when it ends too soon. It leads a process group of its own: Ctrl-C in a terminal reaches the
+supervisor alone, which stops everything in order, and what it started in turn is stopped with it.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ def answers(port: int) -> bool:
 
 
 class Daemon:
+    """May be started again after it ended; the log goes on."""
+
     def __init__(
         self, name: str, command: Sequence[str], directory: Path, env: Mapping[str, str] | None = None
     ) -> None:
@@ -41,12 +45,20 @@ class Daemon:
 
     def start(self, ready: Callable[[], bool]) -> None:
         """Returns once `ready()`. Raises RuntimeError with the end of its log when it ended or took too long."""
+        self.launch()
+        self.await_ready(ready)
+
+    def launch(self) -> None:
+        """Returns at once."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.env, start_new_session=True)
+
+    def await_ready(self, ready: Callable[[], bool]) -> None:
+        """As `start`, of one that was launched. Not ready in time, it is killed."""
         deadline = time.monotonic() + PATIENCE
         while not ready():
-            if self.process.poll() is not None or time.monotonic() > deadline:
+            if not self.running() or time.monotonic() > deadline:
                 self.kill()
                 raise RuntimeError(f"{self.name} did not start:\n{self.tail()}")
             time.sleep(0.02)
@@ -56,6 +68,10 @@ class Daemon:
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
+
+    def ended(self) -> bool:
+        """Whether it was launched and runs no more."""
+        return self.process is not None and self.process.poll() is not None
 
     def stop(self, patience: float = 15.0) -> None:
         """SIGTERM, then SIGKILL after `patience` seconds."""
@@ -68,8 +84,9 @@ class Daemon:
             self.kill()
 
     def kill(self) -> None:
+        """SIGKILL to it and what it started."""
         if self.process is not None and self.process.poll() is None:
-            self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
     def pause(self) -> None:
