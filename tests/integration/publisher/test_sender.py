@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from threading import Event
 from typing import Any
 
@@ -25,7 +26,7 @@ MANY = [Mark(f"pod/games/p{n}", 7, f"u{n}", gone=False, body=b"{}") for n in ran
 
 @pytest.fixture
 def lease(api: ScriptedApi) -> Lease:
-    held = candidate(api, "me")
+    held = candidate(api, "me", renew_deadline=timedelta(minutes=5))
     assert held.try_acquire()
     return held
 
