@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
+
 import structlog
 
 from domain.errors import TransientError
 from domain.ports.pod import PORTS, PodView
-from domain.ports.rebuild import rebuild
+from domain.ports.rebuild import Place, rebuild
 from domain.ports.request import RequestError, parse_ports
 from events.routing import pod_key
 from workers.cloud.priority import Priority
@@ -36,8 +39,10 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
     inventory = Cartographer(driver, services.cluster, pool, config.spec).take()
     run.keep(services.call_time)
     pods = list(services.pods.all())
-    world = rebuild(pool, inventory.listeners, inventory.groups, pods, services.default_spec)
     there = {lb.name for lb in inventory.load_balancers}
+    ports = range(config.spec.start_port, config.spec.end_port + 1)
+    offered = partial(_offered, there, ports)
+    world = rebuild(pool, inventory.listeners, inventory.groups, pods, services.default_spec, offered)
     kept = {name: [e for e in entries if e.lb in there] for name, entries in world.owners.items()}
     stored = {name: encode_owner(entries) for name, entries in kept.items() if entries}
     if not growth.stamp(mark, config.spec.start_port, stored):
@@ -48,6 +53,10 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
     log.info("ledger_rebuilt", pool=pool, owners=len(stored), lbs=len(inventory.load_balancers))
     services.queue.touch([pod_key(*name.split("/")) for name in stored], [pool])
     return inventory
+
+
+def _offered(lbs: Collection[str], ports: range, place: Place) -> bool:
+    return place[0] in lbs and place[1] in ports
 
 
 def touch_owners_without_port(services: PortServices, ledger: Ledger, pool: str) -> None:

@@ -10,7 +10,7 @@ from random import SystemRandom
 import structlog
 
 from domain.backoff import RetryPolicy, backoff
-from domain.errors import TransientError
+from domain.errors import TerminalError, TransientError
 from domain.ports.placement import positions
 from domain.ports.pool import PortPoolSpec
 from domain.ports.scaleup import Intent, growth_limits
@@ -48,8 +48,8 @@ def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
         else:
             log.info("scale_up_not_needed", pool=pool, epoch=epoch, reason=intent.lower())
             count_scale_up(pool, intent.lower())
-    except TransientError as error:
-        wait = error.retry_after or backoff(RETRIES, growth.failures(1) - 1, SystemRandom().random())
+    except (TransientError, TerminalError) as error:
+        wait = getattr(error, "retry_after", None) or backoff(RETRIES, growth.failures(1) - 1, SystemRandom().random())
         growth.back_off(epoch, token, wait)
         _tell_failure(services, pool, config, epoch, error)
         return None
@@ -100,7 +100,7 @@ def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) ->
     return driver.create_load_balancer(name, spec.auto_create.parameters, tags)
 
 
-def _tell_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: TransientError) -> None:
+def _tell_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: Exception) -> None:
     count_scale_up(pool, "failed")
     log.warning("scale_up_failed", pool=pool, epoch=epoch, error=str(error))
     if isinstance(error, CloudError):

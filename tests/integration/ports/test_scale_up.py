@@ -116,12 +116,13 @@ def test_two_winners_of_one_epoch_carry_out_the_same_intent(fleet: Fleet, aws: A
 
 
 @pytest.mark.row("SU-09")
-def test_a_failed_creation_is_told_and_tried_again(fleet: Fleet, aws: Aws) -> None:
+@pytest.mark.parametrize("code", ["TooManyLoadBalancers", "InvalidSubnet", "AccessDenied", "InternalFailure"])
+def test_a_failed_creation_is_told_and_tried_again(fleet: Fleet, aws: Aws, code: str) -> None:
     short_of_ports(fleet, 3)
-    aws.fault("CreateLoadBalancer", code="TooManyLoadBalancers", times=1)
+    aws.fault("CreateLoadBalancer", code=code, times=1)
     fleet.scale()
     listed = fleet.api.list("/api/v1/namespaces/default/events")["items"]
-    told = [e for e in listed if e["reason"] == "ScaleUpFailed" and "TooManyLoadBalancers" in e["message"]]
+    told = [e for e in listed if e["reason"] == "ScaleUpFailed" and code in e["message"]]
     assert told
     assert fleet.ledger("arena").state == "Active"
     assert fleet.ledger("arena").intent
