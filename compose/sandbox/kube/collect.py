@@ -27,6 +27,7 @@ class Collector:
     def __init__(self, store: Store, kinds: Kinds, writes: Writes) -> None:
         self.store, self.kinds, self.writes = store, kinds, writes
         self.live: set[str] = set()
+        self.finishing: set[tuple[KindKey, Name]] = set()
         self.dependents: dict[str, set[tuple[KindKey, Name]]] = defaultdict(set)
         store.listeners.append(self.follow)
 
@@ -61,9 +62,8 @@ class Collector:
             self.dependents[owner["uid"]].discard((key, change.before.name))
         if metadata["uid"] in self.dependents:
             self.later(SOON, self.collect, metadata["uid"])
-        self.later(SOON, self.finish, NAMESPACES, ("", metadata.get("namespace", "")))
-        if key[0] in self.custom_groups():
-            self.later(SOON, self.finish, DEFINITIONS, ("", f"{key[1]}.{key[0]}"))
+        self.finish_soon(NAMESPACES, ("", metadata.get("namespace", "")))
+        self.finish_soon(DEFINITIONS, ("", f"{key[1]}.{key[0]}"))
         if key == DEFINITIONS:
             spec = change.before.body["spec"]
             self.kinds.drop((spec["group"], spec["names"]["plural"]))
@@ -71,8 +71,12 @@ class Collector:
     def later(self, seconds: float, act: Any, *arguments: Any) -> None:
         asyncio.get_running_loop().call_later(seconds, act, *arguments)
 
-    def custom_groups(self) -> set[str]:
-        return {item.body["spec"]["group"] for item in self.store.items[DEFINITIONS].values()}
+    def finish_soon(self, key: KindKey, name: Name) -> None:
+        """Once for many: looking for what is left walks over all objects."""
+        item = self.store.get(key, name)
+        if item and item.metadata.get("deletionTimestamp") and (key, name) not in self.finishing:
+            self.finishing.add((key, name))
+            self.later(SOON, self.finish, key, name)
 
     def serve(self, definition: Item) -> None:
         spec = definition.body["spec"]
@@ -113,6 +117,7 @@ class Collector:
 
     def finish(self, key: KindKey, name: Name) -> None:
         """Removes a terminating namespace or definition once nothing is left in it."""
+        self.finishing.discard((key, name))
         item = self.store.get(key, name)
         if item and item.metadata.get("deletionTimestamp") and not any(self.content(key, name)):
             self.store.remove(key, name)

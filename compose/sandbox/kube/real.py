@@ -66,6 +66,10 @@ class RealKube(KubeServer):
         self.front = self.daemon("kube-apiserver", api_flags(directory, self.etcd_url, self.port))
         self.controllers = self.daemon("kube-controller-manager", controller_flags(directory))
 
+    @property
+    def daemons(self) -> list[Daemon]:
+        return [self.controllers, self.front, self.etcd]
+
     def daemon(self, name: str, flags: list[str]) -> Daemon:
         return Daemon(name, [str(self.folder / name), *flags], self.directory)
 
@@ -91,7 +95,7 @@ class RealKube(KubeServer):
 
     def stop(self) -> None:
         """The API server before etcd: one whose etcd went first keeps its port for many minutes."""
-        for daemon in (self.controllers, self.front, self.etcd):
+        for daemon in self.daemons:
             daemon.stop()
 
     def compact(self) -> None:

@@ -33,6 +33,11 @@ class KubeServer(ABC):
     @abstractmethod
     def stop(self) -> None: ...
 
+    @property
+    @abstractmethod
+    def daemons(self) -> list[Daemon]:
+        """Its processes; each must run while it serves."""
+
     @abstractmethod
     def compact(self) -> None:
         """Forgets every version before the present one: watching from them and old `continue` tokens answer 410.
@@ -62,6 +67,11 @@ class KubeServer(ABC):
 
     def kubelet(self, *options: str) -> Daemon:
         """A kubelet that plays the pods of this server, in a process of its own, started."""
+        daemon = self.kubelet_daemon(*options)
+        daemon.start(lambda: self.serves("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/sandbox"))
+        return daemon
+
+    def kubelet_daemon(self, *options: str) -> Daemon:
         place = [
             "--server",
             self.url,
@@ -70,9 +80,7 @@ class KubeServer(ABC):
             *(["--ca-file", str(self.ca_file)] if self.ca_file else []),
         ]
         command = [sys.executable, "-m", "compose.sandbox.kube.kubelet", *place, "--with-parent", *options]
-        daemon = Daemon("kubelet", command, self.directory)
-        daemon.start(lambda: self.serves("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/sandbox"))
-        return daemon
+        return Daemon("kubelet", command, self.directory)
 
     @property
     def kubeconfig(self) -> Path:

@@ -29,6 +29,10 @@ class SmallKube(KubeServer):
         command = [sys.executable, "-m", "compose.sandbox.kube", "--port", str(self.port), "--data", str(directory)]
         self.daemon = Daemon("kube", [*command, *users, *options], directory)
 
+    @property
+    def daemons(self) -> list[Daemon]:
+        return [self.daemon]
+
     def start(self) -> SmallKube:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.write_kubeconfig()
