@@ -1,6 +1,6 @@
 """Watch lines to Redis: snapshot, dirty mark, hint and stream entry, events a second of one core.
 
-`python -m tests.bench.publisher [--events N]` prints JSON. Counted is the CPU time of the publisher itself ("one core");
+`python -m tests.bench.publisher [--events N]` prints JSON. Counted is the CPU time of the publisher ("one core");
 the wall clock is told as well. For scale, the same lines are only read and parsed.
 """
 
