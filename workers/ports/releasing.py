@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import structlog
 
+from domain.errors import TerminalError, TransientError
 from domain.ports.entry import Entry, EntryState
 from events.routing import pod_key
 from workers.cloud.driver import LoadBalancerApi
@@ -29,12 +30,19 @@ def release(services: PortServices, world: World, entry: Entry) -> None:
     going = replace(known, state=EntryState.RELEASING)
     world.access(entry.pool).releasing(going)
     world.entries[entry.id] = going
-    if going.listener:
-        driver.delete_listener(going.listener)
-    if going.target_group:
-        driver.delete_target_group(going.target_group)
+    try:
+        _delete(driver, going)
+    except TerminalError as error:  # nothing that a person changes would wake this run: so it tries again by itself
+        raise TransientError(f"port {entry.port} of {entry.lb} cannot be released: {error}") from error
     _free(services, world, going)
     log.info("port_released", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
+
+
+def _delete(driver: LoadBalancerApi, entry: Entry) -> None:
+    if entry.listener:
+        driver.delete_listener(entry.listener)
+    if entry.target_group:
+        driver.delete_target_group(entry.target_group)
 
 
 def rollback(services: PortServices, world: World, entry: Entry) -> None:

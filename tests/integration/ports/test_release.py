@@ -69,12 +69,13 @@ def test_a_disabled_pod_keeps_its_listener_and_loses_its_target(fleet: Fleet, aw
 
 
 @pytest.mark.row("FZ-03")
-def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws) -> None:
+@pytest.mark.parametrize("code", ["AccessDenied", "ValidationError", "InternalFailure", "Throttling"])
+def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws, code: str) -> None:
     fleet.pool("arena", endPort=30001)
     fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
     fleet.settle()
     fleet.delete("a")
-    aws.fault("DeleteListener", code="AccessDenied", times=1)
+    aws.fault("DeleteListener", code=code, times=1)
     fleet.sync()
     fleet.drain()
     assert [state for *_, state in fleet.owners("arena")[f"{fleet.namespace}/a"]] == ["releasing"]
