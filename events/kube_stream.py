@@ -69,7 +69,7 @@ class Wire:
     def __init__(self, response: BaseHTTPResponse, timeout: float) -> None:
         """`timeout` in seconds is also that of the socket: for a read that began and does not go on."""
         # The only way past urllib3's own chunk-wise reading; `fp` is the buffered reader over the socket.
-        raw: Any = response._fp  # type: ignore[attr-defined]
+        raw: Any = response._fp  # type: ignore[attr-defined]  # private to urllib3
         self.file, self.timeout, self.socket = raw.fp, timeout, getattr(response.connection, "sock", None)
         self.poll = poll()
         self.poll.register(response.fileno(), POLLIN)
