@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from threading import Event
 from typing import Any, Final, TypeVar
 
@@ -52,7 +53,7 @@ class Sender:
         """Raises ClaimLostError. `relist` between claim and stamp only."""
         for chunk in chunks(marks):
             with self.metrics.latency.labels(resource.name).time():
-                self.patiently(resource, lambda chunk=chunk: self.attempt(resource, chunk, relist))  # type: ignore[misc]
+                self.patiently(resource, partial(self.attempt, resource, chunk, relist))
             self.metrics.published.labels(resource.name).inc(len(chunk))
 
     def attempt(self, resource: Resource, marks: Sequence[Mark], relist: bool) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from redis import Redis
-
 from events.kube_api import KubeError
+from events.settings import RedisSettings
 from workers.broker import broker_problem
 from workers.cli.configured import Unconfigured, kubernetes
 from workers.settings import WorkerSettings
@@ -27,16 +26,16 @@ class Check(NamedTuple):
 
 def examine(settings: WorkerSettings) -> Iterator[Check]:
     """One after the other, so that the first lines are there while a time-out runs."""
-    yield from redis_checks(connect_state(settings.redis))
+    yield from redis_checks(settings.redis)
     if not settings.broker_is_state:
         problem = broker_problem(settings.broker_url)
         yield Check("broker answers", problem is None, problem or "yes")
     yield from kubernetes_checks(settings)
 
 
-def redis_checks(redis: Redis) -> list[Check]:
+def redis_checks(settings: RedisSettings) -> list[Check]:
     try:
-        return judge_server(server_facts(redis))
+        return judge_server(server_facts(connect_state(settings)))
     except OUTAGE as error:
         return [Check("Redis answers", ok=False, found=str(error))]
 

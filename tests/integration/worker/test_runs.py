@@ -33,7 +33,7 @@ def test_runs_of_a_key_follow_one_another_while_other_keys_run(fleet: Fleet, pod
         for key in (pod, other):
             fleet.mark(key, version, seconds=0.2)
             fleet.redis.lpush(routing.LATENCY, routing.hint(key), routing.hint(key))
-        eventually(lambda at=version: len(fleet.diary(pod, RUN_STARTED)) * 2 >= at)  # type: ignore[misc]
+        eventually(lambda at=version: len(fleet.diary(pod, RUN_STARTED)) * 2 >= at)  # type: ignore[misc]  # mypy infers no lambda with a default
     eventually(lambda: fleet.settled() and len(spans(fleet, pod)) > 2)
     assert all(end <= start for (_, end), (start, _) in pairwise(spans(fleet, pod)))
     assert overlap(spans(fleet, pod), spans(fleet, other))

@@ -66,7 +66,7 @@ def test_a_process_that_dies_between_script_and_publish_leaves_a_key_that_the_sw
     apart.broker.down = True  # type: ignore[union-attr]  # `apart` has the broker that can be
     with pytest.raises(ConnectionError):
         apart.mark(1)
-    apart.broker.down = False  # type: ignore[union-attr]
+    apart.broker.down = False  # type: ignore[union-attr]  # as above
     assert (apart.place(), apart.waiting()) == ("Q", [])
     assert apart.mark(2) == 0  # a later mark trusts the hint that was never sent
     assert apart.queue.sweep_lost(apart.now() + 1) == 1
@@ -80,7 +80,7 @@ def test_a_sweep_that_dies_before_it_publishes_is_made_good_by_the_next(apart: W
     apart.broker.down = True  # type: ignore[union-attr]  # as above
     with pytest.raises(ConnectionError):
         apart.queue.sweep_lost(apart.now() + 1)
-    apart.broker.down = False  # type: ignore[union-attr]
+    apart.broker.down = False  # type: ignore[union-attr]  # as above
     assert apart.queue.sweep_lost(apart.now() + 1) == 1
     assert apart.waiting() == [KEY]
 
