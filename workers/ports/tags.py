@@ -12,7 +12,7 @@ from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
 def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "") -> Found | None:
     """None when the tags are not those of one of our ports (they can be edited by hand)."""
     port, owner, uid, lb = (tags.get(name, "") for name in (PORT, OWNER, UID, LOAD_BALANCER))
-    if not (port.isascii() and port.isdigit() and uid and lb and owner.count("/") == 1):
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and uid and lb and owner.count("/") == 1):
         return None
     entry = Entry(
         tags.get(POOL, ""), lb, int(port), tags.get(WANT, ""), uid, EntryState.RELEASING, listener, target_group
