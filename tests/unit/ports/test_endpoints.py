@@ -1,0 +1,133 @@
+"""The published result: what we write, and what we believe of what we read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.ports.endpoints import amended, endpoints, published, shown
+from domain.ports.entry import Entry, EntryState
+from domain.ports.pod import is_ipv4
+from domain.ports.request import parse_ports
+from tests.unit.ports.worlds import entry
+
+WANTS = parse_ports("game=7777/UDP@arena")
+HELD = entry(30001, state=EntryState.BOUND, target="10.0.0.1:7777")
+TEXT = endpoints(WANTS, [HELD], {"bm-arena-0": "bm.example"})
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
+
+
+def row(**changes: Any) -> str:
+    return json.dumps([json.loads(TEXT)[0] | changes])
+
+
+@pytest.mark.row("BD-09")
+def test_a_result_reads_back_as_it_was_written() -> None:
+    (read,) = shown(TEXT)
+    assert (read.id, read.container_port, read.target) == (HELD.id, 7777, "10.0.0.1:7777")
+    assert (read.name, read.protocol, read.host) == ("game", "UDP", "bm.example")
+    assert amended(TEXT, [HELD]) == TEXT
+
+
+@pytest.mark.row("BD-09")
+def test_a_result_of_an_earlier_version_without_target_is_understood() -> None:
+    old = json.loads(TEXT)
+    del old[0]["target"]
+    assert shown(json.dumps(old))[0].target == ""
+
+
+def test_nothing_held_is_no_annotation() -> None:
+    assert endpoints(WANTS, [], {}) == ""
+    assert amended(TEXT, []) == ""
+
+
+@pytest.mark.row("BD-12")
+def test_an_amended_result_says_what_is_registered_now() -> None:
+    (read,) = json.loads(amended(TEXT, [replace(HELD, target="")]))
+    assert (read["target"], read["status"], read["address"]) == ("", "NotReady", "bm.example:30001")
+
+
+@pytest.mark.row("BD-21")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "null",
+        "7",
+        "{}",
+        "[7]",
+        "[null]",
+        "[[]]",
+        "[" * 200_000,
+        "[" + "9" * 5000 + "]",
+        row(port=0),
+        row(port=65536),
+        row(port=True),
+        row(port=30001.0),
+        row(port="30001"),
+        row(port=float("inf")),
+        row(port=None),
+        row(containerPort=-1),
+        row(pool=""),
+        row(pool=7),
+        row(loadBalancer=""),
+        row(loadBalancer="a b"),
+        row(loadBalancer="a:1"),
+        row(loadBalancer="\ud800"),
+        row(loadBalancer="x" * 64),
+        row(target="10.0.0.256:7777"),
+        row(target="10.0.0.1"),
+        row(target="10.0.0.1:0"),
+        row(target="10.0.0.1:99999999999999999999"),
+        row(target="host:7777"),
+        row(name=["x"]),
+        json.dumps(json.loads(TEXT) * 1001),
+    ],
+)
+def test_a_text_that_we_would_not_have_written_counts_as_nothing(text: str) -> None:
+    assert shown(text) == ()
+    assert published(text) == set()
+    assert amended(text, [HELD]) == ""
+
+
+@given(st.text() | json_values.map(json.dumps))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    assert all(1 <= each.port <= 65535 and each.lb for each in shown(text))
+
+
+@pytest.mark.row("AL-03")
+def test_tcp_and_udp_of_one_port_show_one_address_twice() -> None:
+    wants = parse_ports("a=9000/TCP@arena,b=9000/UDP@arena")
+    text = endpoints(wants, [replace(HELD, want="9000/TCPUDP")], {})
+    assert [(r["name"], r["protocol"], r["port"]) for r in json.loads(text)] == [
+        ("a", "TCP", 30001),
+        ("b", "UDP", 30001),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("10.0.0.1", True),
+        ("255.255.255.255", True),
+        ("010.0.0.1", False),
+        ("10.0.0.1 ", False),
+        ("::1", False),
+        ("", False),
+    ],
+)
+def test_an_ipv4_address_is_written_in_one_way(text: str, good: bool) -> None:
+    assert is_ipv4(text) is good
+
+
+def test_an_entry_is_named_by_load_balancer_and_port() -> None:
+    assert Entry("p", "lb", 7, "w", "u", EntryState.BOUND).key == "lb:7"
