@@ -40,7 +40,7 @@ class Resource:
 
     def item(self, obj: Mapping[str, Any], gone: bool = False) -> Item:
         meta = obj["metadata"]
-        body = orjson.dumps(self.snapshot(obj))
+        body = bytes(memoryview(orjson.dumps(self.snapshot(obj))))  # a copy: orjson's own keeps its whole buffer alive
         mark = Mark(self.key(meta), int(meta["resourceVersion"]), meta.get("uid", ""), gone, body)
         return Item(mark, self.opted(obj))
 

@@ -16,6 +16,8 @@ from uuid import uuid4
 
 import structlog
 from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from events import routing
 from events.election import Election
@@ -32,8 +34,9 @@ from events.workqueue import Workqueue, push
 
 log = structlog.get_logger(__name__)
 
-TIMEOUTS: Final = {"socket_timeout": 5, "socket_connect_timeout": 3}
-"""Seconds; a Redis that hangs is retried on another connection."""
+PATIENCE: Final = {"socket_timeout": 5, "socket_connect_timeout": 3, "retry": Retry(NoBackoff(), 1)}
+"""Seconds. One repetition, for connections that the server closed; whoever waits longer must see the stop."""
+AGENT: Final = "berthmaster-publisher"
 POLL: Final = 0.1
 """Seconds between two looks of the health server at whether it should end."""
 
@@ -57,7 +60,7 @@ class Process:
         """Binds the health port. `stop` is set from outside to end the process."""
         self.settings, self.stop, self.resigning = settings, stop, Event()
         self.supervisor, self.metrics = Supervisor(stop), Metrics()
-        kube, redis = KubeApi.connect(settings.kubernetes), connect(settings.redis.url, **TIMEOUTS)
+        kube, redis = KubeApi.connect(settings.kubernetes, AGENT), connect(settings.redis.url, **PATIENCE)
         self.lease = Lease(kube, settings.publisher.lease, identity())
         self.election = Election(self.lease, self.metrics, self.resigning)
         queue = workqueue(settings, redis)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.duration import Duration
+
+STALLS_BEFORE_LIST: Final = 2
+"""Stalled streams in a row after which the server is asked for a list: the proof that it answers at all."""
 
 
 class Nested(BaseModel):
@@ -78,6 +82,12 @@ class LeaseSettings(Nested):
     retry_every: Duration = Field(default=timedelta(seconds=2), gt=timedelta(0))
     """Period of renewing and of looking; raising it delays the take-over after an orderly stop."""
 
+    @model_validator(mode="after")
+    def in_order(self) -> Self:
+        if not self.retry_every < self.renew_deadline < self.duration:
+            raise ValueError("must be in this order: retry_every < renew_deadline < duration")
+        return self
+
 
 class WatchSettings(Nested):
     """Lists and watch streams."""
@@ -108,6 +118,12 @@ class WatchSettings(Nested):
 
     backoff_longest: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0))
     """Longest wait between two requests; raising it delays recovery after a long outage."""
+
+    @model_validator(mode="after")
+    def dead_last(self) -> Self:
+        if self.dead_after < STALLS_BEFORE_LIST * self.inactivity_timeout:
+            raise ValueError(f"dead_after must be {STALLS_BEFORE_LIST} * inactivity_timeout at least")
+        return self
 
 
 class PublisherSettings(Nested):

@@ -27,11 +27,10 @@ from domain.backoff import RetryPolicy, backoff
 from events.kube_api import KubeApi
 from events.kube_errors import Expired, KubeError, NotFound, Stalled, Unavailable, error_of_status
 from events.resources import Item, Resource
-from events.settings import WatchSettings
+from events.settings import STALLS_BEFORE_LIST, WatchSettings
 
 log = structlog.get_logger(__name__)
 
-STALLS_BEFORE_LIST: Final = 2
 IDLE: Final = 0.2
 """Seconds of silence after which a stream looks whether it should stop."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from redis import Redis
 
+from compose.sandbox.redis_server import RedisServer
 from tests.support.publishing import IdleWorker
 from tests.support.scripted_watch import ScriptedApi
 
@@ -15,6 +17,14 @@ from tests.support.scripted_watch import ScriptedApi
 def api() -> Iterator[ScriptedApi]:
     with ScriptedApi() as api:
         yield api
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis that may be killed, with what it had on disk."""
+    server = RedisServer(tmp_path / "redis").start()
+    yield server
+    server.kill()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.support.publishing import IdleWorker, publishing
 from tests.support.scripted_watch import PODS, ScriptedApi, failing_list, silent
 from tests.support.waiting import eventually
 
-SHORT_LIVED = {"dead_after": timedelta(milliseconds=700), "inactivity_timeout": timedelta(seconds=30)}
+SHORT_LIVED = {"dead_after": timedelta(milliseconds=700), "inactivity_timeout": timedelta(milliseconds=350)}
 
 
 @pytest.mark.row("EV-16")
@@ -27,9 +27,10 @@ def test_a_publisher_is_not_ready_before_its_first_list_is_in(api: ScriptedApi, 
 
 @pytest.mark.row("EV-16")
 def test_a_publisher_whose_stream_is_dead_is_not_live(api: ScriptedApi, redis_url: str) -> None:
-    api.watches[PODS].append(silent)
+    api.watches[PODS].extend([silent] * 50)
     with publishing(api.url, redis_url, watch=SHORT_LIVED) as running:
         assert running.probe("/livez") == (200, "ok\n")
+        api.lists[PODS].extend([failing_list(500, "InternalError")] * 1000)
         eventually(lambda: running.probe("/livez")[0] == 503)
         assert "pods" in running.probe("/livez")[1]
 

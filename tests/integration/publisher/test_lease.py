@@ -16,7 +16,11 @@ from tests.support.publishing import LEASES
 from tests.support.scripted_watch import Json, ScriptedApi
 from tests.support.waiting import eventually
 
-QUICK: dict[str, Any] = {"duration": timedelta(seconds=1), "renew_deadline": timedelta(milliseconds=800)}
+QUICK: dict[str, Any] = {
+    "duration": timedelta(seconds=1),
+    "renew_deadline": timedelta(milliseconds=800),
+    "retry_every": timedelta(milliseconds=5),
+}
 NAME = "default/berthmaster-publisher"
 
 
@@ -115,7 +119,7 @@ def test_an_api_that_does_not_answer_takes_nothing_from_the_holder_until_its_tim
 
 
 def test_a_renewal_that_waited_for_an_outbid_does_not_take_the_number_back(api: ScriptedApi) -> None:
-    first = candidate(api, "one", renew_deadline=timedelta(seconds=10))
+    first = candidate(api, "one", renew_deadline=timedelta(seconds=10), duration=timedelta(seconds=20))
     first.try_acquire()
     first.lock.acquire()
     renewal = Thread(target=first.renew)

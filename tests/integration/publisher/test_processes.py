@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from compose.sandbox.redis_server import RedisServer
+from events.incarnation import connect
 from tests.support.pods import pod
 from tests.support.publishing import LEASES, IdleWorker, PublisherProcess, settings
 from tests.support.scripted_watch import PODS, ScriptedApi, failing_list, version_of
@@ -117,6 +119,23 @@ def test_a_stop_does_not_wait_for_an_api_that_does_not_answer(
         first.wait_for("term_started")
         assert first.end() == 0
         assert worker.queue.known() == {}
+
+
+def test_a_stop_does_not_wait_for_a_redis_that_does_not_answer(
+    api: ScriptedApi, mortal: RedisServer, tmp_path: Path
+) -> None:
+    with started(api, mortal.url, tmp_path / "one") as first:
+        first.wait_for("lists_stamped")
+        mortal.kill()
+        api.world.put(PODS, pod("a"))
+        first.wait_for("redis_unreachable")
+        asked = time.monotonic()
+        assert first.end() == 0
+        assert time.monotonic() - asked < 5
+        mortal.start()
+        with started(api, mortal.url, tmp_path / "two") as second:
+            second.wait_for("lists_stamped")
+            assert set(IdleWorker(connect(mortal.url)).living()) == {"pod/games/a"}
 
 
 @pytest.mark.row("EV-16")

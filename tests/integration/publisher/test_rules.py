@@ -6,7 +6,6 @@ The rules and their traces come from an exhaustively explored model; its names s
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -34,17 +33,13 @@ from tests.support.waiting import eventually
 
 A, B = "pod/games/a", "pod/games/b"
 LEASE = "berthmaster-publisher"
-UNAWARE: dict[str, Any] = {"retry_every": timedelta(seconds=60), "renew_deadline": timedelta(seconds=60)}
+UNAWARE: dict[str, Any] = {
+    "retry_every": timedelta(seconds=60),
+    "renew_deadline": timedelta(seconds=90),
+    "duration": timedelta(seconds=120),
+}
 """A holder that looks at its Lease once a minute: what a long pause does to one."""
 DEAF: dict[str, Any] = {"probe_every": timedelta(minutes=1)}
-
-
-@pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[RedisServer]:
-    """A Redis that may be killed, with what it had on disk."""
-    server = RedisServer(tmp_path / "redis").start()
-    yield server
-    server.kill()
 
 
 def holder(api: ScriptedApi) -> Json:

@@ -26,7 +26,7 @@ MANY = [Mark(f"pod/games/p{n}", 7, f"u{n}", gone=False, body=b"{}") for n in ran
 
 @pytest.fixture
 def lease(api: ScriptedApi) -> Lease:
-    held = candidate(api, "me", renew_deadline=timedelta(minutes=5))
+    held = candidate(api, "me", duration=timedelta(minutes=9), renew_deadline=timedelta(minutes=5))
     assert held.try_acquire()
     return held
 
