@@ -131,7 +131,9 @@ class PodSteps:
         count_allocation(pool, type(answer).__name__.lower())
         if isinstance(answer, Closed):
             world.pools[pool].state = PoolState.PENDING
-        elif isinstance(answer, Full):
+            return
+        self._wake(answer.woken)
+        if isinstance(answer, Full):
             self._wait(pool, answer.epoch, len(step.wants))
         else:
             world.carriers |= answer.carriers
@@ -157,9 +159,12 @@ class PodSteps:
     def _leave(self, step: Leave) -> None:
         access = self._world.pools.get(step.pool)
         if access and access.run:
-            woken = access.run.leave()
-            self._services.queue.touch([pod_key(*name.split("/")) for name in woken])
+            self._wake(access.run.leave())
         self._world.waiting.discard(step.pool)
+
+    def _wake(self, names: tuple[str, ...]) -> None:
+        if names:
+            self._services.queue.touch([pod_key(*name.split("/")) for name in names])
 
     def _log_allocated(self, pool: str, ids: set[tuple[str, str, int]]) -> None:
         for _, lb, port in sorted(ids):

@@ -36,7 +36,7 @@ def clear_the_way(services: PortServices, world: World, driver: LoadBalancerApi,
             f"the listener on port {entry.port} of {entry.lb} went away meanwhile", timedelta(seconds=1)
         )
     if found.tags.get(CLUSTER) != services.cluster or found.tags.get(POOL) != entry.pool:
-        _give_up(world, entry)
+        _give_up(services, world, entry)
         return _without_group(driver, entry)
     if found.tags.get(UID) == entry.uid and found.target_group_arn == entry.target_group:
         return found.arn
@@ -64,9 +64,10 @@ def _without_group(driver: LoadBalancerApi, entry: Entry) -> str:
     return ""
 
 
-def _give_up(world: World, entry: Entry) -> None:
+def _give_up(services: PortServices, world: World, entry: Entry) -> None:
     """A stranger's listener: the port stays taken, the pod gets another one."""
-    world.access(entry.pool).foreign(entry)
+    woken = world.access(entry.pool).foreign(entry)
+    services.queue.touch([pod_key(*name.split("/")) for name in woken])
     world.entries.pop(entry.id)
     count_collision(entry.pool, "foreign")
     log.warning("port_is_foreign", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)

@@ -119,11 +119,11 @@ class Growth:
     def close(self, intent: Intent, made: Sequence[PoolLoadBalancer]) -> tuple[str, ...] | None:
         """Adds them, raises the epoch, ends the intent. The names that were woken; None: it was not the open intent."""
         status, *rest = self.ledger.call("close", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in made]))
-        return texts(rest[1:]) if status == b"OK" else None
+        return texts(rest[1]) if status == b"OK" else None
 
     def pressure(self, forgotten: timedelta) -> Pressure:
         """Wakes who fits, also those that were woken `forgotten` ago and made no progress."""
-        _, epoch, short, intent_open, *woken = self.ledger.call(
+        _, epoch, short, intent_open, woken = self.ledger.call(
             "wake", INCARNATION, forgotten // timedelta(milliseconds=1)
         )
         return Pressure(epoch.decode(), int(short), bool(intent_open), texts(woken))
@@ -149,7 +149,7 @@ class Growth:
         """`span`: first port, number of ports. The names that were woken; None: the epoch moved, read again."""
         args = (state, orjson.dumps(config), *span, orjson.dumps([lb.encoded() for lb in lbs]))
         status, *rest = self.ledger.call("configure", INCARNATION, epoch, *args)
-        return texts(rest[1:]) if status == b"OK" else None
+        return texts(rest[1]) if status == b"OK" else None
 
     def prune_fences(self, age: timedelta = FENCE_AGE) -> int:
         """Forgets the fences of runs that began `age` ago, in pages; how many.

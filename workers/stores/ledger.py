@@ -6,7 +6,8 @@ it began, and is refused when any of them is no longer the newest (StaleToken) o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,18 +23,23 @@ from events.workqueue.scripts import Script
 from workers.stores.ledger_codec import encode_item, entries_of, texts
 
 LUA: Final = Path(__file__).parent / "lua"
-PAGE: Final = 8
-HEADS: Final = {"ledger": ("ledger_head", "bits_head"), "waiting": ("ledger_head", "bits_head", "waiting_head")}
+ENTRIES: Final = ("names_head", "gate_head", "entries_head", "bits_head")
+HEADS: Final = {
+    "ledger": ENTRIES,
+    "waiting": (*ENTRIES, "waiting_head"),
+    "allocating": ("names_head", "asking_head", "finding_head", "placing_head", "gate_head", "waiting_head"),
+}
 SCRIPTS: Final = {
     **dict.fromkeys(
-        ("open", "record", "releasing", "confirm", "give_way", "foreign", "orphan", "adopt", "missing", "prune_fences"),
-        "ledger",
+        ("open", "record", "releasing", "confirm", "give_way", "orphan", "adopt", "missing", "prune_fences"), "ledger"
     ),
     **dict.fromkeys(
-        ("allocate", "free", "leave", "wake", "intent", "close", "rebuild", "stamp", "configure", "drop", "unwin"),
+        ("free", "foreign", "leave", "wake", "intent", "close", "rebuild", "stamp", "configure", "drop", "unwin"),
         "waiting",
     ),
+    "allocate": "allocating",
 }
+PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
 
 
 class NotReady(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
@@ -63,17 +69,25 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Granted:
-    """Every entry of the owner, old and new, and the load balancers that carry them."""
+    """Every entry of the owner, old and new, and the load balancers that carry them.
+
+    `woken`: names that may have the room that was kept for this one while it waited.
+    """
 
     entries: tuple[Entry, ...]
     carriers: dict[str, Carrier]
+    woken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Full:
-    """Nothing was taken; the owner is on the waiting list. `epoch` is the capacity that was seen."""
+    """Nothing was taken; the owner is on the waiting list.
+
+    `epoch` is the capacity that was seen, `woken` as in Granted.
+    """
 
     epoch: str
+    woken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,26 +101,34 @@ class PoolRun:
     def __init__(self, ledger: Ledger, name: str, token: str, reply: Sequence[Any]) -> None:
         self.ledger, self.name, self.token = ledger, name, token
         inc, epoch, state, config, held, waits, *lbs = reply
-        self.incarnation, self.epoch, self.state = inc.decode(), epoch.decode(), state.decode()
+        self.incarnation = inc.decode().rpartition("/")[2]
+        self.epoch, self.state = epoch.decode(), state.decode()
         self.config: bytes = config
-        self.carriers = _carriers(lbs)
-        self.entries, self.waits = entries_of(ledger.pool, held), bool(waits)
+        self.carriers = _carriers(zip(lbs[::2], map(orjson.loads, lbs[1::2]), strict=True))
+        self.entries, self.waits = entries_of(ledger.pool, orjson.loads(held or b"{}")), bool(waits)
 
     def allocate(self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering) -> Granted | Full | Closed:
-        """All wants (key, consecutive ports) or none."""
-        page = PAGE
-        while True:
-            candidates = self.ledger.candidates(order, page)
-            reply = self._script(
-                "allocate", uid, orjson.dumps(wants), orjson.dumps(candidates), int(len(candidates) == page)
-            )
-            if reply[0] != b"MORE":
-                break
-            page *= 8
-        if reply[0] == b"FULL":
-            return Full(reply[1].decode())
-        return (
-            Closed() if reply[0] == b"CLOSED" else Granted(entries_of(self.ledger.pool, reply[1]), _carriers(reply[2:]))
+        """All wants (key, consecutive ports) or none; a run of several ports has the keys KEY+0, KEY+1 and so on.
+
+        The ports of one owner go to one load balancer as far as they fit there.
+        """
+        reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order))
+        if isinstance(reply, bytes):
+            found = orjson.loads(reply)
+            lbs = ((name.encode(), facts) for name, facts in found["lbs"].items())
+            return Granted(entries_of(self.ledger.pool, found["entries"]), _carriers(lbs), tuple(found["woken"]))
+        return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
+
+    def question(self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering) -> bytes:
+        """The second argument of the script `allocate`.
+
+        Raises ValueError when a text cannot be joined into JSON as it is.
+        """
+        singles, runs = [key for key, ports in wants if ports == 1], [want for want in wants if want[1] > 1]
+        if not PLAIN.fullmatch("".join([self.token, uid, *(key for key, _ in wants)])):
+            raise ValueError(f"the uid or a want of {self.name} has a character that JSON escapes")
+        return orjson.dumps(
+            [self.incarnation, self.name, self.token, uid, order.value, singles, *([runs] if runs else [])]
         )
 
     def record(self, uid: str, entries: Sequence[Entry]) -> None:
@@ -118,7 +140,7 @@ class PoolRun:
 
     def free(self, entry: Entry) -> tuple[str, ...]:
         """Returns the names that were woken."""
-        return texts(self._checked("free", entry.uid, entry.key)[1:])
+        return texts(self._checked("free", entry.uid, entry.key)[1])
 
     def confirm(self, entry: Entry) -> None:
         self._checked("confirm", entry.uid, entry.key)
@@ -126,11 +148,12 @@ class PoolRun:
     def give_way(self, entry: Entry, name: str, uid: str, want: str, listener: str, target_group: str) -> None:
         self._checked("give_way", entry.uid, entry.key, name, uid, want, listener, target_group)
 
-    def foreign(self, entry: Entry) -> None:
-        self._checked("foreign", entry.uid, entry.key)
+    def foreign(self, entry: Entry) -> tuple[str, ...]:
+        """Returns the names that were woken."""
+        return texts(self._checked("foreign", entry.uid, entry.key)[1])
 
     def leave(self) -> tuple[str, ...]:
-        return texts(self._script("leave")[1:])
+        return texts(self._script("leave")[1])
 
     def _checked(self, script: str, *args: Any) -> list[bytes]:
         reply = self._script(script, *args)
@@ -141,7 +164,10 @@ class PoolRun:
         return reply
 
     def _script(self, script: str, *args: Any) -> list[Any]:
-        reply = self.ledger.call(script, INCARNATION, self.incarnation, self.name, self.token, *args)
+        return self._answered(script, INCARNATION, self.incarnation, self.name, self.token, *args)
+
+    def _answered(self, script: str, *args: Any) -> list[Any]:
+        reply = self.ledger.call(script, *args)
         if reply[0] == b"STALE":
             raise StaleToken(f"a newer run has opened {self.name} in pool {self.ledger.pool}")
         return reply
@@ -167,22 +193,13 @@ class Ledger:
             raise StaleToken(f"a newer run has opened {name} in pool {self.pool}")
         return PoolRun(self, name, token, rest)
 
-    def candidates(self, order: Ordering, most: int) -> list[str]:
-        """Load balancers with room, best first, at most so many."""
-        if order is Ordering.SHUFFLED:
-            found: Any = self.redis.zrandmember(f"{self.prefix}{Ordering.USED.value}", most)
-        else:
-            found = self.redis.zrange(f"{self.prefix}{order.value}", 0, most - 1)
-        return [name.decode() for name in found or ()]
-
     def orphan(self, name: str, uid: str, key: str, listener: str, target_group: str) -> bool:
         """Takes a free port as releasing for the owner in an orphan's tag. False: the port has an owner."""
         return bool(self.call("orphan", INCARNATION, name, uid, key, listener, target_group)[0] == b"OK")
 
 
-def _carriers(flat: Sequence[bytes]) -> dict[str, Carrier]:
-    rows = ((name.decode(), orjson.loads(json)) for name, json in zip(flat[::2], flat[1::2], strict=True) if json)
-    return {name: Carrier(known["arn"], known["dns"]) for name, known in rows}
+def _carriers(rows: Iterable[tuple[bytes, dict[str, Any]]]) -> dict[str, Carrier]:
+    return {name.decode(): Carrier(facts["arn"], facts["dns"]) for name, facts in rows}
 
 
 Opener = Callable[[str], Ledger]

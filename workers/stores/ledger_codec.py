@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-
-import orjson
+from operator import attrgetter
+from typing import Any, Final
 
 from domain.ports.entry import Entry, EntryState
 
-
-def entries_of(pool: str, held: bytes) -> tuple[Entry, ...]:
-    """The entries of an owner's JSON; b'' is none."""
-    return tuple(sorted(_entry(pool, key, item) for key, item in orjson.loads(held or b"{}").items()))
+STATES: Final = {state.value: state for state in EntryState}
 
 
-def _entry(pool: str, key: str, item: dict[str, str]) -> Entry:
-    lb, _, port = key.rpartition(":")
-    get = item.get
-    state = EntryState(item["s"])
-    return Entry(
-        pool, lb, int(port), item["w"], item["u"], state, get("l") or "", get("t") or "", get("a") or "", get("k") or ""
-    )
+def entries_of(pool: str, held: dict[str, dict[str, Any]]) -> tuple[Entry, ...]:
+    """The entries of an owner, in order. A list of wants stands for as many entries on ports that follow each other."""
+    found: list[Entry] = []
+    for key, item in held.items():
+        lb, _, port = key.rpartition(":")
+        wants = item["w"] if isinstance(item["w"], list) else [item["w"]]
+        found += [_entry(pool, lb, int(port) + n, want, item) for n, want in enumerate(wants)]
+    return tuple(sorted(found, key=attrgetter("lb", "port")))
+
+
+def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, str]) -> Entry:
+    cloud = (item.get(name) or "" for name in "ltak")
+    return Entry(pool, lb, port, want, item["u"], STATES[item["s"]], *cloud)
 
 
 def encode_item(entry: Entry) -> dict[str, str]:

@@ -40,17 +40,18 @@ def view(ledger: Ledger) -> LedgerView:
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
     pipe.hgetall(f"{p}meta")
     pipe.hgetall(f"{p}lbs")
-    pipe.hgetall(f"{p}cap")
-    pipe.hgetall(f"{p}used")
     pipe.hlen(f"{p}demand")
-    meta, lbs, cap, used, waiting = pipe.execute()
+    meta, lbs, waiting = pipe.execute()
 
     def text(name: bytes) -> str:
         return str(meta.get(name, b"").decode())
 
+    names = [field[2:] for field in lbs if field.startswith(b"j:")]
     rows = (
-        _load_balancer(name, orjson.loads(json), int(cap.get(name, 0)), int(used.get(name, 0)))
-        for name, json in lbs.items()
+        _load_balancer(
+            name, orjson.loads(lbs[b"j:" + name]), int(lbs.get(b"c:" + name, 0)), int(lbs.get(b"u:" + name, 0))
+        )
+        for name in names
     )
     ordered = tuple(sorted(rows, key=lambda lb: (lb.position, lb.name)))
     return LedgerView(
@@ -74,4 +75,4 @@ def _load_balancer(name: bytes, known: dict[str, Any], capacity: int, used: int)
 def owners(ledger: Ledger) -> Iterator[tuple[str, tuple[Entry, ...]]]:
     """(namespace/name, its entries), all of them, in pages."""
     for name, held in ledger.redis.hscan_iter(f"{ledger.prefix}owners", count=500):
-        yield name.decode(), entries_of(ledger.pool, held)
+        yield name.decode(), entries_of(ledger.pool, orjson.loads(held))

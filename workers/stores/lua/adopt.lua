@@ -3,7 +3,7 @@
 -- ARGV server, id of the intent, slot.
 -- Returns {'NOT_READY'} | {'BUSY'} (an intent is open, or the slot is known) | {'OK', epoch}.
 local server, id, slot = unpack(ARGV)
-if not ready(server, '') then return { 'NOT_READY' } end
+if not ready(server) then return { 'NOT_READY' } end
 if call('HEXISTS', META, 'intent') == 1 or call('HEXISTS', SLOTS, slot) == 1 then return { 'BUSY' } end
 local epoch = call('HGET', META, 'epoch')
 call('HSET', META, 'intent', cjson.encode({ id = id, epoch = epoch, slots = { tonumber(slot) } }))

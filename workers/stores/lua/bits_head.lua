@@ -1,7 +1,13 @@
--- Shared head, after ledger_head: the ports of one load balancer as a string of bits, the lowest bit of a byte first.
--- KEYS[1] as there. Bit 0 is the pool's first port; bits beyond the string are free, so a string is as long as its highest use.
+-- Shared head, after gate_head: the ports of one load balancer as a string of bits, the lowest bit of a byte first.
+-- KEYS[1] as there. Bit 0 is the pool's first port; bits beyond the string are free: a string is as long as its highest use.
 -- ARGV and returns: see each script.
-local function bit_set(bits, off, on) -- bits: a string, the lowest bit of a byte first
+local function bit_get(bits, off)
+  local byte = bits:byte(math.floor(off / 8) + 1)
+  return byte ~= nil and bit.band(byte, bit.lshift(1, off % 8)) ~= 0
+end
+
+local function bit_set(bits, off, on) -- a port outside 1 to 65535 has no bit: tags and annotations may say anything
+  if off < 0 or off > 65535 then return bits end
   local at = math.floor(off / 8) + 1
   if #bits < at then bits = bits .. string.rep('\0', at - #bits) end
   local byte, mask = bits:byte(at), bit.lshift(1, off % 8)
@@ -9,22 +15,18 @@ local function bit_set(bits, off, on) -- bits: a string, the lowest bit of a byt
   return bits:sub(1, at - 1) .. string.char(byte) .. bits:sub(at + 1)
 end
 
-local function bit_get(bits, off)
-  local byte = bits:byte(math.floor(off / 8) + 1)
-  return byte ~= nil and bit.band(byte, bit.lshift(1, off % 8)) ~= 0
+local function use_of(lb) -- in use, may carry (nil: gives no new ports), bits
+  local row = call('HMGET', LBS, 'u:' .. lb, 'c:' .. lb, 'b:' .. lb)
+  return tonumber(row[1]) or 0, tonumber(row[2]), row[3] or ''
 end
 
-local function first_fit(bits, ports, size) -- offset of the first free run of so many ports, or nil
-  if ports == 1 then
-    local at = bits:find('[^\255]')
-    local off = at and (at - 1) * 8 or #bits * 8
-    while at and bit_get(bits, off) do off = off + 1 end
-    return off < size and off or nil
+local function reindex(lb, used, most, now, now_most) -- `used` of `most` has become `now` of `now_most`
+  local before, after = math.max(0, (most or 0) - used), math.max(0, (now_most or 0) - now)
+  if before ~= after then call('HINCRBY', META, 'free', after - before) end
+  if after > 0 then
+    call('ZADD', ROOM, now, lb)
+    if before == 0 then call('ZADD', ORDER, cjson.decode(call('HGET', LBS, 'j:' .. lb)).position, lb) end
+  elseif before > 0 then
+    call('ZREM', ROOM, lb); call('ZREM', ORDER, lb)
   end
-  local off, length = 0, 0
-  while off < size and length < ports do
-    if bit_get(bits, off) then length = 0 else length = length + 1 end
-    off = off + 1
-  end
-  return length == ports and off - ports or nil
 end

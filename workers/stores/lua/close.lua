@@ -1,21 +1,20 @@
 -- Ends an intent: adds its load balancers, raises the epoch, wakes the waiters that fit; all or nothing, once.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, id of the intent, load balancers JSON [{name, arn, dns, slot, position, capacity}, ...].
--- Returns {'NOT_READY'} | {'OVER'} (not the open intent) | {'OK', epoch, woken names...}.
+-- Returns {'NOT_READY'} | {'OVER'} (not the open intent) | {'OK', epoch, woken names}.
 local server, id, lbs = unpack(ARGV)
-if not ready(server, '') then return { 'NOT_READY' } end
+if not ready(server) then return { 'NOT_READY' } end
 local json = call('HGET', META, 'intent')
 if not json or cjson.decode(json).id ~= id then return { 'OVER' } end
 for _, lb in ipairs(cjson.decode(lbs)) do
-  if call('HEXISTS', LBS, lb.name) == 0 then
-    call('HSET', LBS, lb.name, cjson.encode({ arn = lb.arn, dns = lb.dns, slot = lb.slot, position = lb.position, foreign = {} }))
+  if call('HEXISTS', LBS, 'j:' .. lb.name) == 0 then
+    local facts = { arn = lb.arn, dns = lb.dns, slot = lb.slot, position = lb.position, foreign = {}, contested = {} }
+    local used = use_of(lb.name) -- it may have been in the pool before, and still carry ports
+    call('HSET', LBS, 'j:' .. lb.name, cjson.encode(facts), 'c:' .. lb.name, lb.capacity)
     call('HSET', SLOTS, lb.slot, lb.name)
-    call('HSET', CAP, lb.name, lb.capacity)
-    call('ZADD', ORDER, lb.position, lb.name)
-    call('HINCRBY', META, 'free', lb.capacity)
-    use(lb.name, 0)
+    reindex(lb.name, used, nil, used, lb.capacity)
   end
 end
 call('HDEL', META, 'intent')
 local epoch = call('HINCRBY', META, 'epoch', 1)
-return { 'OK', tostring(epoch), unpack(wake()) }
+return { 'OK', string.format('%.0f', epoch), wake() }

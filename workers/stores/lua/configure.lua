@@ -2,46 +2,51 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, epoch read, state, config JSON, first port, ports in the range, load balancers JSON
 --   [{name, arn, dns, slot (-1: not ours), position, capacity (0: no new ports), foreign [port, ...]}, ...]: all that the pool has.
--- Returns {'NOT_READY'} | {'OLD', epoch} (read again) | {'OK', epoch, woken names...}.
+-- Returns {'NOT_READY'} | {'OLD', epoch} (read again) | {'OK', epoch, woken names}.
 local server, seen, state, config, start, size, lbs = unpack(ARGV)
-if not ready(server, '') then return { 'NOT_READY' } end
+if not ready(server) then return { 'NOT_READY' } end
 local epoch = call('HGET', META, 'epoch')
 if epoch ~= seen then return { 'OLD', epoch } end
-local before = tonumber(call('HGET', META, 'free') or 0)
 
-local function mark_foreign(lb, known, ports) -- returns the ports that only strangers use; what an owner holds is not theirs
-  local bits, strangers = call('HGET', BITS, lb) or '', {}
-  for _, port in ipairs(known) do
-    if port >= start + 0 and port < start + size then bits = bit_set(bits, port - start, false) end
-  end
+local function clear(bits, ports)
+  for _, port in ipairs(ports) do bits = bit_set(bits, port - start, false) end
+  return bits
+end
+
+local function mark(bits, ports) -- the bits; ports that only strangers use; ports of strangers that an owner holds (a run finds out)
+  local foreign, contested = {}, {}
   for _, port in ipairs(ports) do
-    if port >= start + 0 and port < start + size and not bit_get(bits, port - start) then
-      bits = bit_set(bits, port - start, true)
-      strangers[#strangers + 1] = port
+    local off = port - start
+    if off >= 0 and off < size + 0 then
+      local list = bit_get(bits, off) and contested or foreign
+      list[#list + 1], bits = port, bit_set(bits, off, true)
     end
   end
-  if #bits > 0 then call('HSET', BITS, lb, bits) end
-  return strangers
+  return bits, foreign, contested
 end
 
-local was = {}
-for name, json in pairs((function(flat) local t = {}; for i = 1, #flat, 2 do t[flat[i]] = flat[i + 1] end; return t end)(call('HGETALL', LBS))) do
-  was[name] = cjson.decode(json)
+local flat, was = call('HGETALL', LBS), {}
+for i = 1, #flat, 2 do
+  local lb = flat[i]:sub(3)
+  was[lb] = was[lb] or {}
+  was[lb][flat[i]:sub(1, 1)] = flat[i + 1]
 end
-call('DEL', LBS, CAP, SLOTS, ORDER, ROOM)
-local free = 0
+call('DEL', LBS, SLOTS, ORDER, ROOM)
+local before = tonumber(call('HGET', META, 'free') or 0)
+call('HSET', META, 'state', state, 'config', config, 'start', start, 'size', size, 'free', 0)
+for lb, row in pairs(was) do -- what owners hold stays, also on a load balancer that is in the pool no more
+  local bits = clear(row.b or '', row.j and cjson.decode(row.j).foreign or {})
+  if tonumber(row.u or 0) > 0 then call('HSET', LBS, 'u:' .. lb, row.u, 'b:' .. lb, bits) end
+end
 for _, lb in ipairs(cjson.decode(lbs)) do
-  local strangers = mark_foreign(lb.name, was[lb.name] and was[lb.name].foreign or {}, lb.foreign)
-  local known = { arn = lb.arn, dns = lb.dns, slot = lb.slot, position = lb.position, foreign = strangers }
-  call('HSET', LBS, lb.name, cjson.encode(known))
+  local used, _, bits = use_of(lb.name)
+  local facts = { arn = lb.arn, dns = lb.dns, slot = lb.slot, position = lb.position }
+  bits, facts.foreign, facts.contested = mark(bits, lb.foreign)
+  call('HSET', LBS, 'j:' .. lb.name, cjson.encode(facts), 'u:' .. lb.name, used, 'b:' .. lb.name, bits)
   if lb.slot >= 0 then call('HSET', SLOTS, lb.slot, lb.name) end
-  local used = tonumber(call('HGET', USED, lb.name) or 0)
-  if lb.capacity > 0 then
-    call('HSET', CAP, lb.name, lb.capacity)
-    free = free + lb.capacity - used
-    if used < lb.capacity then call('ZADD', ROOM, used, lb.name); call('ZADD', ORDER, lb.position, lb.name) end
-  end
+  if lb.capacity > 0 then call('HSET', LBS, 'c:' .. lb.name, lb.capacity) end
+  reindex(lb.name, used, nil, used, lb.capacity)
 end
-call('HSET', META, 'state', state, 'config', config, 'start', start, 'size', size, 'free', free)
-if free > before then epoch = string.format('%.0f', call('HINCRBY', META, 'epoch', 1)) end
-return { 'OK', epoch, unpack(wake()) }
+local grown = tonumber(call('HGET', META, 'free')) > before
+if grown then epoch = string.format('%.0f', call('HINCRBY', META, 'epoch', 1)) end
+return { 'OK', epoch, wake() }

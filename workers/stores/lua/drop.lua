@@ -3,6 +3,6 @@
 -- ARGV server.
 -- Returns {'BUSY', owners} | {'OK'}.
 local server = ARGV[1]
-if ready(server, '') and call('HLEN', OWNERS) > 0 then return { 'BUSY', call('HLEN', OWNERS) } end
-call('DEL', META, FENCES, OWNERS, LBS, BITS, USED, CAP, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND)
+if ready(server) and call('HLEN', OWNERS) > 0 then return { 'BUSY', call('HLEN', OWNERS) } end
+call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND)
 return { 'OK' }

@@ -1,20 +1,27 @@
 -- Gives up an entry whose port carries a listener that is not ours: the port stays taken, the load balancer has one place less.
 -- KEYS[1] prefix of the pool.
--- ARGV server, run incarnation, name, token, uid, entry key.
+-- ARGV server, mark of the run's incarnation, name, token, uid, entry key.
 -- Returns {'NOT_READY'} | {'STALE'} | {'CHANGED'} | {'OK'}.
 local server, run, name, tok, uid, key = unpack(ARGV)
 local why = refusal(server, run, name, tok)
 if why then return { why } end
-local held = entries(name)
+local held, lb, port = entries(name), port_of(key)
 if not held[key] or held[key].u ~= uid or held[key].s == 'releasing' then return { 'CHANGED' } end
 held[key] = nil
 keep(name, held)
-local lb, port = port_of(key)
-local known = cjson.decode(call('HGET', LBS, lb))
-known.foreign[#known.foreign + 1] = tonumber(port)
-call('HSET', LBS, lb, cjson.encode(known))
-if call('HEXISTS', CAP, lb) == 1 then
-  call('HINCRBY', CAP, lb, -1); call('HINCRBY', META, 'free', -1)
+local used, most = use_of(lb)
+local json, now_most = call('HGET', LBS, 'j:' .. lb), most
+if json then -- else the load balancer is in the pool no more
+  local facts, contested = cjson.decode(json), {}
+  facts.foreign[#facts.foreign + 1] = tonumber(port)
+  for _, other in ipairs(facts.contested) do if other ~= tonumber(port) then contested[#contested + 1] = other end end
+  if most and #contested == #facts.contested then -- a contested port is counted already
+    now_most = most - 1
+    call('HSET', LBS, 'c:' .. lb, now_most)
+  end
+  facts.contested = contested
+  call('HSET', LBS, 'j:' .. lb, cjson.encode(facts))
 end
-use(lb, -1)
-return { 'OK' }
+call('HSET', LBS, 'u:' .. lb, used - 1)
+reindex(lb, used, most, used - 1, now_most)
+return { 'OK', wake() }

@@ -1,7 +1,7 @@
 -- Frees the port of an entry that is releasing, or that this very run allocated; wakes the waiters that now fit.
 -- KEYS[1] prefix of the pool.
--- ARGV server, run incarnation, name, token, uid, entry key.
--- Returns {'NOT_READY'} | {'STALE'} | {'CHANGED'} (not this uid's, or still in use) | {'OK', woken names...}.
+-- ARGV server, mark of the run's incarnation, name, token, uid, entry key.
+-- Returns {'NOT_READY'} | {'STALE'} | {'CHANGED'} (not this uid's, or still in use) | {'OK', woken names}.
 local server, run, name, tok, uid, key = unpack(ARGV)
 local why = refusal(server, run, name, tok)
 if why then return { why } end
@@ -12,6 +12,7 @@ if e.s ~= 'releasing' and not (e.s == 'allocated' and e.k == tok and not e.l) th
 held[key] = nil
 keep(name, held)
 local lb, port = port_of(key)
-call('HSET', BITS, lb, bit_set(call('HGET', BITS, lb) or '', port - call('HGET', META, 'start'), false))
-use(lb, -1)
-return { 'OK', unpack(wake()) }
+local used, most, bits = use_of(lb)
+call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bit_set(bits, port - call('HGET', META, 'start'), false))
+reindex(lb, used, most, used - 1, most)
+return { 'OK', wake() }

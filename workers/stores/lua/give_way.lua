@@ -1,6 +1,7 @@
 -- Moves an entry to the owner whose listener was found on its port, live and publishing it (protocols.md, 'tagrule').
 -- KEYS[1] prefix of the pool.
--- ARGV server, run incarnation, name, token, uid, entry key, other name, other uid, other want, listener ARN, target group ARN.
+-- ARGV server, mark of the run's incarnation, name, token, uid, entry key, other name, other uid, other want,
+--   listener ARN, target group ARN.
 -- Returns {'NOT_READY'} | {'STALE'} | {'CHANGED'} | {'OK'}.
 local server, run, name, tok, uid, key, other, other_uid, want, listener, group = unpack(ARGV)
 local why = refusal(server, run, name, tok)

@@ -3,7 +3,7 @@
 -- ARGV server, epoch, id of a new intent, capacity of a load balancer, most a round, slots JSON [number, ...].
 -- Returns {'NOT_READY'} | {'CLOSED'} | {'OLD', epoch} | {'ENOUGH'} | {'LIMIT'} | {'INTENT', JSON {id, epoch, slots}}.
 local server, epoch, id, capacity, per_round, slots = unpack(ARGV)
-if not ready(server, '') then return { 'NOT_READY' } end
+if not ready(server) then return { 'NOT_READY' } end
 local m = call('HMGET', META, 'intent', 'epoch', 'state', 'demand', 'free')
 if m[3] ~= 'Active' then return { 'CLOSED' } end
 if m[1] then return { 'INTENT', m[1] } end

@@ -1,9 +1,8 @@
 -- Takes a name that is gone, or asks for nothing here any more, off the waiting list; wakes the next that fit.
 -- KEYS[1] prefix of the pool.
--- ARGV server, run incarnation, name, token.
--- Returns {'NOT_READY'} | {'STALE'} | {'OK', woken names...}.
+-- ARGV server, mark of the run's incarnation, name, token.
+-- Returns {'NOT_READY'} | {'STALE'} | {'OK', woken names}.
 local server, run, name, tok = unpack(ARGV)
 local why = refusal(server, run, name, tok)
 if why then return { why } end
-leave(name)
-return { 'OK', unpack(wake()) }
+return { 'OK', leave(name) }

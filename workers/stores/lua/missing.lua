@@ -3,7 +3,7 @@
 -- ARGV server, name, entry key, listener ARN that is missing.
 -- Returns {'NOT_READY'} | {'CHANGED'} | {'OK'}.
 local server, name, key, listener = unpack(ARGV)
-if not ready(server, '') then return { 'NOT_READY' } end
+if not ready(server) then return { 'NOT_READY' } end
 local held = entries(name)
 local e = held[key]
 if not e or e.s ~= 'bound' or e.l ~= listener then return { 'CHANGED' } end

@@ -3,7 +3,7 @@
 -- ARGV server, cursor, age in microseconds, about how many fences to look at.
 -- Returns {'NOT_READY'} | {'OK', cursor of the next page ('0': this was the last), fences forgotten}.
 local server, cursor, age, page = unpack(ARGV)
-if not ready(server, '') then return { 'NOT_READY' } end
+if not ready(server) then return { 'NOT_READY' } end
 local oldest, pruned = now_us() - age, 0
 local found = call('HSCAN', FENCES, cursor, 'COUNT', page)
 for i = 1, #found[2], 2 do

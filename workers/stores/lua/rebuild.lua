@@ -3,6 +3,6 @@
 -- ARGV server, mark of this rebuild.
 -- Returns {'READY'} (there is nothing to rebuild) | {'OK'}.
 local server, mark = unpack(ARGV)
-if ready(server, '') then return { 'READY' } end
+if ready(server) then return { 'READY' } end
 call('HSET', META, 'rebuild', server .. '/' .. mark) -- also a copy of Redis that comes back with the mark is another server
 return { 'OK' }

@@ -1,6 +1,6 @@
 -- Records what the cloud has for entries of an owner, and whether they are bound.
 -- KEYS[1] prefix of the pool.
--- ARGV server, run incarnation, name, token, uid, items JSON {"lb:port": {s, l, t, a}}.
+-- ARGV server, mark of the run's incarnation, name, token, uid, items JSON {"lb:port": {s, l, t, a}}.
 -- Returns {'NOT_READY'} | {'STALE'} | {'CHANGED'} (an entry is not this uid's any more, or is releasing; nothing written) | {'OK'}.
 local server, run, name, tok, uid, items = unpack(ARGV)
 local why = refusal(server, run, name, tok)

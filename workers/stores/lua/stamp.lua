@@ -4,21 +4,18 @@
 -- Returns {'REFUSED'} (Redis was lost or replaced since the mark was left, or another rebuild was first) | {'OK', epoch}.
 local server, mark, start, owners = unpack(ARGV)
 local inc = server .. '/' .. mark
-if ready(server, '') or call('HGET', META, 'rebuild') ~= inc then return { 'REFUSED' } end
+if ready(server) or call('HGET', META, 'rebuild') ~= inc then return { 'REFUSED' } end
 local old = tonumber(call('HGET', META, 'epoch') or 0)
-call('DEL', META, FENCES, OWNERS, LBS, BITS, USED, CAP, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND)
+call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND)
 local bits, used = {}, {}
 for name, held in pairs(cjson.decode(owners)) do
   keep(name, held)
   for key in pairs(held) do
     local lb, port = port_of(key)
-    local off = port - start
-    if off >= 0 and port + 0 <= 65535 then bits[lb] = bit_set(bits[lb] or '', off, true) end
-    used[lb] = (used[lb] or 0) + 1
+    bits[lb], used[lb] = bit_set(bits[lb] or '', port - start, true), (used[lb] or 0) + 1
   end
 end
-for lb, string in pairs(bits) do call('HSET', BITS, lb, string) end
-for lb, n in pairs(used) do call('HSET', USED, lb, n) end
+for lb, n in pairs(used) do call('HSET', LBS, 'u:' .. lb, n, 'b:' .. lb, bits[lb]) end
 local epoch = string.format('%.0f', math.max(old + 1, now_ms())) -- one that was never used
 local floor = string.format('%.0f', now_us()) -- a run that began before the stamp knows a world from before it
 call('HSET', META, 'inc', inc, 'epoch', epoch, 'start', start, 'floor', floor)

@@ -1,9 +1,9 @@
 -- The sweep's look at a pool: woken waiters without progress wait again, those that fit are woken.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, milliseconds after which a woken waiter counts as forgotten.
--- Returns {'NOT_READY'} | {'OK', epoch, ports short, 1 if an intent is open, woken names...}.
+-- Returns {'NOT_READY'} | {'OK', epoch, ports short, 1 if an intent is open, woken names}.
 local server, forgotten = unpack(ARGV)
-if not ready(server, '') then return { 'NOT_READY' } end
+if not ready(server) then return { 'NOT_READY' } end
 for _, name in ipairs(call('ZRANGEBYSCORE', WOKEN, '-inf', now_ms() - forgotten, 'LIMIT', 0, 1000)) do
   local ports, joined = demand_of(name)
   call('ZREM', WOKEN, name); call('ZADD', WAITING, joined, name)
@@ -11,4 +11,4 @@ for _, name in ipairs(call('ZRANGEBYSCORE', WOKEN, '-inf', now_ms() - forgotten,
 end
 local names = wake()
 local m = call('HMGET', META, 'epoch', 'demand', 'free', 'intent')
-return { 'OK', m[1] or '0', tonumber(m[2] or 0) - tonumber(m[3] or 0), m[4] and 1 or 0, unpack(names) }
+return { 'OK', m[1] or '0', tonumber(m[2] or 0) - tonumber(m[3] or 0), m[4] and 1 or 0, names }

@@ -1,0 +1,59 @@
+-- Third part of `allocate`: finds a place for every want; if all have one, writes it and, where nobody waits, answers.
+-- KEYS[1], ARGV and what may be returned here: see allocate.lua. JSON is joined from text: encoding takes longer than the rest.
+local added, mine = {}, ',"u":"' .. uid .. '","s":"allocated","k":"' .. tok .. '"}'
+local function take(c, off, keys, from, to)
+  local want = from == to and '"' .. keys[from] .. '"' or '["' .. table.concat(keys, '","', from, to) .. '"]'
+  added[#added + 1] = '"' .. c.lb .. ':' .. start + off .. '":{"w":' .. want .. mine
+  c.bits, c.used = fill(c.bits, off, to - from + 1), c.used + to - from + 1
+end
+
+local complete, at, i = lacking <= m[5] + 0, 1, 1 -- a full pool is not looked at
+for n = 1, complete and runs and #runs or 0 do
+  local keys, next_one, c, off, ports = {}, 1, candidate(1), 0, 0
+  for port = 1, runs[n][2] do keys[port] = runs[n][1] .. '+' .. port - 1 end
+  while complete and c and ports < #keys do
+    off, ports = next_run(c.bits, off + ports, #keys, size)
+    if ports < 1 or c.most - c.used < #keys then
+      next_one, off, ports = next_one + 1, 0, 0
+      c = candidate(next_one)
+    end
+  end
+  complete = complete and c
+  if complete then take(c, off, keys, 1, #keys) end
+end
+while complete and at <= #singles do
+  local c, from = candidate(i), 0
+  local room = c and math.min(c.most - c.used, #singles - at + 1) or 0
+  while room > 0 do
+    local off, ports = next_run(c.bits, from, room, size)
+    if ports < 1 then break end
+    take(c, off, singles, at, at + ports - 1)
+    at, room, from = at + ports, room - ports, off + ports
+  end
+  complete, i = c, i + 1
+end
+
+local answer
+if complete then
+  local facts = {}
+  for _, c in ipairs(loaded) do
+    if c.used > c.was then
+      call('HSET', LBS, 'u:' .. c.lb, c.used, 'b:' .. c.lb, c.bits)
+      local full = c.used >= c.most and call('ZREM', ROOM, c.lb) and call('ZREM', ORDER, c.lb)
+      if not full then call('ZADD', ROOM, c.used, c.lb) end
+      facts[#facts + 1] = '"' .. c.lb .. '":' .. c.json
+    end
+  end
+  if added[1] then
+    json = (json and json:sub(1, -2) .. ',' or '{') .. table.concat(added, ',') .. '}'
+    call('HSET', OWNERS, name, json)
+    call('HSET', META, 'free', m[5] - lacking)
+  end
+  for key in pairs(held or {}) do -- a load balancer that carries several is named again
+    local lb = key:match('^(.*):')
+    local row = call('HGET', LBS, 'j:' .. lb)
+    if row then facts[#facts + 1] = '"' .. lb .. '":' .. row end
+  end
+  answer = '{"entries":' .. (json or '{}') .. ',"lbs":{' .. table.concat(facts, ',') .. '},"woken":'
+  if (m[6] or 0) + 0 == 0 then return answer .. '[]}' end
+end
