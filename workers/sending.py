@@ -18,7 +18,7 @@ from events import routing
 from workers import metrics
 
 log = structlog.get_logger()
-RETRY_POLICY = {"max_retries": 3, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5, "timeout": 5}
+RETRY_POLICY = {"max_retries": 3, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
 OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 5, "max_connections": 50}
 UNREACHABLE = (OperationalError, LimitExceeded, OSError)
 WAIT_FOR_PRODUCER = 5.0  # seconds; kombu's own default is to wait for ever
