@@ -1,0 +1,105 @@
+"""`python -m compose.sandbox` (`berthmaster sandbox`): the whole system on this machine, in processes, without Docker,
+root, cluster or AWS account. See `--help`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import closing
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+from rich.console import Console
+
+from compose.sandbox.directory import DirectoryRefused, sandbox_directory
+from compose.sandbox.environment import cut_off
+from compose.sandbox.interruption import Interrupted, Interruption
+from compose.sandbox.lines import Lines, Report
+from compose.sandbox.live import Screen
+from compose.sandbox.run import Options, Sandbox
+from compose.sandbox.stack import ProcessEnded, Stack
+from compose.sandbox.summary import Summary
+from events.kube_api import KubeError
+
+MISUSE = 2
+
+
+class Api(StrEnum):
+    SANDBOX = "sandbox"
+    REAL = "real"
+
+
+def main(  # noqa: PLR0913 - typer takes each option as an argument
+    pods: Annotated[int, typer.Option(min=1, max=1000, help="Pods to make; each asks for one port")] = 60,
+    api: Annotated[Api, typer.Option(help="Our small Kubernetes API, or a real kube-apiserver (make apiserver)")] = (
+        Api.SANDBOX
+    ),
+    once: Annotated[bool, typer.Option("--once", help="End when all is bound; exit status 1 if that fails")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that --once may take")] = 120,
+    churn: Annotated[bool, typer.Option(help="Replace a few pods now and then, once all are bound")] = True,
+    flower: Annotated[bool, typer.Option(help="Run Flower, which shows tasks and workers in a browser")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; progress goes to stderr")] = False,
+    directory: Annotated[Path, typer.Option("--dir", help="For logs, data and kubeconfig; emptied at the start")] = (
+        Path(".sandbox")
+    ),
+) -> None:
+    """Starts everything on this machine: Redis, a Kubernetes API with a kubelet, an AWS, publisher, workers, beat and
+    Flower; makes pods that ask for ports, and shows how they get them.
+    """
+    began, interruption = time.monotonic(), Interruption()
+    interruption.listen()
+    cut_off(os.environ)
+    options = Options(pods, once, timeout, churn)
+    try:
+        with sandbox_directory(directory) as place, (place / "sandbox.log").open("a", buffering=1) as log:
+            structlog.configure(logger_factory=structlog.PrintLoggerFactory(log))
+            stack = Stack(place, api, flower)
+            raise typer.Exit(Course(stack, options, interruption, as_json, began).status())
+    except (DirectoryRefused, FileNotFoundError) as refusal:
+        typer.echo(str(refusal), err=True)
+        raise typer.Exit(MISUSE) from None
+
+
+class Course:
+    """One sandbox from start to end, and what its end means for the exit status."""
+
+    def __init__(self, stack: Stack, options: Options, interruption: Interruption, as_json: bool, began: float) -> None:
+        self.console, self.as_json, self.converged = Console(stderr=as_json), as_json, False
+        self.report: Report = (
+            Screen(self.console, began, options.pods) if self.console.is_terminal else Lines(self.console, began)
+        )
+        self.stack, self.sandbox = stack, Sandbox(stack, options, self.report, interruption, began)
+
+    def status(self) -> int:
+        with self.stack, closing(self.report):
+            try:
+                return 0 if self.sandbox.run(self.show) else 1
+            except Interrupted as interrupted:
+                return 0 if self.converged else interrupted.status
+            except (ProcessEnded, RuntimeError, KubeError) as error:
+                self.say(f"{error}\nLogs: {self.stack.directory}")
+                return 1
+
+    def show(self, summary: Summary) -> None:
+        self.converged = summary.converged
+        if self.as_json:
+            sys.stdout.write(summary.json() + "\n")
+            sys.stdout.flush()
+        else:
+            self.console.print(summary.table())
+            for hint in summary.hints():
+                self.say(hint)
+        for reason in summary.missing:
+            self.say(f"not converged: {reason}")
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

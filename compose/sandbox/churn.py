@@ -1,0 +1,42 @@
+"""A little change now and then, so that people who look see ports given back and given out again."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+from typing import Final
+
+import structlog
+
+from compose.sandbox.picture import Picture
+from compose.sandbox.workload import Workload
+from events.kube_api import KubeError
+
+log = structlog.get_logger()
+EVERY: Final = 4.0  # seconds
+MOST: Final = 3  # pods at a time
+
+
+class Churn:
+    """Replaces a few pods by new ones, so that their number stays."""
+
+    def __init__(self, workload: Workload, pods: int, random: Random) -> None:
+        self.workload, self.pods, self.random = workload, pods, random
+        self.due = time.monotonic() + EVERY
+
+    def step(self, seen: Picture) -> None:
+        """To be called often; does something every few seconds."""
+        if time.monotonic() < self.due:
+            return
+        self.due = time.monotonic() + EVERY
+        try:
+            self.replace(seen)
+        except KubeError as error:  # deleted by hand, for example; a dead API server is noticed elsewhere
+            log.info("churn_refused", error=str(error))
+
+    def replace(self, seen: Picture) -> None:
+        for _ in range(min(MOST, self.pods - len(seen.pods))):
+            self.workload.add_pod()
+        names = sorted(pod.name for pod in seen.bound)
+        for name in self.random.sample(names, min(len(names), self.random.randint(1, MOST))):
+            self.workload.delete_pod(name)

@@ -1,0 +1,47 @@
+"""The one directory of a sandbox: logs, data, kubeconfig. Emptied at the next start, and never another's."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MARKER = "sandbox.lock"
+
+
+class DirectoryRefused(Exception):  # noqa: N818 - says what happened
+    """This directory cannot be a sandbox's. The message says why and what to do."""
+
+
+@contextmanager
+def sandbox_directory(path: Path) -> Iterator[Path]:
+    """Ours alone while the context lasts, without what an earlier sandbox left. Raises DirectoryRefused."""
+    directory = path.absolute()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        found = sorted(directory.iterdir())
+        if found and not (directory / MARKER).exists():
+            raise DirectoryRefused(
+                f"{path} has files that are not a sandbox's: name an empty or new directory by --dir"
+            )
+        marker = (directory / MARKER).open("a+")
+    except OSError as error:
+        raise DirectoryRefused(f"{path} cannot be used ({error.strerror}): name another directory by --dir") from None
+    with marker:
+        try:
+            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DirectoryRefused(f"a sandbox runs in {path} already: name another directory by --dir") from None
+        empty(directory)
+        yield directory
+
+
+def empty(directory: Path) -> None:
+    for entry in os.scandir(directory):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        elif entry.name != MARKER:
+            Path(entry.path).unlink()

@@ -1,0 +1,118 @@
+"""What users of the cluster see of the sandbox at one moment, and what of it is not as it should be in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from domain.ports.endpoints import shown
+from domain.ports.pod import PodView, PortsState
+
+Json = Mapping[str, Any]
+EXAMPLES: Final = 3
+"""Pods that an explanation names."""
+
+
+@dataclass(frozen=True)
+class Balancer:
+    name: str
+    allocated: int
+    capacity: int
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The status of the pool, as far as it was written."""
+
+    state: str = "absent"
+    allocated: int = 0
+    waiting: int = 0
+    balancers: tuple[Balancer, ...] = ()
+
+    @classmethod
+    def from_object(cls, obj: Json) -> Pool:
+        status = obj.get("status") or {}
+        rows = status.get("loadBalancers") or ()
+        return cls(
+            state=status.get("state") or "Pending",
+            allocated=status.get("allocated") or 0,
+            waiting=status.get("waiting") or 0,
+            balancers=tuple(Balancer(row["name"], row["allocated"], row["capacity"]) for row in rows),
+        )
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A Kubernetes Event of ours."""
+
+    kind: str
+    name: str
+    reason: str
+    message: str
+
+    @classmethod
+    def from_object(cls, obj: Json) -> Notice:
+        about = obj["involvedObject"]
+        return cls(about["kind"], about["name"], obj.get("reason", ""), obj.get("message", ""))
+
+
+@dataclass(frozen=True)
+class Picture:
+    pods: Mapping[str, PodView] = field(default_factory=dict)
+    pool: Pool = Pool()
+    notices: tuple[Notice, ...] = ()
+    """All so far, oldest first."""
+
+    @property
+    def states(self) -> Counter[str]:
+        return Counter(pod.outputs.state or "new" for pod in self.pods.values())
+
+    @property
+    def bound(self) -> list[PodView]:
+        return [pod for pod in self.pods.values() if pod.outputs.state == PortsState.BOUND]
+
+    @property
+    def endpoints(self) -> list[tuple[str, int]]:
+        """(load balancer, port) of each endpoint of each bound pod."""
+        return [(row.lb, row.port) for pod in self.bound for row in shown(pod.outputs.endpoints)]
+
+    @property
+    def rounds(self) -> int:
+        """Scale-ups that added load balancers."""
+        return sum(notice.reason == "LoadBalancersAdded" for notice in self.notices)
+
+
+def missing(seen: Picture, pods: int) -> list[str]:
+    """What is not converged; nothing when `pods` pods are bound, each to its own endpoint, and the pool says so."""
+    return [*_of_pods(seen, pods), *_of_endpoints(seen), *_of_pool(seen, pods)]
+
+
+def _of_pods(seen: Picture, pods: int) -> Iterator[str]:
+    if len(seen.pods) != pods:
+        yield f"there are {len(seen.pods)} pods instead of {pods}"
+    unbound = [pod for pod in seen.pods.values() if pod.outputs.state != PortsState.BOUND]
+    if unbound:
+        named = ", ".join(f"{pod.name} ({_why(pod)})" for pod in sorted(unbound, key=lambda pod: pod.name)[:EXAMPLES])
+        yield f"{len(unbound)} pods are not bound: {named}{', ...' if len(unbound) > EXAMPLES else ''}"
+
+
+def _why(pod: PodView) -> str:
+    return ": ".join(filter(None, (pod.outputs.state or "no state yet", pod.outputs.message)))
+
+
+def _of_endpoints(seen: Picture) -> Iterator[str]:
+    places = seen.endpoints
+    if len(places) != len(seen.bound):
+        yield f"{len(seen.bound)} bound pods publish {len(places)} endpoints"
+    if twice := sorted(place for place, number in Counter(places).items() if number > 1):
+        yield f"{len(twice)} endpoints are published more than once, first {twice[0][0]}:{twice[0][1]}"
+
+
+def _of_pool(seen: Picture, pods: int) -> Iterator[str]:
+    pool = seen.pool
+    if (pool.state, pool.allocated, pool.waiting) != ("Active", pods, 0):
+        yield f"the pool says: {pool.state}, {pool.allocated} ports in use, {pool.waiting} pods waiting"
+    if used := {balancer for balancer, _ in seen.endpoints} - {balancer.name for balancer in pool.balancers}:
+        yield f"load balancers that the pool does not list are in use: {', '.join(sorted(used))}"

@@ -1,0 +1,105 @@
+"""The course of a sandbox: start everything, make pods, wait until all is bound, show it, then churn until the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from compose.sandbox.churn import Churn
+from compose.sandbox.interruption import Interruption
+from compose.sandbox.lines import Report
+from compose.sandbox.picture import Picture, missing
+from compose.sandbox.stack import Stack
+from compose.sandbox.summary import Summary, summarize
+from compose.sandbox.workload import Workload
+from compose.sandbox.world import World
+
+LOOK: Final = 0.2
+"""Seconds between two looks at the world."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`timeout`: seconds that `once` may take, the start included."""
+
+    pods: int = 60
+    once: bool = False
+    timeout: float = 120.0
+    churn: bool = True
+
+
+class Sandbox:
+    """One course. Raises Interrupted, ProcessEnded, RuntimeError (a process does not start) and KubeError."""
+
+    def __init__(
+        self, stack: Stack, options: Options, report: Report, interruption: Interruption, began: float
+    ) -> None:
+        """`began` as in `time.monotonic()`."""
+        self.stack, self.options, self.report, self.interruption = stack, options, report, interruption
+        self.began, self.started = began, 0.0
+
+    def run(self, show: Callable[[Summary], None]) -> bool:
+        """Whether everything converged; without `once` it returns only by Interrupted."""
+        self.stack.start(self.step)
+        api = self.stack.kube.api("sandbox")
+        world, workload = World(api), Workload(api)
+        try:
+            world.start()
+            self.populate(workload)
+            left = self.converge(world)
+            show(self.summary(world, left))
+            if not self.options.once:
+                self.go_on(world, workload)
+            return not left
+        finally:
+            world.stop()
+            api.close()
+
+    def step(self, what: str) -> None:
+        self.report.step(what)
+        self.interruption.check()
+
+    def populate(self, workload: Workload) -> None:
+        """While the workers still load: they find the pods when they come."""
+        workload.prepare(self.options.pods, self.stack.remote_aws.network())
+        for _ in range(self.options.pods):
+            workload.add_pod()
+            self.interruption.check()
+        self.step(f"a pool and {self.options.pods} pods that ask it for a port")
+
+    def converge(self, world: World) -> list[str]:
+        """What is missing in the end, nothing if all is well."""
+        while True:
+            left = missing(self.look(world), self.options.pods)
+            if not left or (self.options.once and self.seconds > self.options.timeout):
+                return left
+
+    def look(self, world: World) -> Picture:
+        self.interruption.sleep(LOOK)
+        self.stack.check()
+        if not self.started and self.stack.working():
+            self.started = self.seconds
+            self.step("publisher and workers")
+        seen = world.picture()
+        self.report.look(seen)
+        return seen
+
+    def go_on(self, world: World, workload: Workload) -> None:
+        self.step("all are bound; Ctrl-C ends the sandbox")
+        churn = Churn(workload, self.options.pods, Random())
+        while True:
+            seen = self.look(world)
+            if self.options.churn:
+                churn.step(seen)
+
+    def summary(self, world: World, left: list[str]) -> Summary:
+        first = world.first_bound - self.began if world.first_bound else None
+        times = {"started": self.started, "first_bound": first, "seconds": self.seconds}
+        return summarize(self.stack, world.picture(), left, times)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began

@@ -1,0 +1,161 @@
+"""All processes of the sandbox on this machine, in the order in which they need each other.
+
+A context: leaving it stops everything. Tests use it as well, to kill parts of it and start them again.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+from urllib.request import urlopen
+
+from compose.sandbox.aws.remote import Remote
+from compose.sandbox.daemon import Daemon, answers, free_port
+from compose.sandbox.environment import variables, write
+from compose.sandbox.kube.apply import apply, manifests
+from compose.sandbox.kube.real import RealKube
+from compose.sandbox.kube.server import KubeServer
+from compose.sandbox.kube.small import SmallKube
+from compose.sandbox.redis_server import RedisServer
+from workers.cli.processes import beat_command, flower_command, worker_command
+from workers.settings import WorkerSettings
+
+CRDS: Final = Path(__file__).parents[2] / "deploy" / "crds"
+FLOWER_USER: Final = "sandbox"
+STOP_WITHIN: Final = 10.0
+"""Seconds until a process that does not end is killed."""
+
+
+class ProcessEnded(Exception):  # noqa: N818 - says what happened
+    """A process of the sandbox ended by itself. The message has the end of its log."""
+
+
+class Stack:
+    def __init__(
+        self,
+        directory: Path,
+        api: str = "sandbox",
+        flower: bool = True,
+        workers: int = 2,
+        throttle: bool = True,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """`settings`: more variables for our processes. `throttle`: whether AWS refuses calls above its rates.
+
+        Raises FileNotFoundError with the way out when the real API server or Redis is missing.
+        """
+        self.directory, self.logs = directory, directory / "logs"
+        self.redis = RedisServer(directory / "redis")
+        self.kube: KubeServer = RealKube(directory / "kube") if api == "real" else SmallKube(directory / "kube")
+        self.aws_port, self.publisher_port, self.flower_port = free_port(), free_port(), free_port()
+        self.aws_url, self.flower_url = (f"http://127.0.0.1:{port}" for port in (self.aws_port, self.flower_port))
+        self.flower_password = secrets.token_urlsafe(9)
+        self.variables = variables(directory, self.redis.url, self.kube.kubeconfig, self.aws_url)
+        self.settings = self.variables | {
+            "BERTHMASTER_LOG__FORMAT": "json",
+            "BERTHMASTER_METRICS__ADDRESS": "127.0.0.1",
+            "BERTHMASTER_CELERY__TASK_EVENTS": str(flower).lower(),
+            "BERTHMASTER_PUBLISHER__HEALTH_HOST": "127.0.0.1",
+            "BERTHMASTER_PUBLISHER__HEALTH_PORT": str(self.publisher_port),
+            **(settings or {}),
+        }
+        told = ["--port", str(self.aws_port), *(["--throttle"] if throttle else [])]
+        self.aws = self.daemon("aws", ["-m", "compose.sandbox.aws", *told])
+        self.publisher = self.daemon("publisher", ["-m", "events"])
+        self.workers = [self.worker(f"worker-{number + 1}") for number in range(workers)]
+        self.beat = self.daemon("beat", beat_command(()).arguments)
+        self.flower = self.flower_daemon() if flower else None
+        self.kubelet: Daemon | None = None
+
+    def daemon(self, name: str, arguments: Iterable[str], **more: str) -> Daemon:
+        return Daemon(name, [sys.executable, *arguments], self.logs, {**self.settings, **more})
+
+    def worker(self, name: str) -> Daemon:
+        rest = ["--hostname", f"{name}@sandbox"]
+        command = worker_command(WorkerSettings(cluster="sandbox"), None, "threads", rest)
+        own = {
+            "BERTHMASTER_CELERY__HEARTBEAT_FILE": str(self.heartbeat(name)),
+            "BERTHMASTER_METRICS__PORT": str(free_port()),
+        }
+        return self.daemon(name, command.arguments, **own)
+
+    def flower_daemon(self) -> Daemon:
+        """It shows arguments of tasks and can stop workers: for people with the password only."""
+        own = {"FLOWER_BASIC_AUTH": f"{FLOWER_USER}:{self.flower_password}"}
+        return self.daemon("flower", flower_command("127.0.0.1", self.flower_port, ()).arguments, **own)
+
+    def heartbeat(self, worker: str) -> Path:
+        return self.directory / f"{worker}.heartbeat"
+
+    # ---- start
+
+    def start(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        """`tell` is called after each step with what is there now, and may raise to end it. Raises RuntimeError."""
+        self.redis.start()
+        tell("Redis")
+        for daemon in (self.aws, *self.workers):
+            daemon.launch()  # they take a while to load, and wait for nothing but Redis
+        self.kube.start()
+        write(self.directory / "env", self.variables)
+        tell("Kubernetes API")
+        with_definitions = self.kube.api("sandbox")
+        apply(with_definitions, manifests(CRDS))
+        with_definitions.close()
+        self.kubelet = self.kube.kubelet_daemon()
+        for late in (self.publisher, self.kubelet, self.beat):
+            late.launch()
+        tell("definitions of our kinds")
+        self.aws.await_ready(lambda: answers(self.aws_port))
+        tell("AWS")
+        if self.flower:
+            self.flower.launch()
+
+    def working(self) -> bool:
+        """Whether the publisher is ready and every worker consumes."""
+        return self.publishes() and all(self.heartbeat(worker.name).exists() for worker in self.workers)
+
+    def publishes(self) -> bool:
+        try:
+            with urlopen(f"http://127.0.0.1:{self.publisher_port}/readyz", timeout=2) as answer:
+                return bool(answer.status == HTTPStatus.OK)
+        except OSError:  # not up yet, or an answer that says not ready
+            return False
+
+    @property
+    def remote_aws(self) -> Remote:
+        return Remote(self.aws_url)
+
+    # ---- watch and end
+
+    def supervised(self) -> list[Daemon]:
+        own = [self.flower, self.beat, *self.workers, self.publisher, self.kubelet, self.aws]
+        return [*(daemon for daemon in own if daemon), *self.kube.daemons, self.redis.daemon]
+
+    def check(self) -> None:
+        """Raises ProcessEnded."""
+        for daemon in self.supervised():
+            if daemon.ended():
+                assert daemon.process
+                raise ProcessEnded(f"{daemon.name} ended with status {daemon.process.returncode}:\n{daemon.tail()}")
+
+    def stop(self) -> None:
+        """Who uses a server ends before it. Safe at any time."""
+        servers = [self.aws, *self.kube.daemons, self.redis.daemon]
+        users = [daemon for daemon in self.supervised() if daemon not in servers]
+        with ThreadPoolExecutor(max_workers=len(users)) as pool:
+            list(pool.map(lambda daemon: daemon.stop(STOP_WITHIN), users))
+        self.kube.stop()
+        self.aws.stop()
+        self.redis.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()

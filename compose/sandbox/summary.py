@@ -1,0 +1,102 @@
+"""What a sandbox did, as a table for people and JSON for scripts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.table import Table
+
+from compose.sandbox.picture import Picture
+from compose.sandbox.stack import FLOWER_USER, Stack
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Seconds count from the start of the sandbox; None: it did not happen."""
+
+    converged: bool
+    missing: tuple[str, ...]
+    pods: int
+    bound: int
+    endpoints: int  # distinct
+    load_balancers: Mapping[str, str]  # name -> allocated/capacity
+    rounds: int
+    aws_calls: Mapping[str, int]
+    aws_refusals: Mapping[str, int]
+    started: float
+    first_bound: float | None
+    seconds: float
+    directory: Path
+    kubernetes: str
+    kubeconfig: Path
+    flower: Mapping[str, str] = field(default_factory=dict)
+
+    def json(self) -> str:
+        return orjson.dumps(asdict(self), default=str, option=orjson.OPT_INDENT_2).decode()
+
+    def table(self) -> Table:
+        table = Table(show_header=False, title="Sandbox" if self.converged else "Sandbox, not converged")
+        for name, value in self._rows():
+            table.add_row(name, value)
+        return table
+
+    def _rows(self) -> list[tuple[str, str]]:
+        calls = ", ".join(f"{action} {number}" for action, number in sorted(self.aws_calls.items()))
+        refused = ", ".join(f"{what} {number}" for what, number in sorted(self.aws_refusals.items()))
+        first = "none" if self.first_bound is None else f"{self.first_bound:.1f} s after start"
+        balancers = ", ".join(f"{name} {use}" for name, use in self.load_balancers.items())
+        return [
+            ("pods", f"{self.pods}, {self.bound} bound"),
+            ("distinct endpoints", str(self.endpoints)),
+            ("load balancers", f"{len(self.load_balancers)}: {balancers}"),
+            ("scale-up rounds", str(self.rounds)),
+            ("AWS calls", calls or "none"),
+            ("refused by AWS", refused or "none"),
+            ("first bind", first),
+            ("time", f"{self.seconds:.1f} s, of which {self.started:.1f} s until all was started"),
+            ("Kubernetes API", self.kubernetes),
+            ("Flower", f"{self.flower['url']} user {self.flower['user']}, password {self.flower['password']}")
+            if self.flower
+            else ("Flower", "left out"),
+            ("logs", f"{self.directory}"),
+        ]
+
+    def hints(self) -> list[str]:
+        """What to type in another terminal."""
+        env = shlex.quote(str(self.directory / "env"))
+        return [
+            f". {env}   # sets KUBECONFIG and the addresses of Redis and AWS, then for example:",
+            "kubectl get portpools; kubectl -n games get pods; kubectl -n games describe pod game-0001",
+            "berthmaster status; aws elbv2 describe-load-balancers",
+        ]
+
+
+def summarize(stack: Stack, seen: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:
+    """`times`: started, first_bound, seconds."""
+    aws = stack.remote_aws
+    flower = {"url": stack.flower_url, "user": FLOWER_USER, "password": stack.flower_password}
+    return Summary(
+        converged=not missing,
+        missing=tuple(missing),
+        pods=len(seen.pods),
+        bound=len(seen.bound),
+        endpoints=len(set(seen.endpoints)),
+        load_balancers={each.name: f"{each.allocated}/{each.capacity}" for each in seen.pool.balancers},
+        rounds=seen.rounds,
+        aws_calls=aws.counts(),
+        aws_refusals=aws.refusals(),
+        directory=stack.directory,
+        kubernetes=stack.kube.url,
+        kubeconfig=stack.kube.kubeconfig,
+        flower=flower if stack.flower else {},
+        **fixed(times),
+    )
+
+
+def fixed(times: Mapping[str, float | None]) -> dict[str, Any]:
+    return {name: None if value is None else round(value, 2) for name, value in times.items()}

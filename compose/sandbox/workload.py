@@ -1,0 +1,76 @@
+"""What the sandbox shows: a pool that may grow, and pods that ask it for one port each."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, Final
+
+from compose.sandbox.aws.remote import Network
+from compose.sandbox.environment import REGION
+from compose.sandbox.kube.apply import apply
+from domain.ports.pod import PORTS
+from domain.ports.pool import NLB_LISTENERS
+from events.kube_api import KubeApi
+
+Json = dict[str, Any]
+NAMESPACE: Final = "games"
+POOL: Final = "arena"
+PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
+PORTPOOLS: Final = "/apis/berthmaster.dev/v1alpha1/portpools"
+REQUESTS: Final = (f"game=7777/UDP@{POOL}", f"game=7777/UDP@{POOL}", f"lobby=8080/TCP@{POOL}")
+"""In turn: one port a pod, so that endpoints can be counted."""
+
+
+def balancers_for(pods: int) -> int:
+    """Load balancers that so many pods need."""
+    return -(-pods // NLB_LISTENERS)
+
+
+def pool(pods: int, network: Network) -> Json:
+    """With room for growth beyond what `pods` need, so that the demand decides, not the limit."""
+    create = {
+        "enabled": True,
+        "maxLoadBalancers": balancers_for(pods) + 2,
+        "maxPerRound": 10,
+        "parameters": {"scheme": "internet-facing", "subnets": list(network.subnets)},
+    }
+    spec = {
+        "region": REGION,
+        "vpcId": network.vpc,
+        "startPort": 30000,
+        "endPort": 30999,
+        "lbPolicy": "InOrder",
+        "autoCreate": create,
+    }
+    return {
+        "apiVersion": "berthmaster.dev/v1alpha1",
+        "kind": "PortPool",
+        "metadata": {"name": POOL},
+        "spec": spec,
+    }
+
+
+def pod(number: int) -> Json:
+    request = REQUESTS[number % len(REQUESTS)]
+    return {
+        "metadata": {"name": f"game-{number:04}", "namespace": NAMESPACE, "annotations": {PORTS: request}},
+        "spec": {"containers": [{"name": "server", "image": "registry.example.com/game:1.0"}]},
+    }
+
+
+class Workload:
+    """Pods get numbers that are never used again."""
+
+    def __init__(self, api: KubeApi) -> None:
+        self.api, self.numbers = api, count(1)
+
+    def prepare(self, pods: int, network: Network) -> None:
+        """Namespace and pool."""
+        apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
+        apply(self.api, [pool(pods, network)])
+
+    def add_pod(self) -> str:
+        return str(self.api.create(PODS, pod(next(self.numbers)))["metadata"]["name"])
+
+    def delete_pod(self, name: str) -> None:
+        self.api.delete(f"{PODS}/{name}")

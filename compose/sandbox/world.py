@@ -1,0 +1,89 @@
+"""Follows pods, pool and Events of the sandbox by watches on the Kubernetes API.
+
+Nothing here asks our workers or Redis: it is what users of the cluster see. The watch is the publisher's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from threading import Event, Lock, Thread
+from typing import Any, Final
+
+import orjson
+
+from compose.sandbox.picture import Notice, Picture, Pool
+from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
+from domain.ports.pod import PodView, PortsState
+from events import resources
+from events.kube_api import KubeApi
+from events.resources import Resource
+from events.settings import WatchSettings
+from events.watch import Batch, Change, Listing, Watch
+
+Json = dict[str, Any]
+POOLS: Final = Resource("portpools", "portpool", PORTPOOLS, dict, lambda meta: f"portpool/{meta['name']}")
+NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda meta: f"event/{meta['name']}")
+
+
+class Mirror:
+    """The objects of one kind, by key; each `made` once for each version that was seen."""
+
+    def __init__(self, resource: Resource, make: Callable[[Mapping[str, Any]], Any]) -> None:
+        self.resource, self.make = resource, make
+        self.objects: dict[str, Any] = {}
+
+    def take(self, change: Change) -> None:
+        if isinstance(change, Listing):
+            self.objects = {item.mark.key: self.make(orjson.loads(item.mark.body)) for item in change.items}
+        elif isinstance(change, Batch):
+            for event in change.events:
+                self.put(event["object"], gone=event["type"] == "DELETED")
+
+    def put(self, obj: Json, gone: bool) -> None:
+        key = self.resource.key(obj["metadata"])
+        if gone:
+            self.objects.pop(key, None)
+        else:
+            self.objects[key] = self.make(self.resource.snapshot(obj))
+
+
+class World:
+    """`start` and `stop`; `picture` at any time, from any thread."""
+
+    def __init__(self, api: KubeApi) -> None:
+        self.api, self.ended, self.lock = api, Event(), Lock()
+        self.first_bound: float | None = None
+        """`time.monotonic()` when a pod was first seen bound."""
+        self.pods = Mirror(resources.pods(NAMESPACE), self.pod)
+        self.pools = Mirror(POOLS, Pool.from_object)
+        self.notices = Mirror(NOTICES, Notice.from_object)
+        mirrors = (self.pods, self.pools, self.notices)
+        self.threads = [Thread(target=self.follow, args=[mirror], daemon=True) for mirror in mirrors]
+
+    def pod(self, snapshot: Mapping[str, Any]) -> PodView:
+        seen = PodView.from_snapshot(0, snapshot)
+        if self.first_bound is None and seen.outputs.state == PortsState.BOUND:
+            self.first_bound = time.monotonic()
+        return seen
+
+    def follow(self, mirror: Mirror) -> None:
+        for change in Watch(self.api, mirror.resource, WatchSettings(), self.ended).follow():
+            with self.lock:
+                mirror.take(change)
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self.ended.set()
+        for thread in self.threads:
+            if thread.ident:
+                thread.join(5)
+
+    def picture(self) -> Picture:
+        with self.lock:
+            pods = {pod.name: pod for pod in self.pods.objects.values()}
+            pool = self.pools.objects.get(f"portpool/{POOL}", Pool())
+            return Picture(pods, pool, tuple(self.notices.objects.values()))
