@@ -6,8 +6,11 @@ from enum import IntEnum
 
 
 class Priority(IntEnum):
-    """Lower goes first: a pod that waits for its port, then a port that waits to be free, then repair."""
+    """Lower goes first: a load balancer that many pods wait for (a call or two each), then a pod that waits for its
+    port, then a port that waits to be free, then repair.
+    """
 
-    BIND = 0
-    UNBIND = 1
-    REPAIR = 2
+    GROW = 0
+    BIND = 1
+    UNBIND = 2
+    REPAIR = 3

@@ -95,7 +95,7 @@ def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) ->
     name = load_balancer_name(services.cluster, pool, slot)
     tags = dict(spec.auto_create.parameters.tags) | pool_tags(services.cluster, pool) | CREATED_BY
     driver = services.driver(spec.region).on_behalf_of(
-        f"scale-up/{pool}/{slot}", Priority.BIND, patience=CREATE_PATIENCE
+        f"scale-up/{pool}/{slot}", Priority.GROW, patience=CREATE_PATIENCE
     )
     return driver.create_load_balancer(name, spec.auto_create.parameters, tags)
 

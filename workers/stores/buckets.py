@@ -20,10 +20,10 @@ from workers.cloud.priority import Priority
 from workers.cloud.rates import ApiClass
 from workers.cloud.settings import RateSettings, RatesSettings
 
-LEFT: Final = {Priority.BIND: 0.0, Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
+LEFT: Final = {Priority.GROW: 0.0, Priority.BIND: 0.0, Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
 """Share of the burst that a priority leaves in the bucket."""
-OWED: Final = {Priority.BIND: 0.0, Priority.UNBIND: 0.2, Priority.REPAIR: 0.05}
-"""Share of the rate that a priority gets even while more urgent callers wait; BIND has no one before it."""
+OWED: Final = {Priority.GROW: 0.0, Priority.BIND: 0.0, Priority.UNBIND: 0.2, Priority.REPAIR: 0.05}
+"""Share of the rate that a priority gets even while more urgent callers wait; before BIND is only GROW, a few calls."""
 SHORTEST_KEEP, LONGEST_KEEP, ROUNDING = timedelta(seconds=2), timedelta(seconds=60), timedelta(milliseconds=5)
 
 

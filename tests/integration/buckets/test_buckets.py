@@ -16,7 +16,8 @@ from workers.cloud.rates import ApiClass, OverBudget
 from workers.cloud.settings import RateSettings, RatesSettings
 from workers.stores.buckets import RedisBuckets, keep_of
 
-WRITE, BIND, UNBIND, REPAIR = ApiClass.WRITE, Priority.BIND, Priority.UNBIND, Priority.REPAIR
+WRITE, GROW = ApiClass.WRITE, Priority.GROW
+BIND, UNBIND, REPAIR = Priority.BIND, Priority.UNBIND, Priority.REPAIR
 MOMENT = timedelta(milliseconds=100)  # for the time that the test itself takes
 
 
@@ -111,6 +112,14 @@ def test_binding_goes_before_unbinding_before_repair(redis: Redis) -> None:
     waits = {priority: refused(shared, priority.name, priority) for priority in (REPAIR, UNBIND, BIND)}
     assert waits[BIND] < waits[UNBIND] < waits[REPAIR]
     assert waits[BIND] <= timedelta(seconds=1)
+
+
+def test_a_load_balancer_that_pods_wait_for_goes_before_their_binding(redis: Redis) -> None:
+    shared = buckets(redis, 1, 5)
+    granted(shared, BIND, 5)
+    bound = [refused(shared, f"pod-{n}") for n in range(20)]
+    assert max(bound) > timedelta(seconds=19)
+    assert refused(shared, "scale-up", GROW) <= timedelta(seconds=1)
 
 
 def test_lower_priorities_leave_tokens_for_higher_ones(redis: Redis) -> None:
