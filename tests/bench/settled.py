@@ -1,0 +1,96 @@
+"""Pods whose ports are bound and shown, in Redis alone: what a rebuild after a loss would have written.
+
+A run of such a pod needs neither Kubernetes nor AWS, so that its cost is that of the queue, the ledger and the decision.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+
+from domain.ports.endpoints import endpoints
+from domain.ports.entry import Entry, EntryState
+from domain.ports.pod import ENDPOINTS, PORTS, STATE
+from domain.ports.pool import NLB_LISTENERS, PortPoolSpec
+from domain.ports.request import parse_ports
+from events import routing
+from events.workqueue import Mark, Workqueue
+from workers.pools.config import PoolConfig
+from workers.stores.growth import Growth, PoolLoadBalancer
+from workers.stores.ledger import Ledger, load_scripts
+from workers.stores.ledger_codec import encode_owner
+
+EPOCH: Final = "1:bench"
+POOL: Final = "arena"
+NAMESPACE: Final = "games"
+START: Final = 30000
+REQUEST: Final = f"game=7777/UDP@{POOL}"
+SPEC: Final = {
+    "region": "us-east-1",
+    "vpcId": "vpc-1",
+    "startPort": START,
+    "endPort": START + 999,
+    "autoCreate": {"enabled": True, "maxLoadBalancers": 1000, "parameters": {"subnets": ["subnet-1"]}},
+}
+
+
+def settled_pods(redis: Redis, count: int) -> list[str]:
+    """Their keys; none is dirty. The Redis must be empty."""
+    queue = Workqueue(redis, hint_queue=routing.LATENCY)
+    queue.claim(EPOCH)
+    entries = {f"p{number:05}": entry(number) for number in range(count)}
+    fill_ledger(redis, entries)
+    queue.marks(EPOCH, [mark(name, held) for name, held in entries.items()], relist=True)
+    queue.stamp(EPOCH)
+    redis.delete(routing.LATENCY, "{queue}dirty", "{queue}queued")
+    return [routing.pod_key(NAMESPACE, name) for name in entries]
+
+
+def entry(number: int) -> Entry:
+    slot, offset = divmod(number, NLB_LISTENERS)
+    lb, port, arn = balancer_name(slot), START + offset, f"arn:aws:elasticloadbalancing:us-east-1:1:x/{number}"
+    target = f"10.1.{number // 250}.{number % 250 + 1}:7777"
+    return Entry(POOL, lb, port, "7777/UDP", f"uid-{number}", EntryState.BOUND, arn, arn, target)
+
+
+def balancer_name(slot: int) -> str:
+    return f"bm-arena-{slot}"
+
+
+def dns_name(lb: str) -> str:
+    return f"{lb}-0123456789abcdef.elb.us-east-1.amazonaws.com"
+
+
+def fill_ledger(redis: Redis, entries: dict[str, Entry]) -> None:
+    growth = Growth(Ledger(redis, load_scripts(redis), POOL))
+    mark = growth.begin_rebuild()
+    assert mark
+    owned = {f"{NAMESPACE}/{name}": encode_owner([held]) for name, held in entries.items()}
+    assert growth.stamp(mark, START, owned)
+    spec = PortPoolSpec.model_validate(SPEC)
+    names = dict.fromkeys(held.lb for held in entries.values())
+    lbs = [
+        PoolLoadBalancer(lb, f"arn:{lb}", dns_name(lb), slot, slot, NLB_LISTENERS) for slot, lb in enumerate(names)
+    ]
+    span = (spec.start_port, spec.range_size)
+    epoch: Any = redis.hget(f"{growth.prefix}meta", "epoch")
+    told = growth.configure((epoch or b"0").decode(), "Active", PoolConfig("uid", 1, spec).encoded(), span, lbs)
+    assert told is not None
+
+
+def mark(name: str, held: Entry) -> Mark:
+    """The snapshot of the pod, with what was published for it."""
+    shown = endpoints(parse_ports(REQUEST), [held], {held.lb: dns_name(held.lb)})
+    body = {
+        "namespace": NAMESPACE,
+        "name": name,
+        "uid": held.uid,
+        "annotations": {PORTS: REQUEST, STATE: "Bound", ENDPOINTS: shown},
+        "ips": [held.target.partition(":")[0]],
+        "phase": "Running",
+        "deleting": False,
+        "ready": True,
+    }
+    return Mark(routing.pod_key(NAMESPACE, name), 1000, held.uid, gone=False, body=orjson.dumps(body))
