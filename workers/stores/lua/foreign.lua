@@ -9,9 +9,9 @@ local held, lb, port = entries(name), port_of(key)
 if not held[key] or held[key].u ~= uid or held[key].s == 'releasing' then return { 'CHANGED' } end
 held[key] = nil
 keep(name, held)
-local used, most = use_of(lb)
+local used, most, bits = use_of(lb)
 local json, now_most = call('HGET', LBS, 'j:' .. lb), most
-if json then -- else the load balancer is in the pool no more
+if json then
   local facts, contested = cjson.decode(json), {}
   facts.foreign[#facts.foreign + 1] = tonumber(port)
   for _, other in ipairs(facts.contested) do if other ~= tonumber(port) then contested[#contested + 1] = other end end
@@ -21,7 +21,9 @@ if json then -- else the load balancer is in the pool no more
   end
   facts.contested = contested
   call('HSET', LBS, 'j:' .. lb, cjson.encode(facts))
+else -- the load balancer is in the pool no more, so that nobody knows its strangers
+  bits = bit_set(bits, port - call('HGET', META, 'start'), false)
 end
-call('HSET', LBS, 'u:' .. lb, used - 1)
+call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bits)
 reindex(lb, used, most, used - 1, now_most)
 return { 'OK', wake() }

@@ -1,0 +1,327 @@
+"""Growing: one request an epoch, one intent a pool, no more load balancers than the demand needs, never too many."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from domain.ports.scaleup import Intent, growth_limits
+from events.incarnation import connect
+from tests.integration.ledger.conftest import MakePool
+from tests.support.builders import NLB, limits, load_balancer, load_balancers, pool_spec
+from tests.support.live_pool import LivePool
+from workers.stores.growth import Growth, PoolLoadBalancer
+from workers.stores.ledger import Full, Ledger, load_scripts
+
+LEASE = timedelta(seconds=30)
+
+
+def intent_of(pool: LivePool, epoch: str = "", most: int = 3, per_round: int = 10, capacity: int = NLB) -> Intent:
+    found = pool.growth.intent(epoch or pool.view().epoch, limits(most, per_round, capacity))
+    assert isinstance(found, Intent), found
+    return found
+
+
+def refused(pool: LivePool, epoch: str = "", most: int = 3) -> str:
+    found = pool.growth.intent(epoch or pool.view().epoch, limits(most))
+    assert isinstance(found, str), found
+    return found
+
+
+def made(intent: Intent, capacity: int = NLB) -> list[PoolLoadBalancer]:
+    return [load_balancer(slot, capacity=capacity) for slot in intent.slots]
+
+
+@pytest.fixture
+def empty(make_pool: MakePool) -> LivePool:
+    """A pool without a load balancer."""
+    return make_pool(lbs=[])
+
+
+# ---- one request an epoch
+
+
+@pytest.mark.row("SU-03")
+def test_of_ten_thousand_failures_at_one_epoch_one_request_goes_on(empty: LivePool, redis_url: str) -> None:
+    empty.fail_many(f"games/p{n}" for n in range(10_000))
+    epoch = empty.view().epoch
+
+    def ask(count: int) -> list[str | None]:
+        client = connect(redis_url)
+        growth = Growth(Ledger(client, load_scripts(client), empty.name))
+        won = [growth.win(epoch, LEASE) for _ in range(count)]
+        client.close()
+        return won
+
+    with ThreadPoolExecutor(8) as workers:
+        wins = [token for part in workers.map(ask, [1250] * 8) for token in part if token]
+    assert len(wins) == 1
+    assert (empty.view().waiting, empty.view().demand) == (10_000, 10_000)
+
+
+@pytest.mark.row("SU-03", "SU-05")
+def test_a_failure_at_another_epoch_passes_at_once(empty: LivePool) -> None:
+    assert empty.growth.win("1", LEASE)
+    assert not empty.growth.win("1", LEASE)
+    assert empty.growth.win("2", LEASE)
+
+
+@pytest.mark.row("SU-07")
+def test_a_winner_deletes_its_key_when_it_ends(empty: LivePool) -> None:
+    """Rule keydel: else who fails at the same epoch later waits for the key to expire."""
+    token = empty.growth.win("1", LEASE)
+    assert token
+    empty.growth.give_up_win("1", token)
+    assert empty.growth.win("1", LEASE)
+
+
+@pytest.mark.row("SU-07")
+def test_a_late_winner_leaves_the_key_of_the_next_one_alone(empty: LivePool) -> None:
+    late = empty.growth.win("1", LEASE)
+    assert late
+    empty.redis.delete(empty.growth.key_of("1"))  # it expired
+    empty.growth.win("1", LEASE)
+    empty.growth.give_up_win("1", late)
+    empty.growth.back_off("1", late, timedelta(hours=1))
+    assert empty.growth.win("1", LEASE) is None
+    assert 0 < empty.redis.pttl(empty.growth.key_of("1")) <= LEASE // timedelta(milliseconds=1)
+
+
+@pytest.mark.row("SU-09")
+def test_a_winner_that_failed_keeps_others_away_for_a_while(empty: LivePool) -> None:
+    token = empty.growth.win("1", LEASE)
+    assert token
+    empty.growth.back_off("1", token, timedelta(minutes=5))
+    assert empty.growth.win("1", LEASE) is None
+    assert empty.redis.pttl(empty.growth.key_of("1")) > LEASE // timedelta(milliseconds=1)
+
+
+# ---- one intent
+
+
+@pytest.mark.row("SU-04", "PP-16")
+@pytest.mark.parametrize(
+    ("demand", "most", "per_round", "expected"),
+    [
+        (1, 3, 10, 1),
+        (50, 3, 10, 1),
+        (51, 3, 10, 2),
+        (500, 3, 10, 3),
+        (500, 30, 4, 4),
+        (500, 30, 1, 1),
+        (500, 30, 30, 10),
+    ],
+)
+def test_a_round_creates_what_the_demand_needs_within_the_limits(
+    empty: LivePool, demand: int, most: int, per_round: int, expected: int
+) -> None:
+    for n in range(math.ceil(demand / 100)):
+        empty.fail(f"games/p{n}", min(100, demand - 100 * n))
+    assert intent_of(empty, most=most, per_round=per_round).slots == tuple(range(expected))
+
+
+@pytest.mark.row("SU-04", "SU-11")
+def test_demand_is_what_does_not_fit_the_free_ports_of_now(make_pool: MakePool) -> None:
+    """Rule netdemand: ports that came free since, or are too few for one waiter, count as well."""
+    pool = make_pool(lbs=[load_balancer(capacity=10)])
+    pool.allocate("games/h", 9)
+    pool.fail("games/a", 40)
+    pool.fail("games/b", 12)
+    assert intent_of(pool).slots == (1, 2)  # 52 - 1 = 51
+
+
+@pytest.mark.row("SU-04")
+def test_nothing_is_created_for_demand_that_fits_by_now(make_pool: MakePool) -> None:
+    pool = make_pool(lbs=[load_balancer(capacity=1)])
+    pool.allocate("games/h")
+    pool.fail("games/a")
+    pool.release("games/h")
+    assert refused(pool) == "ENOUGH"
+
+
+@pytest.mark.row("SU-05")
+def test_a_request_with_an_old_epoch_creates_nothing(empty: LivePool) -> None:
+    answer = empty.fail("games/a", 60)
+    empty.configure([load_balancer()])
+    assert empty.view().epoch != answer.epoch
+    assert refused(empty, answer.epoch) == "OLD"
+    assert intent_of(empty).slots == (1,)
+
+
+@pytest.mark.row("SU-07", "PP-16")
+def test_a_second_winner_carries_out_the_same_intent(empty: LivePool) -> None:
+    """Rule oneintent: the key of the first expired while it was creating, and demand grew meanwhile."""
+    empty.fail("games/a")
+    first = intent_of(empty)
+    empty.fail("games/b", 100)
+    assert intent_of(empty) == first
+    assert intent_of(empty, epoch="1") == first  # whatever the epoch: what was begun is carried out
+
+
+@pytest.mark.row("SU-07")
+def test_an_intent_is_closed_once(empty: LivePool) -> None:
+    """Rule close: both winners made the same load balancers, and one adds them."""
+    empty.fail("games/a")
+    intent = intent_of(empty)
+    assert empty.growth.close(intent, made(intent)) == ("games/a",)
+    epoch = empty.view().epoch
+    assert empty.growth.close(intent, made(intent)) is None
+    assert (empty.view().epoch, empty.view().capacity) == (epoch, NLB)
+
+
+def test_the_intent_of_another_is_not_closed(empty: LivePool) -> None:
+    empty.fail("games/a")
+    first = intent_of(empty)
+    empty.growth.close(first, made(first))
+    empty.fail("games/b", 60)
+    second = intent_of(empty)
+    assert empty.growth.close(first, made(first)) is None
+    assert intent_of(empty) == second
+
+
+@pytest.mark.row("PP-16", "SU-07")
+def test_slots_are_the_lowest_free_ones_below_the_limit(make_pool: MakePool) -> None:
+    """Rule slots: names come from them, so that two winners cannot make more than the limit between them."""
+    pool = make_pool(
+        lbs=[load_balancer(1, capacity=1), load_balancer(name="hand-made", slot=-1, position=0, capacity=1)]
+    )
+    pool.allocate("games/h", 2)
+    pool.fail("games/a", 200)
+    assert intent_of(pool, most=4).slots == (0, 2, 3)
+
+
+@pytest.mark.row("PP-16", "PP-17")
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_at_the_limit_nothing_is_created(make_pool: MakePool, most: int) -> None:
+    pool = make_pool(lbs=load_balancers(2, capacity=1))
+    pool.allocate("games/h", 2)
+    pool.fail("games/a")
+    assert refused(pool, most=most) == "LIMIT"
+
+
+@pytest.mark.row("SU-10")
+def test_a_raised_limit_lets_those_who_wait_proceed_at_the_same_epoch(make_pool: MakePool) -> None:
+    pool = make_pool(lbs=[load_balancer(capacity=1)])
+    pool.allocate("games/h")
+    epoch = pool.fail("games/a").epoch
+    token = pool.growth.win(epoch, LEASE)
+    assert token
+    assert refused(pool, epoch, most=1) == "LIMIT"
+    pool.growth.give_up_win(epoch, token)
+    assert pool.growth.pressure(LEASE).short == 1  # the sweep asks again
+    assert pool.growth.win(epoch, LEASE)
+    intent = intent_of(pool, epoch, most=2)
+    assert pool.growth.close(intent, made(intent)) == ("games/a",)
+
+
+@pytest.mark.row("PP-17", "SU-10")
+def test_a_pool_without_automatic_creation_has_no_slot_to_create() -> None:
+    spec = pool_spec(load_balancers=("arn:existing",), auto_create={"enabled": False})
+    assert growth_limits(spec).slots == ()
+
+
+def test_a_pool_that_is_not_active_creates_nothing(empty: LivePool) -> None:
+    empty.fail("games/a")
+    empty.configure([], state="Deleting")
+    assert refused(empty) == "CLOSED"
+
+
+@pytest.mark.row("SU-12")
+def test_a_demand_that_the_pool_can_never_meet_is_named_before_it_waits() -> None:
+    spec = pool_spec()
+    assert spec.unsatisfiable(150) == ""
+    assert "151 ports are asked for" in spec.unsatisfiable(151)
+
+
+# ---- what closing does
+
+
+@pytest.mark.row("SU-02", "SU-06", "SU-14")
+def test_the_load_balancers_are_there_before_anybody_is_woken(make_pool: MakePool) -> None:
+    """The range ends at 30003, so that a port can only come from another load balancer."""
+    pool = make_pool(lbs=[load_balancer(capacity=4)], size=4)
+    pool.allocate("games/h", 4)
+    pool.fail("games/a", 2)
+    intent = intent_of(pool, capacity=4)
+    assert pool.growth.close(intent, made(intent, 4)) == ("games/a",)
+    assert pool.ports("games/a", 2) == [("lb-1", 30000), ("lb-1", 30001)]
+
+
+@pytest.mark.row("SU-05", "SU-14")
+def test_closing_raises_the_epoch(empty: LivePool) -> None:
+    answer = empty.fail("games/a")
+    intent = intent_of(empty)
+    empty.growth.close(intent, made(intent))
+    assert int(empty.view().epoch) == int(answer.epoch) + 1
+
+
+@pytest.mark.row("SU-08")
+def test_what_still_does_not_fit_is_seen_at_the_new_epoch(empty: LivePool) -> None:
+    """Rule residual: the winner asks again, for it alone knows that its round was too small."""
+    empty.fail("games/a", 50)
+    empty.fail("games/b", 30)
+    intent = intent_of(empty, per_round=1)
+    woken = empty.growth.close(intent, made(intent))
+    assert woken is not None
+    assert len(woken) == 1
+    pressure = empty.growth.pressure(LEASE)
+    assert (pressure.short, pressure.intent_open, pressure.epoch) == (30, False, empty.view().epoch)
+    assert intent_of(empty, pressure.epoch).slots == (1,)
+
+
+@pytest.mark.row("SU-07")
+def test_the_sweep_sees_an_intent_whose_winner_died(empty: LivePool) -> None:
+    empty.fail("games/a")
+    intent_of(empty)
+    empty.run("games/a").leave()  # nobody waits any more
+    pressure = empty.growth.pressure(LEASE)
+    assert (pressure.short, pressure.intent_open) == (0, True)
+
+
+@pytest.mark.row("PP-07", "PP-06")
+def test_the_fifty_first_port_goes_to_the_second_load_balancer(empty: LivePool) -> None:
+    empty.configure([load_balancer()])
+    for n in range(50):
+        assert empty.ports(f"games/p{n}") == [("lb-0", 30000 + n)]
+    assert isinstance(empty.try_allocate("games/late"), Full)
+    intent = intent_of(empty)
+    assert empty.growth.close(intent, made(intent)) == ("games/late",)
+    assert empty.ports("games/late") == [("lb-1", 30000)]
+
+
+# ---- load balancers outside the ledger
+
+
+@pytest.mark.row("PP-19", "SU-07")
+def test_a_load_balancer_outside_the_ledger_is_adopted_through_an_intent(empty: LivePool) -> None:
+    """Rule adopt: even when nobody waits for it."""
+    epoch = empty.growth.adopt(2)
+    assert epoch == empty.view().epoch
+    intent = intent_of(empty, epoch)
+    assert intent.slots == (2,)
+    empty.growth.close(intent, made(intent))
+    assert empty.view().capacity == NLB
+
+
+@pytest.mark.row("PP-19")
+def test_nothing_is_adopted_while_an_intent_is_open_or_the_slot_is_known(make_pool: MakePool) -> None:
+    pool = make_pool(lbs=[load_balancer(0, capacity=1)])
+    assert pool.growth.adopt(0) is None
+    pool.allocate("games/h")
+    pool.fail("games/a")
+    intent_of(pool)
+    assert pool.growth.adopt(2) is None
+
+
+def test_an_adopted_load_balancer_that_still_carries_ports_has_less_to_give(make_pool: MakePool) -> None:
+    pool = make_pool(lbs=load_balancers(2, capacity=3))
+    pool.allocate("games/h", 3)
+    pool.configure([load_balancer(1, capacity=3)])  # lb-0 was not listed
+    assert pool.growth.adopt(0)
+    intent = intent_of(pool)
+    pool.growth.close(intent, made(intent, 3))
+    assert pool.view().free == 3
+    assert pool.ports("games/a") == [("lb-1", 30000)]

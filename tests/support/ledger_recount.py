@@ -1,0 +1,117 @@
+"""Counts a pool's ledger again from its entries, and names everything in its books that says otherwise.
+
+The only place in the tests that knows how the ledger is laid out in Redis (workers/stores/lua/names_head.lua).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from redis import Redis
+
+from workers.stores.ledger_codec import entries_of
+
+
+@dataclass(frozen=True)
+class Books:
+    """Everything that the ledger of one pool keeps, at one moment."""
+
+    meta: dict[str, str]
+    owners: dict[str, bytes]
+    lbs: dict[str, bytes]
+    slots: dict[str, str]
+    order: dict[str, float]
+    room: dict[str, float]
+    waiting: dict[str, float]
+    woken: dict[str, float]
+    demand: dict[str, str]
+
+    def number(self, field: str) -> int:
+        return int(self.meta.get(field, 0))
+
+    def names(self, letter: str) -> set[str]:
+        return {field[2:] for field in self.lbs if field.startswith(f"{letter}:")}
+
+    def of(self, letter: str, lb: str) -> int:
+        return int(self.lbs.get(f"{letter}:{lb}", 0))
+
+    def facts(self, lb: str) -> dict[str, Any]:
+        found: dict[str, Any] = orjson.loads(self.lbs[f"j:{lb}"])
+        return found
+
+    def bits(self, lb: str) -> set[int]:
+        stored = self.lbs.get(f"b:{lb}", b"")
+        return {byte * 8 + bit for byte in range(len(stored)) for bit in range(8) if stored[byte] >> bit & 1}
+
+
+def read(redis: Redis, prefix: str) -> Books:
+    pipeline = redis.pipeline(transaction=True)
+    for name in ("meta", "owners", "lbs", "slots", "demand"):
+        pipeline.hgetall(prefix + name)
+    for name in ("order", "room", "waiting", "woken"):
+        pipeline.zrange(prefix + name, 0, -1, withscores=True)
+    meta, owners, lbs, slots, demand, order, room, waiting, woken = pipeline.execute()
+    scores = [{name.decode(): float(score) for name, score in rows} for rows in (order, room, waiting, woken)]
+    texts = [{k.decode(): v.decode() for k, v in rows.items()} for rows in (meta, slots, demand)]
+    named = [{k.decode(): v for k, v in rows.items()} for rows in (owners, lbs)]
+    return Books(texts[0], named[0], named[1], texts[1], scores[0], scores[1], scores[2], scores[3], texts[2])
+
+
+def faults(redis: Redis, prefix: str) -> list[str]:
+    """One line each; [] when all adds up."""
+    books = read(redis, prefix)
+    return [fault for check in (_ports, _counts, _indexes, _list) for fault in check(books)]
+
+
+def _held(books: Books) -> list[tuple[str, str, int]]:
+    """(owner, load balancer, port) of every entry."""
+    return [(o, e.lb, e.port) for o, held in books.owners.items() for e in entries_of("", orjson.loads(held))]
+
+
+def _ports(books: Books) -> Iterator[str]:
+    places = Counter((lb, port) for _, lb, port in _held(books))
+    yield from (f"{place} has {owners} owners" for place, owners in places.items() if owners > 1)
+    start = books.number("start")
+    for lb in books.names("u") | books.names("j") | {lb for lb, _ in places}:
+        foreign = set(books.facts(lb)["foreign"] or ()) if f"j:{lb}" in books.lbs else set()
+        held = {port for name, port in places if name == lb}
+        yield from (f"{lb}:{port} is held, and foreign" for port in held & foreign)
+        taken = {port - start for port in held | foreign if start <= port <= 65535}
+        if books.bits(lb) != taken:
+            yield f"{lb} has the bits {sorted(books.bits(lb))}, taken are {sorted(taken)}"
+        if books.of("u", lb) != len(held):
+            yield f"{lb} counts {books.of('u', lb)} in use, {len(held)} are"
+
+
+def _counts(books: Books) -> Iterator[str]:
+    free = sum(max(0, books.of("c", lb) - books.of("u", lb)) for lb in books.names("c"))
+    if books.number("free") != free:
+        yield f"free is {books.number('free')}, {free} are"
+    slots = {str(books.facts(lb)["slot"]): lb for lb in books.names("j") if books.facts(lb)["slot"] >= 0}
+    if books.slots != slots:
+        yield f"slots are {books.slots}, load balancers say {slots}"
+
+
+def _indexes(books: Books) -> Iterator[str]:
+    roomy = {lb for lb in books.names("c") if books.of("c", lb) > books.of("u", lb)}
+    order = {lb: float(books.facts(lb)["position"]) for lb in roomy}
+    room = {lb: float(books.of("u", lb)) for lb in roomy}
+    if books.order != order:
+        yield f"order is {books.order}, with room are {order}"
+    if books.room != room:
+        yield f"room is {books.room}, with room are {room}"
+
+
+def _list(books: Books) -> Iterator[str]:
+    ports = {name: int(demand.partition(":")[0]) for name, demand in books.demand.items()}
+    if set(books.waiting) & set(books.woken) or set(books.waiting) | set(books.woken) != set(ports):
+        yield f"waiting {set(books.waiting)}, woken {set(books.woken)}, of {set(ports)}"
+    if books.number("demand") != sum(ports.values()):
+        yield f"demand is {books.number('demand')}, {sum(ports.values())} are wanted"
+    woken = sum(ports.get(name, 0) for name in books.woken)
+    if books.number("woken") != woken:
+        yield f"woken is {books.number('woken')}, {woken} are"
