@@ -48,7 +48,7 @@ class Sandbox:
         world, workload = World(api), Workload(api)
         try:
             world.start()
-            self.populate(workload)
+            self.populate(world, workload)
             left = self.converge(world)
             show(self.summary(world, left))
             if not self.options.once:
@@ -62,23 +62,29 @@ class Sandbox:
         self.report.step(what)
         self.interruption.check()
 
-    def populate(self, workload: Workload) -> None:
-        """While the workers still load: they find the pods when they come."""
+    def populate(self, world: World, workload: Workload) -> None:
+        """Pods come when the pool is ready for them, as in a cluster that has been there for a while."""
         workload.prepare(self.options.pods, self.stack.remote_aws.network())
-        for _ in range(self.options.pods):
+        while self.in_time and self.look(world).pool.state != "Active":
+            pass
+        self.step("a pool, accepted by a worker")
+        self.stack.complete()
+        for number in range(self.options.pods):
             workload.add_pod()
-            self.interruption.check()
-        self.step(f"a pool and {self.options.pods} pods that ask it for a port")
+            if number % 10 == 0:
+                self.look(world, pause=0.0)
+        self.step(f"{self.options.pods} pods that ask for a port each")
 
     def converge(self, world: World) -> list[str]:
         """What is missing in the end, nothing if all is well."""
         while True:
             left = missing(self.look(world), self.options.pods)
-            if not left or (self.options.once and self.seconds > self.options.timeout):
+            if not left or not self.in_time:
                 return left
 
-    def look(self, world: World) -> Picture:
-        self.interruption.sleep(LOOK)
+    def look(self, world: World, pause: float = LOOK) -> Picture:
+        """Raises Interrupted and ProcessEnded."""
+        self.interruption.sleep(pause)
         self.stack.check()
         if not self.started and self.stack.working():
             self.started = self.seconds
@@ -99,6 +105,10 @@ class Sandbox:
         first = world.first_bound - self.began if world.first_bound else None
         times = {"started": self.started, "first_bound": first, "seconds": self.seconds}
         return summarize(self.stack, world.picture(), left, times)
+
+    @property
+    def in_time(self) -> bool:
+        return not self.options.once or self.seconds < self.options.timeout
 
     @property
     def seconds(self) -> float:

@@ -61,6 +61,7 @@ class Stack:
             "BERTHMASTER_LOG__FORMAT": "json",
             "BERTHMASTER_METRICS__ADDRESS": "127.0.0.1",
             "BERTHMASTER_CELERY__TASK_EVENTS": str(flower).lower(),
+            "BERTHMASTER_PORTS__SWEEP_EVERY": "3s",  # the status of the pool is never older: people look at it
             "BERTHMASTER_PUBLISHER__HEALTH_HOST": "127.0.0.1",
             "BERTHMASTER_PUBLISHER__HEALTH_PORT": str(self.publisher_port),
             **(settings or {}),
@@ -99,22 +100,28 @@ class Stack:
         """`tell` is called after each step with what is there now, and may raise to end it. Raises RuntimeError."""
         self.redis.start()
         tell("Redis")
-        for daemon in (self.aws, *self.workers):
-            daemon.launch()  # they take a while to load, and wait for nothing but Redis
+        for early in (self.aws, self.workers[0]):
+            early.launch()  # they take a while to load, and wait for nothing but Redis
         self.kube.start()
         write(self.directory / "env", self.variables)
         tell("Kubernetes API")
-        with_definitions = self.kube.api("sandbox")
-        apply(with_definitions, manifests(CRDS))
-        with_definitions.close()
+        self.define()
         self.kubelet = self.kube.kubelet_daemon()
-        for late in (self.publisher, self.kubelet, self.beat):
-            late.launch()
+        for daemon in (self.publisher, self.beat, self.kubelet):
+            daemon.launch()
         tell("definitions of our kinds")
         self.aws.await_ready(lambda: answers(self.aws_port))
         tell("AWS")
-        if self.flower:
-            self.flower.launch()
+
+    def complete(self) -> None:
+        """The rest: it takes seconds of a processor to load, and the first pods are bound without it."""
+        for daemon in (*self.workers[1:], *([self.flower] if self.flower else [])):
+            daemon.launch()
+
+    def define(self) -> None:
+        api = self.kube.api("sandbox")
+        apply(api, manifests(CRDS))
+        api.close()
 
     def working(self) -> bool:
         """Whether the publisher is ready and every worker consumes."""
