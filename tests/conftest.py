@@ -1,3 +1,10 @@
-"""What every kind of test shares: real servers, started once a session."""
+"""What every kind of test shares: real servers, started once a session, and no deadline for an example of a property.
+
+Machines are shared and slow at times: a slow example is no fault, and each test has its own time limit.
+"""
+
+from hypothesis import settings
 
 pytest_plugins = ["tests.fixtures.redis", "tests.fixtures.kube", "tests.fixtures.aws"]
+settings.register_profile("shared machine", deadline=None)
+settings.load_profile("shared machine")

@@ -134,11 +134,14 @@ def _maintain(seen: Observed) -> Step | None:
 
 
 def _refused(seen: Observed) -> Step | None:
-    """All wants or none: what was taken for a request that cannot be completed now is given back, then it is shown."""
+    """All wants or none: what never carried traffic is given back while the request cannot be met as a whole.
+
+    Else two pods could each hold what the other waits for. What was bound stays: players may be connected.
+    """
     refusal = _refusal(seen)
     if not refusal:
         return None
-    idle = [] if seen.problem else [e for e in _own(seen) if e.state is EntryState.ALLOCATED and not e.listener]
+    idle = [] if seen.problem else [e for e in _own(seen) if e.state is EntryState.ALLOCATED]
     if taken := next((e for e in idle if e.id in seen.fresh), None):
         return Rollback(taken)
     keep = frozenset(e.id for e in _own(seen)) - {e.id for e in idle}

@@ -118,7 +118,7 @@ class Ports(RuleBasedStateMachine):
             lacking = Counter(w.pool for w in wants if (w.pool, w.key) not in {(e.pool, e.want) for e in held})
             assert any(count > len(self.world.free(pool)) for pool, count in lacking.items())
             assert self.world.waiting[name]
-            assert all(e.listener for e in held)
+            assert all(e.state is EntryState.BOUND for e in held)
         elif pod.outputs.state == PortsState.FAILED:
             with pytest.raises(RequestError):
                 parse_ports(pod.annotations[PORTS])

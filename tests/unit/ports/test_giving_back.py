@@ -146,6 +146,15 @@ def test_a_port_with_cloud_calls_behind_it_is_released_and_not_rolled_back() -> 
     assert made.shown().state == PortsState.NO_PORT_AVAILABLE
 
 
+@pytest.mark.row("AL-12")
+def test_a_pod_without_address_holds_nothing_while_a_further_port_is_missing() -> None:
+    made = world(arena=PurePool(room=1), pod={"ips": ()})
+    made.run()
+    made.pod(ports=TWO)
+    assert kinds(made.run()) == ["Allocate", "Clear", "Release", "Show", "Stop"]
+    assert (made.held(), made.shown().state) == ([], PortsState.NO_PORT_AVAILABLE)
+
+
 @pytest.mark.row("AL-12", "PP-21")
 def test_a_pool_that_goes_between_two_runs_gives_back_what_was_taken_elsewhere() -> None:
     made = world(VOICE)
