@@ -43,6 +43,16 @@ def reconcile_pod(asked: ReconcilePod) -> None:
     reconcile_key(parts, asked, lambda run: observed(parts.redis, run))
 
 
+@shared_task(name=routing.PORTS_SWEEP)
+def sweep() -> None:
+    """A tick of the beat that is not looked at."""
+
+
+@shared_task(name=routing.PORTS_AUDIT)
+def audit() -> None:
+    """As sweep."""
+
+
 def observed(redis: Redis, run: Run) -> Outcome:
     note(redis, "started", run)
     try:

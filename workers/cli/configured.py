@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 from pydantic import ValidationError
 
-from events.kube_api import KubeApi
 from workers.settings import WorkerSettings
+
+if TYPE_CHECKING:
+    from events.kube_api import KubeApi
 
 MISUSE = 2
 
@@ -27,6 +31,8 @@ class Unconfigured(Exception):  # noqa: N818 - says what is, not what failed
 
 def kubernetes(settings: WorkerSettings) -> KubeApi:
     """Raises Unconfigured."""
+    from events.kube_api import KubeApi  # here: its client takes half of the time of a probe that needs none
+
     try:
         return KubeApi.connect(settings.kubernetes)
     except Exception as error:  # the client's own kinds: no file, no account, no sense

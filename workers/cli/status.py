@@ -10,11 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from events.kube_api import KubeError
-from workers.bootstrap import build
+from events import routing
+from events.kube_errors import KubeError
+from events.workqueue import Workqueue
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.settings import WorkerSettings
+from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 
 POOLS = "/apis/berthmaster.dev/v1alpha1/portpools"
@@ -29,12 +31,17 @@ def status(as_json: AsJson = False) -> None:
     problems: list[str] = []
     found: Json = {
         "pools": known(lambda: pools(settings), problems) or [],
-        "queue": known(build(settings).queue.depth, problems) or {},
+        "queue": known(queue(settings).depth, problems) or {},
         "problems": problems,
     }
     typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode()) if as_json else show(found)
     if problems:
         raise typer.Exit(1)
+
+
+def queue(settings: WorkerSettings) -> Workqueue:
+    """To look at: the rest of our services, and their clients, are not needed for that."""
+    return Workqueue(connect_state(settings.redis), hint_queue=routing.LATENCY)
 
 
 def known(question: Callable[[], T], problems: list[str]) -> T | None:

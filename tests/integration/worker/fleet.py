@@ -11,7 +11,8 @@ from urllib.request import urlopen
 import orjson
 from redis.exceptions import RedisError
 
-from compose.sandbox.redis_server import RedisServer, free_port
+from compose.sandbox.daemon import free_port
+from compose.sandbox.redis_server import RedisServer
 from events import routing
 from events.incarnation import connect
 from events.workqueue import Mark, Workqueue
@@ -74,6 +75,12 @@ class Fleet:
 
     def process(self, kind: str, name: str, environment: dict[str, str]) -> CeleryProcess:
         return CeleryProcess(kind, name, self.directory, self.url, {**IMPATIENT, **environment}).start()
+
+    def report(self) -> str:
+        """For the output of a failed test."""
+        keys: Any = self.redis.keys("*")
+        lines = [f"depth {self.queue.depth()}", f"sweep {self.redis.get('{queue}sweep')!r}", f"keys {sorted(keys)}"]
+        return "\n".join([*lines, *(f"--- {one.name}\n{one.tail()}" for one in [*self.workers, *self.beats])])
 
     def stop(self) -> None:
         for process in [*self.workers, *self.beats]:

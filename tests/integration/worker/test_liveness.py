@@ -1,0 +1,77 @@
+"""A worker that lost its broker consumes again within a minute of the broker's return, or its probe fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from compose.sandbox.redis_server import RedisServer
+from tests.integration.worker.fleet import IMPATIENT, Fleet
+from tests.support.celery_worker import CeleryProcess
+from tests.support.tcp_proxy import TcpProxy
+from tests.support.waiting import eventually
+
+LONG_AGO = 120.0  # seconds
+
+
+def probe(worker: CeleryProcess, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from workers.cli.main import app; app()", "healthcheck", "worker", *options]
+    environment = {**os.environ, **worker.settings(), **IMPATIENT}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def make_stale(worker: CeleryProcess) -> None:
+    os.utime(worker.heartbeat_file, (time.time() - LONG_AGO,) * 2)
+
+
+@pytest.fixture
+def proxy(server: RedisServer) -> Iterator[TcpProxy]:
+    proxy = TcpProxy(server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.mark.row("EV-16", "EV-11")
+def test_a_worker_whose_connections_went_dead_silently_consumes_again(
+    make_fleet: Callable[[str], Fleet], proxy: TcpProxy
+) -> None:
+    fleet = make_fleet(f"redis://127.0.0.1:{proxy.port}/0").start()
+    fleet.mark("pod/dead/before")
+    eventually(lambda: fleet.diary("pod/dead/before", "ended"))
+    proxy.swallow()
+    swallowed = time.time()
+    fleet.mark("pod/dead/while")  # by another way: the publisher's connection is well
+    eventually(lambda: "BRPOP got no reply" in fleet.workers[0].tail(), timeout=30)
+    proxy.pass_on()
+    returned = time.time()
+    eventually(lambda: fleet.diary("pod/dead/while", "ended") and fleet.settled(), timeout=60)
+    assert returned - swallowed < 60
+    eventually(lambda: fleet.workers[0].heartbeat_file.stat().st_mtime > returned, timeout=60)
+    assert fleet.workers[0].running()
+
+
+@pytest.mark.row("EV-16")
+def test_the_probe_fails_for_a_worker_that_does_not_consume_though_the_broker_answers(
+    make_fleet: Callable[[], Fleet], server: RedisServer
+) -> None:
+    worker = make_fleet().start(beats=0).workers[0]
+    assert probe(worker).returncode == 0
+    worker.signal(signal.SIGSTOP)
+    make_stale(worker)
+    assert probe(worker).returncode == 1
+    server.kill()
+    assert probe(worker).returncode == 0  # a restart would not mend Redis
+    assert probe(worker, "--ready").returncode == 1
+    server.start()
+    assert probe(worker).returncode == 0  # it has a minute to come back
+    outage = worker.heartbeat_file.with_name(worker.heartbeat_file.name + ".outage")
+    os.utime(outage, (time.time() - LONG_AGO,) * 2)
+    assert probe(worker).returncode == 1
+    worker.signal(signal.SIGCONT)
+    eventually(lambda: probe(worker).returncode == 0, timeout=30)
