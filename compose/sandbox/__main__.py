@@ -102,4 +102,6 @@ class Course:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    application = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    application.command()(main)
+    application(prog_name="berthmaster sandbox")

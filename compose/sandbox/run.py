@@ -79,6 +79,8 @@ class Sandbox:
         """What is missing in the end, nothing if all is well."""
         while True:
             left = missing(self.look(world), self.options.pods)
+            if not self.started:
+                left.append("the publisher or a worker is not ready")
             if not left or not self.in_time:
                 return left
 
@@ -103,7 +105,7 @@ class Sandbox:
 
     def summary(self, world: World, left: list[str]) -> Summary:
         first = world.first_bound - self.began if world.first_bound else None
-        times = {"started": self.started, "first_bound": first, "seconds": self.seconds}
+        times = {"started": self.started or None, "first_bound": first, "seconds": self.seconds}
         return summarize(self.stack, world.picture(), left, times)
 
     @property

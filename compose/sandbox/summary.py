@@ -28,7 +28,7 @@ class Summary:
     rounds: int
     aws_calls: Mapping[str, int]
     aws_refusals: Mapping[str, int]
-    started: float
+    started: float | None
     first_bound: float | None
     seconds: float
     directory: Path
@@ -48,7 +48,6 @@ class Summary:
     def _rows(self) -> list[tuple[str, str]]:
         calls = ", ".join(f"{action} {number}" for action, number in sorted(self.aws_calls.items()))
         refused = ", ".join(f"{what} {number}" for what, number in sorted(self.aws_refusals.items()))
-        first = "none" if self.first_bound is None else f"{self.first_bound:.1f} s after start"
         balancers = ", ".join(f"{name} {use}" for name, use in self.load_balancers.items())
         return [
             ("pods", f"{self.pods}, {self.bound} bound"),
@@ -57,8 +56,9 @@ class Summary:
             ("scale-up rounds", str(self.rounds)),
             ("AWS calls", calls or "none"),
             ("refused by AWS", refused or "none"),
-            ("first bind", first),
-            ("time", f"{self.seconds:.1f} s, of which {self.started:.1f} s until all was started"),
+            ("first bind after", seconds(self.first_bound)),
+            ("all started after", seconds(self.started)),
+            ("all done after", seconds(self.seconds)),
             ("Kubernetes API", self.kubernetes),
             ("Flower", f"{self.flower['url']} user {self.flower['user']}, password {self.flower['password']}")
             if self.flower
@@ -74,6 +74,10 @@ class Summary:
             "kubectl get portpools; kubectl -n games get pods; kubectl -n games describe pod game-0001",
             "berthmaster status; aws elbv2 describe-load-balancers",
         ]
+
+
+def seconds(number: float | None) -> str:
+    return "-" if number is None else f"{number:.1f} s"
 
 
 def summarize(stack: Stack, seen: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from typing import Any, Protocol
 
 from domain.ports.pod import ENDPOINTS, PORTS, STATE
+from events.kube_api import KubeApi
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
 from workers.cloud.tags import CLUSTER, UID
+
+
+class Fleet(Protocol):
+    """Whose world is checked: the pods of one namespace, and what AWS has of one cluster."""
+
+    api: KubeApi
+    namespace: str
+    cluster: str
 
 
 def published(fleet: Fleet) -> dict[str, list[dict[str, Any]]]:

@@ -59,8 +59,9 @@ def flower_command(address: str, port: int, rest: Sequence[str]) -> Command:
 
 
 def add_to(application: typer.Typer) -> None:
-    for command in (publisher, worker, beat, flower, sandbox):
+    for command in (publisher, worker, beat, flower):
         application.command(context_settings=PASSED_ON)(command)
+    application.command(context_settings=PASSED_ON | {"help_option_names": []})(sandbox)  # --help is passed on as well
 
 
 def publisher(context: typer.Context) -> None:

@@ -56,7 +56,7 @@ class RealKube(KubeServer):
         """Raises FileNotFoundError with the way out when the executables are missing."""
         found = executables()
         if found is None:
-            raise FileNotFoundError(HOW_TO_GET)
+            raise FileNotFoundError(f"There is no real Kubernetes API server here. {HOW_TO_GET}")
         self.directory, self.folder = directory, found
         self.port, self.etcd_port, peer = free_port(), free_port(), free_port()
         self.url, self.etcd_url = f"https://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.etcd_port}"
