@@ -1,7 +1,8 @@
-"""The whole port job in one process, step by step: real Redis, Kubernetes API and strict AWS; the test decides who runs when.
+"""The whole port job in one process, step by step: real Redis, Kubernetes API and strict AWS; the test decides who
+runs when.
 
-`sync` is a publisher's relist, `drain` is what workers do, `scale` what the winners of scale-up requests do. Nothing runs by itself,
-so that a test can stop a run anywhere, run one twice, or let another come between.
+`sync` is a publisher's relist, `drain` is what workers do, `scale` what the winners of scale-up requests do. Nothing
+runs by itself, so that a test can stop a run anywhere, run one twice, or let another come between.
 """
 
 from __future__ import annotations

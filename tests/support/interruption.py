@@ -33,7 +33,7 @@ class Fuse:
 
 
 class Guarded:
-    """Stands for any object; every method goes through the fuse, but `on_behalf_of`, which only makes another driver."""
+    """Stands for any object; every method goes through the fuse, but `on_behalf_of`, which makes another driver."""
 
     def __init__(self, target: Any, fuse: Fuse) -> None:
         self._target, self._fuse = target, fuse

@@ -35,7 +35,9 @@ def check_unique(fleet: Fleet) -> None:
 
 
 def check_cloud(fleet: Fleet, aws: Aws) -> None:
-    """I7: every listener and target group of ours belongs to an entry of a live pod, and every bound pod has its listener."""
+    """I7: every listener and target group of ours belongs to an entry of a live pod, and every bound pod has its
+    listener.
+    """
     pods = fleet.api.list(f"/api/v1/namespaces/{fleet.namespace}/pods")["items"]
     live = {p["metadata"]["uid"] for p in pods if PORTS in (p["metadata"].get("annotations") or {})}
     driver, places = aws.driver(), set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from events.kube_errors import KubeError
+from events.kube_api import KubeError
 from events.settings import RedisSettings
 from workers.broker import broker_problem
 from workers.cli.configured import Unconfigured, kubernetes

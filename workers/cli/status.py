@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from events import routing
-from events.kube_errors import KubeError
+from events.kube_api import KubeError
 from events.workqueue import Workqueue
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson

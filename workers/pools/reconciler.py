@@ -154,7 +154,7 @@ class PoolRunSteps:
 
 
 def _left_behind(before: LedgerView, inventory: Inventory) -> list[PoolLoadBalancer]:
-    """Load balancers that the pool has no more, but pods still have ports on: no new ports, and nothing else changes."""
+    """Load balancers that the pool has no more, on which pods still have ports: no new ports, nothing else changes."""
     now = {lb.name for lb in inventory.load_balancers}
     return [replace(lb, capacity=0) for lb in before.load_balancers if lb.used and lb.name not in now]
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from prometheus_client import REGISTRY
 
-from compose.sandbox.redis_server import free_port
+from compose.sandbox.daemon import free_port
 from domain.errors import StaleToken, TerminalError, TransientError
 from tests.contract.aws.conftest import Driving
 from tests.fixtures.aws import REGION, Aws

@@ -16,7 +16,7 @@ from workers.kube.port_pools import PATH
 
 
 @pytest.fixture
-def fleet(redis: Redis, kube: Kube, crds: None, aws: Aws) -> Iterator[Fleet]:  # noqa: ARG001 - the kinds are served
+def fleet(redis: Redis, kube: Kube, crds: None, aws: Aws) -> Iterator[Fleet]:
     made = Fleet(redis, kube.api, kube.namespace, aws.driver(), aws.ids, cluster=f"c{uuid.uuid4().hex[:8]}")
     yield made
     for pool in kube.api.list(PATH)["items"]:

@@ -1,7 +1,8 @@
 """Whatever happens, in whatever order: when it stops, every invariant holds and nobody waits who could be served.
 
-A history is a list of random steps from a seed: pods come, go and come back under their names, opt out and in, runs begin and die at
-any call, scale-up winners die, requests and hints are lost, AWS throttles and loses answers, Redis is flushed, keys expire.
+A history is a list of random steps from a seed: pods come, go and come back under their names, opt out and in, runs
+begin and die at any call, scale-up winners die, requests and hints are lost, AWS throttles and loses answers, Redis is
+flushed, keys expire.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from redis import Redis
 
 from events.kube_api import KubeError
 from events.routing import pod_key
@@ -40,12 +42,12 @@ class History:
         fleet.settle()
 
     def step(self) -> None:
-        steps: list[tuple[Callable[[], None], int]] = [
-            (self.create, 6), (self.delete, 4), (self.opt, 1), (self.fleet.sync, 6), (self.run, 8), (self.run_and_die, 4),
-            (self.scale, 2), (self.scale_and_die, 2), (self.fleet.due, 2), (self.sweep, 2), (self.expire, 1), (self.work, 8),
-            (self.lose_hints, 1), (self.flush, 1), (self.trouble, 2), (self.audit, 1),
-        ]  # fmt: skip
-        chosen = self.chance.choices([s for s, _ in steps], [w for _, w in steps])[0]
+        weights: dict[Callable[[], object], int] = {
+            self.create: 6, self.delete: 4, self.opt: 1, self.fleet.sync: 6, self.run: 8, self.run_and_die: 4,
+            self.scale: 2, self.scale_and_die: 2, self.fleet.due: 2, self.sweep: 2, self.expire: 1, self.work: 8,
+            self.lose_hints: 1, self.flush: 1, self.trouble: 2, self.audit: 1,
+        }  # fmt: skip
+        chosen = self.chance.choices(list(weights), list(weights.values()))[0]
         self.log.append(chosen.__name__)
         with contextlib.suppress(KubeError):  # the pod is there already, or is not
             chosen()
@@ -156,9 +158,9 @@ def check_served(fleet: Fleet) -> None:
 @pytest.mark.row("AL-01", "SU-08", "SU-13", "PP-16", "EV-10", "EV-14", "FZ-05", "FZ-06")
 @pytest.mark.parametrize("seed", range(10))
 def test_after_any_history_the_invariants_hold_and_nobody_waits_in_vain(
-    redis: object, kube_sandbox: SandboxKube, crds_sandbox: None, aws: Aws, seed: int
+    redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None, aws: Aws, seed: int
 ) -> None:
-    fleet = Fleet(redis, kube_sandbox.api, kube_sandbox.namespace, aws.driver(), aws.ids, cluster=f"h{seed}")  # type: ignore[arg-type]
+    fleet = Fleet(redis, kube_sandbox.api, kube_sandbox.namespace, aws.driver(), aws.ids, cluster=f"h{seed}")
     history = History(fleet, aws, seed)
     try:
         for _ in range(STEPS):

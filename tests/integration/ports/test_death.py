@@ -1,4 +1,6 @@
-"""A worker dies before or after any of its calls; the next run finds what is there and ends where an undisturbed one would."""
+"""A worker dies before or after any of its calls; the next run finds what is there and ends where an undisturbed one
+would.
+"""
 
 from __future__ import annotations
 

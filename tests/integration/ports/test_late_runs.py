@@ -1,6 +1,8 @@
-"""A run that was paused beyond its lease goes on when another has done the work, or when the pod has changed: it changes nothing.
+"""A run that was paused beyond its lease goes on when another has done the work, or when the pod has changed: it
+changes nothing.
 
-Each test forces the shortest trace of a rule of the ledger (docs/adr/0005): the pause is at the call that the rule is about.
+Each test forces the shortest trace of a rule of the ledger (docs/adr/0005): the pause is at the call that the rule is
+about.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def test_listeners_of_others_count_against_the_fifty(fleet: Fleet, aws: Aws) -> 
     assert fleet.state("a") == "Bound"
     rows = fleet.shown("a")[1]
     mine = [r["port"] for r in rows if r["loadBalancer"] == lb.name]
-    assert len(mine) == 47 and 30000 not in mine
+    assert len(mine) == 47
+    assert 30000 not in mine
     assert len(fleet.driver.listeners(lb.arn)) == 50
     assert "TooManyListeners" not in str(aws.refusals())
 

@@ -1,4 +1,6 @@
-"""Redis is lost while pods are bound: nothing is granted before the ledger is rebuilt, and then everything is as the world shows."""
+"""Redis is lost while pods are bound: nothing is granted before the ledger is rebuilt, and then everything is as the
+world shows.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,8 @@ def test_a_bind_that_died_before_the_flush_is_cleaned_up_and_done_again(fleet: F
     fleet.settle()
     fleet.due()
     fleet.settle()
-    assert fleet.state("x") == "Bound" and len(fleet.shown("x")[1]) == 2
+    assert fleet.state("x") == "Bound"
+    assert len(fleet.shown("x")[1]) == 2
     check_all(fleet, aws)
 
 
@@ -134,7 +137,8 @@ def test_orphans_of_ours_go_after_the_grace_and_others_never(fleet: Fleet, aws: 
     audit(fleet.services)
     fleet.settle()
     ports = {listener.port for listener in fleet.driver.listeners(lb.arn)}
-    assert 30500 not in ports and {30501, 30502} <= ports
+    assert 30500 not in ports
+    assert {30501, 30502} <= ports
     assert fleet.owners("arena").keys() == {f"{fleet.namespace}/p{n}" for n in range(3)}
 
 

@@ -19,7 +19,8 @@ def test_a_deleted_pod_leaves_nothing_and_its_port_is_free(fleet: Fleet, aws: Aw
     fleet.settle()
     assert fleet.owners("arena") == {}
     assert fleet.ledger("arena").allocated == 0
-    assert fleet.state("plain") == "" and fleet.events("plain") == []
+    assert fleet.state("plain") == ""
+    assert fleet.events("plain") == []
     assert "finalizers" not in fleet.api.get(fleet.pod_path("plain"))["metadata"]
     check_all(fleet, aws)
 
@@ -46,7 +47,8 @@ def test_a_mistake_in_the_annotation_costs_no_bound_port(fleet: Fleet) -> None:
     fleet.settle()
     state, endpoints, message = fleet.shown("a")
     assert (state, endpoints) == ("Failed", before)
-    assert "entry 1" in message and "UPD" in message
+    assert "entry 1" in message
+    assert "UPD" in message
     fleet.annotate("a", ports="7777/UDP@arena")
     fleet.settle()
     assert fleet.shown("a") == ("Bound", before, "")

@@ -207,7 +207,8 @@ def test_a_demand_that_the_pool_can_never_meet_is_refused_and_creates_nothing(fl
     fleet.pod("huge", ",".join(f"{7000 + n}/UDP@arena" for n in range(11)), ip="10.0.0.1")
     fleet.settle()
     state, _, message = fleet.shown("huge")
-    assert state == "Failed" and "11 ports" in message
+    assert state == "Failed"
+    assert "11 ports" in message
     assert "CreateLoadBalancer" not in aws.counts()
 
 

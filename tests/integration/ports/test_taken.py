@@ -166,10 +166,12 @@ def test_nothing_is_published_before_every_port_is_bound(fleet: Fleet, aws: Aws)
     fleet.sync()
     fleet.run_pod("a")
     state, endpoints, message = fleet.shown("a")
-    assert (state, endpoints) == ("Failed", []) and "AccessDenied" in message
+    assert (state, endpoints) == ("Failed", [])
+    assert "AccessDenied" in message
     fleet.due()
     fleet.settle()
-    assert fleet.state("a") == "Bound" and len(fleet.shown("a")[1]) == 2
+    assert fleet.state("a") == "Bound"
+    assert len(fleet.shown("a")[1]) == 2
 
 
 @pytest.mark.row("BD-05", "BD-07")
@@ -183,5 +185,6 @@ def test_the_listener_is_there_before_the_pod_has_an_address(fleet: Fleet, aws: 
     fleet.address("a", "10.0.0.2")
     fleet.settle()
     group = fleet.driver.find_listener(lb.arn, 30001)
-    assert group and [(t.ip, t.port) for t in fleet.driver.targets(group.target_group_arn)] == [("10.0.0.2", 7777)]
+    assert group
+    assert [(t.ip, t.port) for t in fleet.driver.targets(group.target_group_arn)] == [("10.0.0.2", 7777)]
     assert fleet.state("a") == "Bound"
