@@ -8,15 +8,14 @@ stuck. A restart mends no broker: while Redis is away the worker counts as alive
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 FRESH = 60.0  # seconds
 OUTAGE_SUFFIX = ".outage"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     alive: bool
     ready: bool
     reason: str

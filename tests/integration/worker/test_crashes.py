@@ -95,3 +95,14 @@ def test_no_key_is_given_out_before_the_publisher_has_listed_to_a_new_redis(
     eventually(lambda: fleet.metric("berthmaster_takes_refused_total", **refused) >= 1, timeout=20)
     fleet.publish_anew([mark("pod/before/p", 2)])
     eventually(lambda: [entry.version for entry in fleet.diary("pod/before/p", "ended")] == [1, 2], timeout=20)
+
+
+@pytest.mark.row("EV-11")
+def test_processes_go_on_after_everything_in_redis_was_deleted(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet().start()
+    fleet.mark("pod/flushed/p", waits=1)
+    eventually(lambda: len(fleet.diary("pod/flushed/p", "ended")) >= 2, timeout=20)
+    fleet.redis.flushall()  # also what kombu keeps about queues and bindings
+    fleet.publish_anew([mark("pod/flushed/p", 2, waits=1)])
+    eventually(lambda: len(fleet.diary("pod/flushed/p", "ended")) >= 3, timeout=30)  # the beat still ticks
+    assert all(process.running() for process in [*fleet.workers, *fleet.beats])

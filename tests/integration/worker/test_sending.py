@@ -1,26 +1,76 @@
-"""What workers send themselves arrives, as Celery stores it."""
+"""Tasks that are sent without a Celery application, and ticks that only one worker does."""
 
 from __future__ import annotations
 
-import orjson
+import time
+from datetime import timedelta
+
+import pytest
+from kombu import Connection
 from redis import Redis
 
+from compose.sandbox.redis_server import RedisServer
 from events import routing
+from events.incarnation import connect
+from events.workqueue import Mark, Workqueue
 from workers.sending import Sender
+from workers.stores.ticks import Ticks
+from workers.tasks.ticking import once_a_period
+
+SECOND = timedelta(seconds=1)
 
 
-def test_a_task_lies_in_its_queue_once_it_was_sent(redis: Redis, redis_url: str) -> None:
+def first_message(url: str, queue: str) -> tuple[str, list[object]]:
+    """Task and arguments of the oldest message, as kombu reads it."""
+    with Connection(url) as connection:
+        message = connection.SimpleQueue(queue).get(timeout=5)
+        message.ack()
+        return message.headers["task"], message.payload[0]
+
+
+def test_a_task_goes_to_the_queue_that_routing_names(redis_url: str) -> None:
     Sender(redis_url).send(routing.POOLS_SCALE_UP, "arena", "7", "token")
-    sent = [orjson.loads(text) for text in redis.lrange(routing.MAINTENANCE, 0, -1)]
-    assert [message["headers"]["task"] for message in sent] == [routing.POOLS_SCALE_UP]
-    assert sent[0]["properties"]["delivery_info"]["routing_key"] == routing.MAINTENANCE
+    assert first_message(redis_url, routing.MAINTENANCE) == (routing.POOLS_SCALE_UP, ["arena", "7", "token"])
 
 
-def test_hints_lie_in_the_queue_of_hints(redis: Redis, redis_url: str) -> None:
-    Sender(redis_url).hints(["pod/games/a", "portpool/arena"])
-    sent = [orjson.loads(text)["headers"]["task"] for text in redis.lrange(routing.LATENCY, 0, -1)]
-    assert sorted(sent) == [routing.POOLS_RECONCILE, routing.PORTS_RECONCILE]
+def test_a_queue_whose_broker_is_elsewhere_sends_its_hints_there(redis: Redis, server: RedisServer) -> None:
+    queue = Workqueue(redis, publish=Sender(server.url).hints)
+    assert queue.claim("1:publisher")
+    queue.marks("1:publisher", [Mark("pod/a/b", 1, "uid", gone=False, body=b"{}")], relist=True)
+    assert first_message(server.url, routing.LATENCY) == (routing.PORTS_RECONCILE, ["pod/a/b"])
 
 
-def test_a_broker_that_is_away_raises_nothing() -> None:
-    Sender("redis://127.0.0.1:1/0").send(routing.QUEUE_TICK)
+@pytest.mark.row("EV-11")
+def test_a_broker_that_is_away_costs_a_bounded_time_and_no_exception(redis: Redis, server: RedisServer) -> None:
+    queue = Workqueue(redis, publish=Sender(server.url).hints)
+    assert queue.claim("1:publisher")
+    server.kill()
+    began = time.monotonic()
+    queue.marks("1:publisher", [Mark(f"pod/a/{n}", 1, "uid", gone=False, body=b"{}") for n in range(50)], relist=True)
+    assert time.monotonic() - began < 10
+    server.start()
+    queue.sweep_lost(2**50)  # what the sweep finds later
+    assert connect(server.url).llen(routing.LATENCY) == 50
+
+
+@pytest.mark.row("EV-12")
+def test_a_period_s_tick_is_done_once_however_often_it_is_sent(redis: Redis) -> None:
+    done: list[str] = []
+    for _ in range(3):
+        once_a_period(Ticks(redis), routing.QUEUE_TICK, SECOND, lambda: done.append("tick"))
+        once_a_period(Ticks(redis), routing.PORTS_SWEEP, SECOND, lambda: done.append("sweep"))
+    assert done == ["tick", "sweep"]
+
+
+@pytest.mark.row("EV-12")
+def test_the_next_period_has_its_own_tick_even_if_it_comes_a_little_early(redis: Redis) -> None:
+    ticks = Ticks(redis)
+    assert ticks.claim(routing.QUEUE_TICK, SECOND)
+    assert 0 < redis.pttl(f"berthmaster:tick:{routing.QUEUE_TICK}") <= 900
+
+
+@pytest.mark.row("EV-11")
+def test_a_tick_while_redis_is_away_is_missed_quietly(server: RedisServer) -> None:
+    ticks = Ticks(connect(server.url))
+    server.kill()
+    once_a_period(ticks, routing.QUEUE_TICK, SECOND, lambda: None)

@@ -1,0 +1,71 @@
+"""The verdict about a worker, from its heartbeat file and the broker."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from workers.heartbeat import Verdict, beat, forget, judge
+
+NOW = 1_000_000.0
+
+
+def answers() -> bool:
+    return True
+
+
+def is_away() -> bool:
+    return False
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "heartbeat"
+
+
+def aged(file: Path, seconds: float) -> Path:
+    file.touch()
+    os.utime(file, (NOW - seconds,) * 2)
+    return file
+
+
+def judged(file: Path, broker: bool = True) -> Verdict:
+    return judge(file, answers if broker else is_away, NOW)
+
+
+@pytest.mark.row("EV-16")
+def test_a_worker_that_consumed_lately_is_alive_and_ready(file: Path) -> None:
+    assert judged(aged(file, 10))[:2] == (True, True)
+
+
+@pytest.mark.row("EV-16")
+def test_a_worker_that_is_deaf_to_a_broker_that_answers_is_dead(file: Path) -> None:
+    assert judged(aged(file, 61))[:2] == (False, False)
+    assert judged(file.with_name("never written"))[:2] == (False, False)
+
+
+@pytest.mark.row("EV-16")
+def test_while_the_broker_is_away_a_worker_is_alive_but_not_ready(file: Path) -> None:
+    assert judged(aged(file, 3600), broker=False)[:2] == (True, False)
+
+
+@pytest.mark.row("EV-16")
+def test_a_worker_has_a_minute_after_the_broker_is_back(file: Path) -> None:
+    aged(file, 3600)
+    judged(file, broker=False)
+    outage = file.with_name("heartbeat.outage")
+    aged(outage, 59)
+    assert judged(file)[:2] == (True, False)
+    aged(outage, 61)
+    assert judged(file)[:2] == (False, False)
+
+
+def test_what_an_earlier_process_left_is_forgotten(file: Path) -> None:
+    aged(file, 1)
+    judged(aged(file, 3600), broker=False)
+    forget(file)
+    assert list(file.parent.iterdir()) == []
+    beat(file)
+    assert file.exists()
