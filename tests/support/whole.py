@@ -1,0 +1,93 @@
+"""The whole system in processes, impatient enough for a test, with what chaos tests do to it and ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from compose.sandbox.environment import CLUSTER
+from compose.sandbox.picture import missing
+from compose.sandbox.stack import Stack
+from compose.sandbox.workload import NAMESPACE, Workload
+from compose.sandbox.world import World
+from tests.fixtures.aws import CREDENTIALS, Aws
+from tests.support.waiting import eventually
+from tests.support.world_checks import check_all
+
+IMPATIENT = {  # a lease must outlast a call; calls are cheap, so that the machine is the limit and not AWS's rates
+    "BERTHMASTER_KUBERNETES__REQUEST_TIMEOUT": "4s",
+    "BERTHMASTER_AWS__CONNECT_TIMEOUT": "1s",
+    "BERTHMASTER_AWS__READ_TIMEOUT": "5s",
+    "BERTHMASTER_AWS__RATES": '{"registration": {"per_second": 300, "burst": 300}, '
+    '"write": {"per_second": 600, "burst": 600}, "describe": {"per_second": 300, "burst": 300}}',
+    "BERTHMASTER_QUEUE__LEASE": "9s",
+    "BERTHMASTER_QUEUE__SWEEP_LOST_EVERY": "4s",
+    "BERTHMASTER_QUEUE__RETRY__LONGEST": "2s",
+    "BERTHMASTER_PORTS__SWEEP_EVERY": "2s",
+    "BERTHMASTER_PORTS__SCALE_UP_LEASE": "5s",
+    "BERTHMASTER_CELERY__VISIBILITY_TIMEOUT": "9s",
+    "BERTHMASTER_CELERY__RESTORE_EVERY": "1s",
+    "BERTHMASTER_CELERY__HEALTH_CHECK_EVERY": "2s",
+}
+
+
+class Whole:
+    """A namespace of pods, as `world_checks` sees it; `stack` for what is done to its processes."""
+
+    namespace, cluster = NAMESPACE, CLUSTER
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack, self.api, self.aws = stack, stack.kube.api("tests"), Aws(stack.aws_url)
+        self.world, self.workload, self.pods = World(self.api), Workload(self.api), 0
+
+    def add_pods(self, number: int) -> list[str]:
+        self.pods += number
+        return [self.workload.add_pod() for _ in range(number)]
+
+    def delete_pods(self, names: list[str]) -> None:
+        self.pods -= len(names)
+        for name in names:
+            self.workload.delete_pod(name)
+
+    def await_bound(self, number: int) -> None:
+        eventually(lambda: len(self.world.picture().bound) >= number, timeout=60, every=0.05)
+
+    def await_converged(self, timeout: float = 60) -> None:
+        def converged() -> bool:
+            assert missing(self.world.picture(), self.pods) == []
+            return True
+
+        eventually(converged, timeout, every=0.2)
+
+    def check(self) -> None:
+        """The invariants, when everything has come to rest; and no process has ended by itself."""
+        self.stack.check()
+        check_all(self, self.aws)
+
+    def load_balancers(self) -> int:
+        return len(self.aws.driver().find_owned_load_balancers(self.cluster))
+
+    def close(self) -> None:
+        self.world.stop()
+        self.api.close()
+
+
+@contextmanager
+def whole(directory: Path, kube_kind: str, most_pods: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Whole]:
+    """Running, with a pool for so many pods and none of them yet."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)  # for the clients of the test itself
+    with Stack(directory, kube_kind, flower=False, throttle=False, settings=IMPATIENT) as stack:
+        stack.start()
+        stack.complete()
+        system = Whole(stack)
+        try:
+            system.world.start()
+            system.workload.prepare(most_pods, stack.remote_aws.network())
+            eventually(lambda: stack.working() and system.world.picture().pool.state == "Active", timeout=60)
+            yield system
+        finally:
+            system.close()
