@@ -46,6 +46,17 @@ def apply(api: KubeApi, bodies: Iterable[Json]) -> None:
             api.create(path, body)
         except AlreadyExists:
             change(api, f"{path}/{body['metadata']['name']}", body)
+        for kind in kinds_of(body):
+            waited_for(api, kind)
+
+
+def kinds_of(body: Json) -> list[Json]:
+    """An object of each kind that a definition brings, as far as its path depends on it; none of other objects."""
+    if body["kind"] != "CustomResourceDefinition":
+        return []
+    group, kind = body["spec"]["group"], body["spec"]["names"]["kind"]
+    served = (version["name"] for version in body["spec"]["versions"] if version["served"])
+    return [{"apiVersion": f"{group}/{name}", "kind": kind, "metadata": {}} for name in served]
 
 
 def change(api: KubeApi, path: str, body: Json) -> None:
