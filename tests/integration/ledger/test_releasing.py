@@ -45,6 +45,17 @@ def test_a_late_release_of_the_old_uid_does_not_free_the_port_of_the_new_one(poo
 
 
 @pytest.mark.row("AL-18")
+def test_a_late_release_of_the_old_uid_does_not_free_what_the_new_one_is_releasing(pool: LivePool) -> None:
+    """The new pod's listener may be there still."""
+    (held,) = pool.allocate(uid="new")
+    run = pool.run()
+    run.releasing(held)
+    with pytest.raises(EntryChanged):
+        run.free(replace(held, uid="old"))
+    assert [e.id for e in pool.run().entries] == [held.id]
+
+
+@pytest.mark.row("AL-18")
 def test_nobody_frees_a_port_of_another_name(pool: LivePool) -> None:
     (held,) = pool.allocate("games/a")
     with pytest.raises(EntryChanged):

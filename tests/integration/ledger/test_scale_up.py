@@ -202,6 +202,15 @@ def test_at_the_limit_nothing_is_created(make_pool: MakePool, most: int) -> None
     assert refused(pool, most=most) == "LIMIT"
 
 
+@pytest.mark.row("PP-16")
+def test_load_balancers_above_a_lowered_limit_count_against_it(make_pool: MakePool) -> None:
+    pool = make_pool(lbs=[load_balancer(1, capacity=1), load_balancer(2, capacity=1)])
+    pool.allocate("games/h", 2)
+    pool.fail("games/a")
+    assert refused(pool, most=2) == "LIMIT"  # although slot 0 is free
+    assert intent_of(pool, most=3).slots == (0,)
+
+
 @pytest.mark.row("SU-10")
 def test_a_raised_limit_lets_those_who_wait_proceed_at_the_same_epoch(make_pool: MakePool) -> None:
     pool = make_pool(lbs=[load_balancer(capacity=1)])
