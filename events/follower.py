@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import structlog
 from redis import RedisError
@@ -20,7 +20,7 @@ class Follower:
 
     def __init__(self, watch: Watch, feed: Feed, metrics: Metrics) -> None:
         self.watch, self.feed, self.metrics = watch, feed, metrics
-        self.changes: Iterator[Change] = watch.follow()
+        self.changes: Generator[Change, None, None] = watch.follow()
 
     def first(self) -> None:
         """Takes the first list; returns without one if the server lacks the kind or the term is over."""
@@ -36,7 +36,13 @@ class Follower:
             return str(lost)
         except RedisError as error:  # the term ended while Redis did not answer; the next claim lists again
             log.warning("batch_abandoned", resource=self.watch.resource.name, error=str(error))
+        finally:
+            self.close()
         return "ended"
+
+    def close(self) -> None:
+        """The connection must not wait for a garbage collection."""
+        self.changes.close()
 
     def take(self, change: Change, relist: bool) -> None:
         name = self.watch.resource.name

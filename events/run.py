@@ -81,6 +81,8 @@ class Process:
         self.election.resign()
         self.health.shutdown()
         self.health.server_close()
+        self.publisher.parts.redis.close()
+        self.publisher.parts.kube.close()
         log.info("publisher_stopped", failed=self.supervisor.failed.is_set())
         return int(self.supervisor.failed.is_set())
 

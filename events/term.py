@@ -152,3 +152,6 @@ class Term:
         deadline = time.monotonic() + self.parts.settings.grace.total_seconds()
         for thread in self.threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+        if not self.opened:  # else each was closed by its own thread
+            for follower in self.followers:
+                follower.close()

@@ -89,8 +89,8 @@ class Watch:
         self.failures = 0  # in a row; a stream that lasted ends the row
         self.absent = False
 
-    def follow(self) -> Iterator[Change]:
-        """Never ends by itself and raises nothing of Kubernetes."""
+    def follow(self) -> Generator[Change, None, None]:
+        """Never ends by itself and raises nothing of Kubernetes. Closing it closes the connection."""
         reason = "start"
         while not self.stop.is_set():
             try:

@@ -9,6 +9,7 @@ import pytest
 from redis import Redis
 
 from compose.sandbox.redis_server import RedisServer
+from events.incarnation import connect
 from tests.support.publishing import IdleWorker
 from tests.support.scripted_watch import ScriptedApi
 
@@ -25,6 +26,14 @@ def mortal(tmp_path: Path) -> Iterator[RedisServer]:
     server = RedisServer(tmp_path / "redis").start()
     yield server
     server.kill()
+
+
+@pytest.fixture
+def mortal_worker(mortal: RedisServer) -> Iterator[IdleWorker]:
+    """Of that Redis; connects again after each restart."""
+    client = connect(mortal.url)
+    yield IdleWorker(client)
+    client.close()
 
 
 @pytest.fixture

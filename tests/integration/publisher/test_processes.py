@@ -6,16 +6,15 @@ import signal
 import time
 from datetime import timedelta
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from tests.support.pods import pod
 from tests.support.publishing import LEASES, IdleWorker, PublisherProcess, settings
-from tests.support.scripted_watch import PODS, ScriptedApi, failing_list, version_of
+from tests.support.scripted_watch import PODS, ScriptedApi, failing_list
+from tests.support.storm import Storm
 from tests.support.waiting import eventually
 
 LONG: dict[str, Any] = {"duration": timedelta(seconds=30), "renew_deadline": timedelta(seconds=25)}
@@ -23,35 +22,6 @@ LONG: dict[str, Any] = {"duration": timedelta(seconds=30), "renew_deadline": tim
 
 def started(api: ScriptedApi, redis_url: str, logs: Path, **chosen: Any) -> PublisherProcess:
     return PublisherProcess(settings(api.url, redis_url, **chosen), logs)
-
-
-class Storm:
-    """Pods come, change and go, as fast as the server takes it, until it ends."""
-
-    def __init__(self, api: ScriptedApi) -> None:
-        self.api, self.over = api, Event()
-        self.thread = Thread(target=self.run, daemon=True)
-        self.thread.start()
-
-    def __enter__(self) -> Storm:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def run(self) -> None:
-        number = 0
-        while not self.over.wait(0.001):
-            number += 1
-            self.api.world.put(PODS, pod(f"p{number % 50}", uid=f"u{number}"))
-            if number % 7 == 0:
-                self.api.world.delete(PODS, f"games/p{number % 50}")
-
-    def end(self) -> dict[str, int]:
-        """Key to version of the pods that are left."""
-        self.over.set()
-        self.thread.join()
-        return {f"pod/{name}": version_of(obj) for name, obj in self.api.world.objects[PODS].items()}
 
 
 @pytest.mark.row("EV-14")
@@ -122,7 +92,7 @@ def test_a_stop_does_not_wait_for_an_api_that_does_not_answer(
 
 
 def test_a_stop_does_not_wait_for_a_redis_that_does_not_answer(
-    api: ScriptedApi, mortal: RedisServer, tmp_path: Path
+    api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker, tmp_path: Path
 ) -> None:
     with started(api, mortal.url, tmp_path / "one") as first:
         first.wait_for("lists_stamped")
@@ -135,7 +105,7 @@ def test_a_stop_does_not_wait_for_a_redis_that_does_not_answer(
         mortal.start()
         with started(api, mortal.url, tmp_path / "two") as second:
             second.wait_for("lists_stamped")
-            assert set(IdleWorker(connect(mortal.url)).living()) == {"pod/games/a"}
+            assert set(mortal_worker.living()) == {"pod/games/a"}
 
 
 @pytest.mark.row("EV-16")

@@ -14,7 +14,6 @@ import pytest
 from redis import Redis
 
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from events.workqueue import Refusal, Taken
 from tests.support.pods import pod
 from tests.support.publishing import LEASES, IdleWorker, publishing
@@ -123,7 +122,7 @@ class TestDiffAgainstRedis:
             assert isinstance(worker.run(A), Taken)
 
     def test_a_deletion_that_redis_forgot_again_is_found_by_the_next_list(
-        self, api: ScriptedApi, mortal: RedisServer, tmp_path: Path
+        self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker, tmp_path: Path
     ) -> None:
         """The old copy of Redis has the pod alive; the publisher's own memory says that it is gone and dealt with."""
         api.world.put(PODS, pod("a", uid="u1"))
@@ -133,17 +132,15 @@ class TestDiffAgainstRedis:
         shutil.copytree(mortal.directory, tmp_path / "copy")
         mortal.start()
         with publishing(api.url, mortal.url) as running:
-            worker = IdleWorker(connect(mortal.url))
             api.world.delete(PODS, "games/a")
-            eventually(lambda: not worker.living())
-            worker.run(A)
+            eventually(lambda: not mortal_worker.living())
+            mortal_worker.run(A)
             mortal.kill()
             shutil.rmtree(mortal.directory)
             shutil.copytree(tmp_path / "copy", mortal.directory)
             mortal.start()
             eventually(lambda: running.terms >= 2 and running.stamped)
-            worker = IdleWorker(connect(mortal.url))
-            taken = worker.run(A)
+            taken = mortal_worker.run(A)
             assert isinstance(taken, Taken)
             assert taken.snapshot
             assert (taken.snapshot.gone, taken.snapshot.uid) == (True, "u1")
@@ -171,7 +168,7 @@ class TestWatermark:
 class TestStamp:
     @pytest.mark.row("EV-10")
     def test_redis_that_restarts_between_list_and_stamp_is_not_stamped(
-        self, api: ScriptedApi, mortal: RedisServer
+        self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker
     ) -> None:
         """Marks of the first list may be missing after the restart: the second claim lists again."""
         api.kinds.add(POOLS)
@@ -181,11 +178,11 @@ class TestStamp:
         def restart(world: World, path: str) -> tuple[int, Json]:
             mortal.stop()
             mortal.start()
-            taken.append(IdleWorker(connect(mortal.url)).run(A))
+            taken.append(mortal_worker.run(A))
             return honest_list(world, path)
 
         def look(world: World, path: str) -> tuple[int, Json]:
-            taken.append(IdleWorker(connect(mortal.url)).run(A))
+            taken.append(mortal_worker.run(A))
             return honest_list(world, path)
 
         api.lists[POOLS].extend([restart, look])
@@ -193,7 +190,7 @@ class TestStamp:
             assert running.terms == 2
             assert running.metric("claims_total", reason="stamp_refused") == 1
             assert taken == [Refusal.NOT_READY, Refusal.NOT_READY]
-            assert isinstance(IdleWorker(connect(mortal.url)).run(A), Taken)
+            assert isinstance(mortal_worker.run(A), Taken)
 
     def test_workers_take_nothing_before_all_first_lists_are_in(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker
@@ -221,13 +218,13 @@ class TestStamp:
 
     @pytest.mark.row("EV-10")
     def test_a_redis_process_that_is_another_is_noticed_by_the_next_mark_even_if_it_kept_the_claim(
-        self, api: ScriptedApi, mortal: RedisServer
+        self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker
     ) -> None:
         """An old copy may hold the epoch of now and lack marks: only the stamp tells."""
         with publishing(api.url, mortal.url, **DEAF) as running:
             mortal.stop()  # writes everything
             mortal.start()
-            assert IdleWorker(connect(mortal.url)).queue.highest_claim() == 0
+            assert mortal_worker.queue.highest_claim() == 0
             assert running.terms == 1
             api.world.put(PODS, pod("a"))
             eventually(lambda: running.terms == 2 and running.stamped)
@@ -237,7 +234,7 @@ class TestStamp:
 class TestRedisDown:
     @pytest.mark.row("EV-11")
     def test_what_happens_while_redis_is_down_is_there_when_it_is_back(
-        self, api: ScriptedApi, mortal: RedisServer
+        self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker
     ) -> None:
         api.world.put(PODS, pod("a"))
         with publishing(api.url, mortal.url) as running:
@@ -248,7 +245,7 @@ class TestRedisDown:
             assert running.probe("/livez")[0] == 200
             mortal.start()
             eventually(lambda: running.terms >= 2 and running.stamped, timeout=20)
-            assert set(IdleWorker(connect(mortal.url)).living()) == {B}
+            assert set(mortal_worker.living()) == {B}
 
     @pytest.mark.row("EV-11")
     def test_a_redis_that_only_did_not_answer_is_not_listed_for_again(
@@ -261,14 +258,16 @@ class TestRedisDown:
             assert running.terms == 1
 
     @pytest.mark.row("EV-11")
-    def test_a_publisher_that_starts_before_redis_waits_for_it(self, api: ScriptedApi, mortal: RedisServer) -> None:
+    def test_a_publisher_that_starts_before_redis_waits_for_it(
+        self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker
+    ) -> None:
         mortal.stop()
         api.world.put(PODS, pod("a"))
         with publishing(api.url, mortal.url, stamped=False) as running:
             eventually(lambda: running.metric("claims_total", reason="redis_unreachable"))
             mortal.start()
             eventually(lambda: running.stamped, timeout=20)
-            assert set(IdleWorker(connect(mortal.url)).living()) == {A}
+            assert set(mortal_worker.living()) == {A}
 
 
 def expire_lease(api: ScriptedApi) -> None:

@@ -51,7 +51,7 @@ class Followed:
         self.stop = Event()
         resource = pods() if path == PODS else port_pools()
         self.watch = Watch(kube, resource, WatchSettings(**{**FAST, **settings}), self.stop)
-        self.changes: Iterator[Change] = self.watch.follow()
+        self.changes = self.watch.follow()
         self.reasons: list[str] = []
         self.seen: list[tuple[str, str, int]] = []
         self.old = 0
