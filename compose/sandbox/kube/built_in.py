@@ -94,8 +94,6 @@ def lease_faults(body: Json, _old: Json | None) -> Iterator[str]:
         value = spec.get(field)
         if value is not None and value < least:
             yield f"spec.{field}: Invalid value: {value}: must be greater than {'or equal to ' if not least else ''}0"
-    if holder == "":
-        yield 'spec.holderIdentity: Invalid value: "": must not be empty'
 
 
 def definition_faults(body: Json, old: Json | None) -> Iterator[str]:

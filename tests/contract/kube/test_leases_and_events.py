@@ -59,6 +59,13 @@ def test_a_lease_that_is_not_there_is_created_by_put(kube: Kube) -> None:
     assert kube.api.get(kube.path("leases", "l", group=GROUP))["spec"]["holderIdentity"] == "first"
 
 
+def test_a_lease_is_given_back_by_an_empty_holder(kube: Kube) -> None:
+    read = kube.api.create(kube.path("leases", group=GROUP), lease("old"))
+    given = lease("", resourceVersion=read["metadata"]["resourceVersion"])
+    assert kube.api.replace(kube.path("leases", "l", group=GROUP), given)["spec"]["holderIdentity"] == ""
+    assert kube.api.create(kube.path("leases", group=GROUP), lease("", "unheld"))["spec"]["holderIdentity"] == ""
+
+
 @pytest.mark.parametrize("field, value", [("leaseDurationSeconds", 0), ("leaseTransitions", -1)])
 def test_a_lease_of_impossible_numbers_is_refused(kube: Kube, field: str, value: int) -> None:
     body = lease("a")
