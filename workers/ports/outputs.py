@@ -7,6 +7,7 @@ from datetime import timedelta
 import structlog
 
 from domain.errors import TransientError
+from domain.ports.endpoints import shown
 from domain.ports.pod import Outputs
 from events.kube_api import Conflict, NotFound
 from workers.ports.observe import World
@@ -34,5 +35,11 @@ def publish(services: PortServices, world: World, outputs: Outputs) -> None:
         log.info(
             "pod_state_changed", pod=world.full_name, state=outputs.state, was=pod.outputs.state, reason=outputs.message
         )
-        message = outputs.message or outputs.endpoints
-        services.events.pod_state(pod.namespace, pod.name, pod.uid, world.pod.version, outputs.state, message)
+        services.events.pod_state(pod.namespace, pod.name, pod.uid, world.pod.version, outputs.state, in_words(outputs))
+
+
+def in_words(outputs: Outputs) -> str:
+    """For people: why, or what is served where."""
+    rows = shown(outputs.endpoints)
+    places = (f"{row.name or row.container_port} ({row.protocol}) at {row.host}:{row.port}" for row in rows)
+    return outputs.message or ", ".join(places)
