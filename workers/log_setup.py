@@ -1,6 +1,6 @@
 """One log: structlog's events and what Celery and libraries log come out alike, as JSON lines or coloured.
 
-Celery's two lines a task are left out below DEBUG: a run says itself what it did, in one line.
+Celery's lines about each task and tick are left out below DEBUG: a run says itself what it did, in one line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from structlog.typing import Processor
 
 from workers.settings import LogSettings
 
-CHATTY = ("celery.worker.strategy", "celery.app.trace", "botocore", "boto3", "urllib3", "kombu", "amqp")
+CHATTY = ("celery.worker.strategy", "celery.app.trace", "celery.beat", "botocore", "boto3", "urllib3", "kombu", "amqp")
 SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,

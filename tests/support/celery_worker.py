@@ -69,7 +69,7 @@ class CeleryProcess:
         if self.kind == "worker":
             eventually(lambda: self.running() and self.heartbeat_file.exists(), timeout)
         else:
-            eventually(lambda: b"beat: Starting" in self.log_file.read_bytes(), timeout)
+            eventually(lambda: b"is starting" in self.log_file.read_bytes(), timeout)
         return self
 
     def running(self) -> bool:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from typer.testing import CliRunner
 
 from compose.sandbox.redis_server import RedisServer
 from tests.integration.worker.fleet import IMPATIENT, Fleet
 from tests.support.celery_worker import CeleryProcess
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import eventually
+from workers.cli.main import app
 
 LONG_AGO = 120.0  # seconds
 
 
-def probe(worker: CeleryProcess, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from workers.cli.main import app; app()", "healthcheck", "worker", *options]
-    environment = {**os.environ, **worker.settings(), **IMPATIENT}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+def probe(worker: CeleryProcess, *options: str) -> int:
+    """The exit status."""
+    environment = {**worker.settings(), **IMPATIENT}
+    return CliRunner().invoke(app, ["healthcheck", "worker", *options], env=environment).exit_code
 
 
 def make_stale(worker: CeleryProcess) -> None:
@@ -61,17 +61,17 @@ def test_the_probe_fails_for_a_worker_that_does_not_consume_though_the_broker_an
     make_fleet: Callable[[], Fleet], server: RedisServer
 ) -> None:
     worker = make_fleet().start(beats=0).workers[0]
-    assert probe(worker).returncode == 0
+    assert probe(worker) == 0
     worker.signal(signal.SIGSTOP)
     make_stale(worker)
-    assert probe(worker).returncode == 1
+    assert probe(worker) == 1
     server.kill()
-    assert probe(worker).returncode == 0  # a restart would not mend Redis
-    assert probe(worker, "--ready").returncode == 1
+    assert probe(worker) == 0  # a restart would not mend Redis
+    assert probe(worker, "--ready") == 1
     server.start()
-    assert probe(worker).returncode == 0  # it has a minute to come back
+    assert probe(worker) == 0  # it has a minute to come back
     outage = worker.heartbeat_file.with_name(worker.heartbeat_file.name + ".outage")
     os.utime(outage, (time.time() - LONG_AGO,) * 2)
-    assert probe(worker).returncode == 1
+    assert probe(worker) == 1
     worker.signal(signal.SIGCONT)
-    eventually(lambda: probe(worker).returncode == 0, timeout=30)
+    eventually(lambda: probe(worker) == 0, timeout=30)
