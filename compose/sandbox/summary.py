@@ -60,9 +60,7 @@ class Summary:
             ("all started after", seconds(self.started)),
             ("all done after", seconds(self.seconds)),
             ("Kubernetes API", self.kubernetes),
-            ("Flower", f"{self.flower['url']} user {self.flower['user']}, password {self.flower['password']}")
-            if self.flower
-            else ("Flower", "left out"),
+            ("Flower", "{url}\nuser {user}, password {password}".format(**self.flower) if self.flower else "left out"),
             ("logs", f"{self.directory}"),
         ]
 
