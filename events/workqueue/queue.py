@@ -25,7 +25,7 @@ from events.workqueue.scripts import Argument, Scripts
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order
-SWEEP_EXPIRES: Final = timedelta(minutes=10)  # a sweep's own message may be lost too
+SWEEP_EXPIRES: Final = timedelta(minutes=2)  # a sweep's own message may be lost too
 CHUNK: Final = 500
 TO_MS: Final = timedelta(milliseconds=1)
 
