@@ -1,115 +1,120 @@
-"""Watch lines to Redis: snapshot, dirty mark, hint and stream entry, events a second of one core.
+"""Watch lines to Redis: snapshot, dirty mark, hint and stream entry, in turns with what bounds it.
 
-`python -m tests.bench.publisher [--events N]` prints JSON. Counted is the CPU time of the publisher ("one core");
-the wall clock is told as well. For scale, the same lines are only read and parsed.
+The bounds are the same lines only read and parsed, and as many plain SETs in pipelines. Each side runs in a process of
+its own. "One core" is the CPU time of that process: a second of it, not of the clock, which others share.
 """
 
 from __future__ import annotations
 
-import argparse
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
-from typing import Any
+from typing import Any, Final
 
 import orjson
+from redis import Redis
 
 from compose.sandbox.redis_server import RedisServer
 from events import routing
-from events.feeds import SnapshotFeed
 from events.incarnation import connect
-from events.kube_api import KubeApi
-from events.lease import Lease
-from events.metrics import Metrics
-from events.resources import pods
-from events.sender import Sender
-from events.settings import KubernetesSettings, LeaseSettings, PublisherSettings, WatchSettings
-from events.watch import Batch, Watch
-from events.workqueue import Workqueue
+from tests.bench.measuring import Figure, Report, Tell, in_turns, ratio
+from tests.bench.settled import settled_pods
+from tests.bench.watch_source import source
 
-EPOCH = "1:bench"
+NAME: Final = "publisher"
+KEYS: Final = 20
+"""Distinct keys among the events that coalesce."""
 
 
-@contextmanager
-def source(events: int, keys: int) -> Iterator[str]:
-    command = [sys.executable, "-m", "tests.bench.watch_source", "--events", str(events), "--keys", str(keys)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.kill()
-
-
-class Held(Lease):
-    """Nobody contests it."""
-
-    @property
-    def held(self) -> bool:
-        return True
-
-
-def feed(kube: KubeApi, redis_url: str) -> SnapshotFeed:
-    redis = connect(redis_url)
-    redis.flushall()
-    queue = Workqueue(redis, hint_queue=routing.LATENCY)
-    queue.claim(EPOCH)
-    queue.stamp(EPOCH)
-    lease = Held(kube, LeaseSettings(), "bench")
-    return SnapshotFeed(pods(), queue, Sender(queue, lease, EPOCH, Event(), PublisherSettings(), Metrics()), Metrics())
-
-
-def follow(url: str, events: int, redis_url: str | None) -> dict[str, float]:
-    """Reads until all events came; with Redis they are published, without they are only read and parsed."""
-    kube = KubeApi.connect(KubernetesSettings(server=url))
-    into = feed(kube, redis_url) if redis_url else None
-    stop, seen = Event(), 0
-    changes = Watch(kube, pods(), WatchSettings(), stop).follow()
-    next(changes)
-    wall, cpu = time.perf_counter(), time.process_time()
-    for change in changes:
-        assert isinstance(change, Batch)
-        seen += len(change.events)
-        if into and change.events:
-            into.batch(change)
-        if seen >= events:
-            break
-    stop.set()
-    return {
-        "events_per_cpu_second": round(events / (time.process_time() - cpu)),
-        "events_per_second": round(events / (time.perf_counter() - wall)),
-    }
-
-
-def measure(events: int, redis_url: str) -> dict[str, Any]:
-    results: dict[str, Any] = {}
-    for name, keys, target in (
-        ("read_and_parse", events, None),
-        ("coalescing_20_keys", 20, redis_url),
-        ("distinct_keys", events, redis_url),
-    ):
-        with source(events, keys) as url:
-            results[name] = follow(url, events, target)
-    return results
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--events", type=int, default=20_000)
-    asked = parser.parse_args()
+def run(quick: bool, tell: Tell) -> Report:
+    events, rounds, listed = (5_000, 3, 10_000) if quick else (20_000, 5, 50_000)
     with tempfile.TemporaryDirectory() as folder:
         server = RedisServer(Path(folder)).start()
         try:
-            results = measure(asked.events, server.url)
+            race = Race(server.url, events)
+            tell(f"{events} events, {rounds} rounds")
+            rates = in_turns(rounds, race.sides())
+            tell(f"a list of {listed} pods")
+            memory = first_list(server.url, listed)
         finally:
             server.kill()
-    sys.stdout.buffer.write(orjson.dumps(results, option=orjson.OPT_INDENT_2) + b"\n")
+    figures = (*race_figures(rates, race), *memory_figures(memory, listed))
+    return Report(NAME, figures, {"events": events, "per_cpu_second": rates, "sides": race.told, "list": memory})
 
 
-if __name__ == "__main__":
-    main()
+class Race:
+    """Each side returns its events a CPU second; `told` keeps all that it said."""
+
+    def __init__(self, redis_url: str, events: int) -> None:
+        self.redis_url, self.events = redis_url, events
+        self.told: dict[str, list[dict[str, float]]] = {}
+
+    def sides(self) -> dict[str, Any]:
+        return {
+            "read": lambda: self.side("read", "read", self.events),
+            "coalescing": lambda: self.side("coalescing", "publish", KEYS),
+            "distinct": lambda: self.side("distinct", "publish", self.events),
+            "set": lambda: self.side("set", "set", 1),
+        }
+
+    def side(self, name: str, kind: str, keys: int) -> float:
+        with source(self.events, keys) as url:
+            told = follow(kind, url, self.redis_url, self.events)
+        self.told.setdefault(name, []).append(told)
+        return told["per_cpu_second"]
+
+    def median(self, name: str, what: str) -> float:
+        return statistics.median(told[what] for told in self.told[name])
+
+
+def follow(kind: str, url: str, redis_url: str, events: int) -> dict[str, float]:
+    told = ["--url", url, "--redis", redis_url, "--events", str(events)]
+    command = [sys.executable, "-m", "tests.bench.follow", kind, *told]
+    *_logs, last = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()
+    answer: dict[str, float] = orjson.loads(last)
+    return answer
+
+
+def race_figures(rates: dict[str, list[float]], race: Race) -> tuple[Figure, ...]:
+    def absolute(name: str, budget: float) -> Figure:
+        clock = f"{race.median(name, 'per_second'):.0f} a second of the clock"
+        return Figure(f"{name}, one core", race.median(name, "per_cpu_second"), "/s", at_least=budget, note=clock)
+
+    return (
+        absolute("coalescing", 5000),
+        absolute("distinct", 1500),
+        Figure("coalescing / only reading the lines", ratio(rates["coalescing"], rates["read"]), "x"),
+        Figure("distinct / only reading the lines", ratio(rates["distinct"], rates["read"]), "x"),
+        Figure("distinct / plain SETs in pipelines", ratio(rates["distinct"], rates["set"]), "x"),
+        Figure("peak memory while following", race.median("distinct", "rss"), "MB"),
+    )
+
+
+def first_list(redis_url: str, listed: int) -> dict[str, float]:
+    """The publisher's first list of a big cluster: its memory, and what a pod takes in Redis."""
+    redis = connect(redis_url)
+    with source(0, 1, listed) as url:
+        told = follow("list", url, redis_url, listed)
+    redis.delete(routing.EVENTS_STREAM, routing.LATENCY)  # capped, and read by the workers
+    listed_bytes = stored(redis) / listed
+    redis.flushall()
+    settled_pods(redis, listed)
+    bound_bytes = stored(redis) / listed
+    redis.close()
+    return {**told, "redis_bytes_listed": listed_bytes, "redis_bytes_bound": bound_bytes}
+
+
+def stored(redis: Redis) -> int:
+    """Bytes of all keys, by the server's own account of each."""
+    sizes: Any = [redis.memory_usage(key, samples=1000) for key in redis.scan_iter(count=1000)]
+    return int(sum(sizes))
+
+
+def memory_figures(memory: dict[str, float], listed: int) -> tuple[Figure, ...]:
+    return (
+        Figure(f"peak memory with {listed} pods", memory["rss"], "MB", at_most=300),
+        Figure("Redis, a pod that is listed", memory["redis_bytes_listed"], "B", at_most=1000, note="and not run yet"),
+        Figure("Redis, a pod that is bound", memory["redis_bytes_bound"], "B", at_most=1000, note="with its port"),
+    )

@@ -1,7 +1,7 @@
 """`ports.reconcile` of settled pods against an empty Celery task: one real worker, the same messages, a full queue.
 
-The worker is paused while the queue is filled, so that it never waits for us; counted is from the moment when a tenth is
-gone to the moment when the queue is empty. The CPU time that the worker took a message is told as well: unlike the
+The worker is paused while the queue is filled, so that it never waits for us; counted is from the moment when a tenth
+is gone to the moment when the queue is empty. The CPU time that the worker took a message is told as well: unlike the
 rate, it hardly depends on who else uses the machine.
 """
 
@@ -49,12 +49,12 @@ def run(quick: bool, tell: Tell) -> Report:
 
 
 def figures(rates: dict[str, list[float]], cpu: dict[str, list[float]]) -> tuple[Figure, ...]:
-    each = {side: statistics.median(values) * 1000 for side, values in cpu.items()}
+    each = {side: f"{statistics.median(values) * 1000:.2f} ms CPU each" for side, values in cpu.items()}
     return (
         Figure("ports.reconcile / empty task", ratio(rates["reconcile"], rates["empty"]), "x", at_least=BUDGET),
         Figure("the same by CPU time of the worker", ratio(cpu["empty"], cpu["reconcile"]), "x"),
-        Figure("settled runs", statistics.median(rates["reconcile"]), "/s", note=f"{each['reconcile']:.2f} ms CPU each"),
-        Figure("empty tasks", statistics.median(rates["empty"]), "/s", note=f"{each['empty']:.2f} ms CPU each"),
+        Figure("settled runs", statistics.median(rates["reconcile"]), "/s", note=each["reconcile"]),
+        Figure("empty tasks", statistics.median(rates["empty"]), "/s", note=each["empty"]),
     )
 
 

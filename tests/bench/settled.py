@@ -1,11 +1,12 @@
 """Pods whose ports are bound and shown, in Redis alone: what a rebuild after a loss would have written.
 
-A run of such a pod needs neither Kubernetes nor AWS, so that its cost is that of the queue, the ledger and the decision.
+A run of such a pod needs neither Kubernetes nor AWS, so that it costs what queue, ledger and decision cost.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 import orjson
 from redis import Redis
@@ -17,6 +18,7 @@ from domain.ports.pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.request import parse_ports
 from events import routing
 from events.workqueue import Mark, Workqueue
+from workers.cloud.names import load_balancer_name, target_group_name
 from workers.pools.config import PoolConfig
 from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.ledger import Ledger, load_scripts
@@ -26,6 +28,7 @@ EPOCH: Final = "1:bench"
 POOL: Final = "arena"
 NAMESPACE: Final = "games"
 START: Final = 30000
+ARN: Final = "arn:aws:elasticloadbalancing:us-east-1:123456789012"
 REQUEST: Final = f"game=7777/UDP@{POOL}"
 SPEC: Final = {
     "region": "us-east-1",
@@ -50,13 +53,15 @@ def settled_pods(redis: Redis, count: int) -> list[str]:
 
 def entry(number: int) -> Entry:
     slot, offset = divmod(number, NLB_LISTENERS)
-    lb, port, arn = balancer_name(slot), START + offset, f"arn:aws:elasticloadbalancing:us-east-1:1:x/{number}"
-    target = f"10.1.{number // 250}.{number % 250 + 1}:7777"
-    return Entry(POOL, lb, port, "7777/UDP", f"uid-{number}", EntryState.BOUND, arn, arn, target)
+    lb, port, uid = balancer_name(slot), START + offset, str(UUID(int=number))
+    listener = f"{ARN}:listener/net/{lb}/{slot:016x}/{number:016x}"
+    group = f"{ARN}:targetgroup/{target_group_name(uid, lb, port)}/{number:016x}"
+    target = f"10.{number // 62500}.{number // 250 % 250}.{number % 250 + 1}:7777"
+    return Entry(POOL, lb, port, "7777/UDP", uid, EntryState.BOUND, listener, group, target)
 
 
 def balancer_name(slot: int) -> str:
-    return f"bm-arena-{slot}"
+    return load_balancer_name("bench", POOL, slot)
 
 
 def dns_name(lb: str) -> str:
@@ -72,7 +77,8 @@ def fill_ledger(redis: Redis, entries: dict[str, Entry]) -> None:
     spec = PortPoolSpec.model_validate(SPEC)
     names = dict.fromkeys(held.lb for held in entries.values())
     lbs = [
-        PoolLoadBalancer(lb, f"arn:{lb}", dns_name(lb), slot, slot, NLB_LISTENERS) for slot, lb in enumerate(names)
+        PoolLoadBalancer(lb, f"{ARN}:loadbalancer/net/{lb}/{slot:016x}", dns_name(lb), slot, slot, NLB_LISTENERS)
+        for slot, lb in enumerate(names)
     ]
     span = (spec.start_port, spec.range_size)
     epoch: Any = redis.hget(f"{growth.prefix}meta", "epoch")

@@ -1,16 +1,21 @@
-"""An API server that has one thing to say and says it as fast as it is read: watch lines made beforehand.
+"""An API server that has one thing to say and says it as fast as it is read: pages of a list, then watch lines made
+beforehand.
 
-`python -m tests.bench.watch_source --events N --keys K` prints its URL. It is a process of its own, so that it does not
-share an interpreter with what is measured.
+`python -m tests.bench.watch_source --events N --keys K --listed L` prints its URL. It is a process of its own, so that
+it does not share an interpreter with what is measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
@@ -18,19 +23,35 @@ from tests.support.pods import pod
 
 FIRST = 1000
 FILLER = {"x" * 20: "y" * 900}  # in spec: brings a line to the size of a real pod's, 1.3 kB
+OPENED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
 
 
-def line(number: int, keys: int) -> bytes:
-    obj = pod(f"p{number % keys}", resourceVersion=str(FIRST + number))
+@contextmanager
+def source(events: int, keys: int, listed: int = 0) -> Iterator[str]:
+    """Its URL, while it runs."""
+    told = ["--events", str(events), "--keys", str(keys), "--listed", str(listed)]
+    command = [sys.executable, "-m", "tests.bench.watch_source", *told]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def big_pod(number: int, version: int) -> dict[str, Any]:
+    obj = pod(f"p{number}", resourceVersion=str(version))
     obj["spec"]["filler"] = FILLER
-    return orjson.dumps({"type": "MODIFIED", "object": obj}) + b"\n"
+    return obj
 
 
 def chunks(events: int, keys: int) -> Iterator[bytes]:
     """Each event a chunk of HTTP, as the API server sends them; joined to larger writes."""
     batch = []
     for number in range(1, events + 1):
-        text = line(number, keys)
+        event = {"type": "MODIFIED", "object": big_pod(number % keys, FIRST + number)}
+        text = orjson.dumps(event) + b"\n"
         batch.append(b"%x\r\n%s\r\n" % (len(text), text))
         if len(batch) == 50:
             yield b"".join(batch)
@@ -38,18 +59,25 @@ def chunks(events: int, keys: int) -> Iterator[bytes]:
     yield b"".join(batch)
 
 
-LISTING = orjson.dumps({"kind": "PodList", "metadata": {"resourceVersion": str(FIRST)}, "items": []})
-LISTED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(LISTING), LISTING)
-OPENED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+def page(target: str, listed: int) -> bytes:
+    """Of the list, as `limit` and `continue` ask for it."""
+    query = {name: values[0] for name, values in parse_qs(urlsplit(target).query).items()}
+    start = int(query.get("continue", 0))
+    end = min(listed, start + int(query.get("limit", listed)))
+    meta = {"resourceVersion": str(FIRST)} | ({"continue": str(end)} if end < listed else {})
+    body = {"kind": "PodList", "metadata": meta, "items": [big_pod(number, FIRST) for number in range(start, end)]}
+    text = orjson.dumps(body)
+    return HEAD % (len(text), text)
 
 
-def serve(connection: socket.socket, stored: list[bytes]) -> None:
+def serve(connection: socket.socket, stored: list[bytes], listed: int) -> None:
     reader = connection.makefile("rb")
-    while request := reader.readline():
+    while request := reader.readline().decode():
         while reader.readline() not in (b"\r\n", b""):
             pass
-        if b"watch=" not in request:
-            connection.sendall(LISTED)
+        target = request.split()[1]
+        if "watch=" not in target:
+            connection.sendall(page(target, listed))
             continue
         connection.sendall(OPENED)
         for data in stored:
@@ -58,8 +86,8 @@ def serve(connection: socket.socket, stored: list[bytes]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--events", type=int, required=True)
-    parser.add_argument("--keys", type=int, required=True)
+    for name in ("--events", "--keys", "--listed"):
+        parser.add_argument(name, type=int, default=0)
     asked = parser.parse_args()
     stored = list(chunks(asked.events, asked.keys))
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -67,7 +95,7 @@ def main() -> None:
         sys.stdout.flush()
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=serve, args=(connection, stored), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, stored, asked.listed), daemon=True).start()
 
 
 if __name__ == "__main__":
