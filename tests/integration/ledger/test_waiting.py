@@ -207,6 +207,15 @@ def test_a_full_pool_answers_without_looking_at_its_load_balancers(make_pool: Ma
 
 
 @pytest.mark.row("AL-23")
+def test_a_demand_beyond_all_free_ports_is_answered_without_looking_at_load_balancers(make_pool: MakePool) -> None:
+    pool = make_pool(lbs=load_balancers(60, capacity=1))
+    run = pool.run("games/a")
+    pool.redis.config_resetstat()
+    assert isinstance(run.allocate("uid-of-a", single(61), IN_ORDER), Full)
+    assert sum(_commands(pool).values()) <= 15
+
+
+@pytest.mark.row("AL-23")
 def test_an_allocation_meets_only_load_balancers_with_room(make_pool: MakePool) -> None:
     pool = make_pool(size=35000, lbs=load_balancers(200))
     pool.fill(199 * 50)
