@@ -22,6 +22,7 @@ from workers.stores.ledger import Ledger, NotReady
 from workers.stores.ledger_view import owners, view
 
 log = structlog.get_logger()
+Held = dict[tuple[str, str, int], tuple[str, Entry]]  # id of an entry -> name of its owner, and the entry
 
 
 def audit(services: PortServices) -> None:
@@ -44,16 +45,17 @@ class PoolAudit:
             return
         driver = self._services.driver(config.spec.region)
         driver = driver.on_behalf_of(f"audit/{self._pool}", Priority.REPAIR, patience=self._services.call_time)
+        before = self._held()  # what was bound before AWS was listed must be in the list; what is bound since may not
         inventory = Cartographer(driver, self._services.cluster, self._pool, config.spec).take()
-        held = {entry.id: (name, entry) for name, entries in owners(self._ledger) for entry in entries}
-        self._orphans(driver, inventory, held)
-        self._missing(inventory, held)
+        self._orphans(driver, inventory, self._held())
+        self._missing(inventory, before)
         self._strays(inventory)
         self._growth.prune_fences()
 
-    def _orphans(
-        self, driver: LoadBalancerApi, inventory: Inventory, held: dict[tuple[str, str, int], tuple[str, Entry]]
-    ) -> None:
+    def _held(self) -> Held:
+        return {entry.id: (name, entry) for name, entries in owners(self._ledger) for entry in entries}
+
+    def _orphans(self, driver: LoadBalancerApi, inventory: Inventory, held: Held) -> None:
         """Seen twice, a grace apart: a run may be between its call and its record."""
         mine = {e.listener for _, e in held.values()} | {e.target_group for _, e in held.values()}
         found = [
@@ -76,7 +78,7 @@ class PoolAudit:
             except Busy:
                 log.info("orphan_in_use", pool=self._pool, target_group=entry.target_group)
 
-    def _missing(self, inventory: Inventory, held: dict[tuple[str, str, int], tuple[str, Entry]]) -> None:
+    def _missing(self, inventory: Inventory, held: Held) -> None:
         """A bound entry whose listener AWS does not have is bound again by its owner's run."""
         there = {f.entry.listener for f in inventory.listeners}
         known = {lb.name for lb in inventory.load_balancers}
