@@ -31,3 +31,9 @@ def make_pool(redis: Redis) -> Iterator[MakePool]:
 def pool(make_pool: MakePool) -> LivePool:
     """Active, ports 30000 to 30999, one load balancer of 50 listeners."""
     return make_pool()
+
+
+@pytest.fixture
+def empty(make_pool: MakePool) -> LivePool:
+    """A pool without a load balancer."""
+    return make_pool(lbs=[])

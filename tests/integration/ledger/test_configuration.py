@@ -33,7 +33,7 @@ def test_more_capacity_raises_the_epoch_and_the_same_or_less_does_not(make_pool:
     assert epochs[0] == epochs[1] == epochs[2] - 1
 
 
-@pytest.mark.row("PP-13", "PP-15")
+@pytest.mark.row("PP-13")
 @pytest.mark.parametrize(
     "lbs", [[load_balancer(1)], [load_balancer(0, capacity=0), load_balancer(1)]], ids=["removed", "blocked"]
 )
@@ -49,7 +49,7 @@ def test_a_load_balancer_that_gives_no_ports_any_more_keeps_what_is_held(
     assert pool.ports("games/b") == [("lb-1", 30001)]
 
 
-@pytest.mark.row("PP-15")
+@pytest.mark.row("PP-13")
 def test_a_load_balancer_that_comes_back_has_what_is_held_on_it(make_pool: MakePool) -> None:
     pool = make_pool(lbs=load_balancers(1, capacity=3))
     pool.allocate("games/h", 2)

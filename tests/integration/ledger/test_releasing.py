@@ -80,7 +80,7 @@ def test_a_port_that_is_releasing_is_given_to_nobody(make_pool: MakePool) -> Non
     assert isinstance(pool.try_allocate("games/b"), Full)
 
 
-@pytest.mark.row("AL-12", "AL-13")
+@pytest.mark.row("AL-12")
 def test_a_run_rolls_back_what_it_has_just_allocated(pool: LivePool) -> None:
     run = pool.run()
     answer = run.allocate("uid-of-a", [("7000/UDP", 1)], IN_ORDER)

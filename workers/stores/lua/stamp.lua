@@ -16,7 +16,8 @@ for name, held in pairs(cjson.decode(owners)) do
   end
 end
 for lb, n in pairs(used) do call('HSET', LBS, 'u:' .. lb, n, 'b:' .. lb, bits[lb]) end
-local epoch = string.format('%.0f', math.max(old + 1, now_ms())) -- one that was never used
-local floor = string.format('%.0f', now_us()) -- a run that began before the stamp knows a world from before it
-call('HSET', META, 'inc', inc, 'epoch', epoch, 'start', start, 'floor', floor)
+local now = now_us()
+local epoch = string.format('%.0f', math.max(old + 1, now)) -- never used: none rises once a microsecond
+-- floor: a run that began before the stamp knows a world from before it
+call('HSET', META, 'inc', inc, 'epoch', epoch, 'start', start, 'floor', string.format('%.0f', now))
 return { 'OK', epoch }
