@@ -27,14 +27,11 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 @pytest.fixture
 def client(server: RedisServer) -> Iterator[Redis]:
+    """Of a server that has on disk what it has answered."""
     made = connect(server.url)
+    made.config_set("appendfsync", "always")
     yield made
     made.close()
-
-
-def persisted(redis: Redis) -> None:
-    """Waits until the append-only file has everything so far (it is synced every second)."""
-    redis.waitaof(1, 0, 5000)
 
 
 @pytest.mark.row("AL-19", "AL-20", "EV-13")
@@ -42,7 +39,6 @@ def test_a_restarted_server_is_not_ready_although_it_has_all_data(server: RedisS
     pool = active_pool(client)
     held = pool.allocate("games/a", 2)
     paused = pool.run("games/b")
-    persisted(client)
     restart(server)
     assert pool.held() == {"games/a": held}
     with pytest.raises(NotReady):
@@ -61,7 +57,6 @@ def test_an_old_copy_gives_nothing_out_twice(server: RedisServer, client: Redis,
     """The copy knows nothing of `b`, whose listener AWS has: the port would be given to `c`."""
     pool = active_pool(client)
     pool.allocate("games/a")
-    persisted(client)
     shutil.copytree(server.directory, tmp_path / "copy")
     lost = pool.allocate("games/b")
     server.kill()
@@ -83,7 +78,6 @@ def test_a_rebuild_of_before_is_refused_by_a_copy_that_has_its_mark(server: Redi
     pool = LivePool(client, "arena", 30000, 10)
     mark = pool.growth.begin_rebuild()
     assert mark
-    persisted(client)
     restart(server)
     assert not pool.growth.stamp(mark, 30000, {})
     pool.rebuild()
@@ -123,7 +117,6 @@ def test_a_promoted_replica_is_not_ready(server: RedisServer, client: Redis, tmp
 def test_a_script_that_was_cut_off_has_done_all_or_nothing(server: RedisServer, client: Redis) -> None:
     """Killed at once after the answer: the append-only file has the whole allocation or none of it."""
     pool = active_pool(client)
-    persisted(client)
     for n in range(16):
         answer = pool.try_allocate(f"games/p{n}", 3)
         assert isinstance(answer, Granted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import count, pairwise
 
 import pytest
@@ -24,6 +25,10 @@ def unfinished(fleet: Fleet, newest: dict[str, int]) -> set[str]:
     return {key for key, version in newest.items() if (key, version) not in ended}
 
 
+def started_at_least(fleet: Fleet, runs: int) -> bool:
+    return len(fleet.whole_diary("started")) >= runs
+
+
 def at_once(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
     """Pairs of runs of one key of which the second began before the first, which did end, had ended."""
     ends = {entry.token: entry for entry in entries if entry.event == "ended"}
@@ -41,7 +46,7 @@ def test_workers_killed_at_random_while_200_keys_run_leave_none_behind(make_flee
     for key, version in newest.items():
         fleet.mark(key, version, seconds=0.3)
     for kills in range(1, 5):
-        eventually(lambda least=kills: len(fleet.whole_diary("started")) >= least * 30)  # type: ignore[misc]
+        eventually(partial(started_at_least, fleet, kills * 30))
         random.choice([worker for worker in fleet.workers if worker.process and worker.process.poll() is None]).kill()
         fleet.add_worker()
     eventually(lambda: fleet.settled() and not unfinished(fleet, newest), timeout=60)

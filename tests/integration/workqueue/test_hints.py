@@ -63,7 +63,7 @@ def test_a_lost_hint_is_sent_again_by_the_sweep(world: World) -> None:
 
 @pytest.mark.row("EV-03")
 def test_a_process_that_dies_between_script_and_publish_leaves_a_key_that_the_sweep_finds(apart: World) -> None:
-    apart.broker.down = True  # type: ignore[union-attr]  # `apart` has the broker that can be
+    apart.broker.down = True  # type: ignore[union-attr]  # only `apart` has a broker that can be down
     with pytest.raises(ConnectionError):
         apart.mark(1)
     apart.broker.down = False  # type: ignore[union-attr]  # as above

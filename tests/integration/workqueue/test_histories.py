@@ -98,7 +98,7 @@ class History(RuleBasedStateMachine):
         own = None if age is None else Stored(self._version(age))
         end = End(waits, tries, own, as_tuple(pools))
         key, hint, accepted = reference.done(self.keys[running.key], running.run, end)
-        wait = HOUR if waits else timedelta(0)
+        wait = HOUR if waits else None
         seen = Snapshot(own.version, "u", gone=False, body={}) if own else None
         assert self.queue.done(running.taken, wait, tries=tries, seen=seen, pools=pools) == accepted
         self._put(running.key, key, hint)
