@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from threading import Event, Thread
 from typing import Any, Final
 
@@ -36,6 +38,8 @@ class Player:
         self.pods: dict[Key, Json] = {}
         self.seen: dict[Key, tuple[str, bool, float]] = {}
         """Of which uid, whether terminating, since when."""
+        self.drawn: dict[str, list[str]] = {}
+        """Addresses by uid: the watch shows what was reported only later, and a pod has its address once."""
         self.addresses, self.timers, self.stopped = AddressPool(), Timers(), Event()
         loops = [self.follow, self.live, *[self.work] * threads]
         self.threads = [Thread(target=loop, name=loop.__name__, daemon=True) for loop in loops]
@@ -64,13 +68,13 @@ class Player:
     def follow(self) -> None:
         while not self.stopped.is_set():
             try:
-                self.watch(self.list())
+                self.watch(self.list_pods())
             except KubeError as error:
                 if not isinstance(error, Expired):
                     log.info("pods_not_followed", error=str(error))
                     self.stopped.wait(AGAIN)
 
-    def list(self) -> str:
+    def list_pods(self) -> str:
         """Returns the version to watch from."""
         found = self.api.list(self.path)
         listed = {key_of(pod): pod for pod in found["items"]}
@@ -113,7 +117,13 @@ class Player:
     def forget(self, key: Key) -> None:
         pod = self.pods.pop(key, {})
         self.seen.pop(key, None)
-        self.addresses.give_back([entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ()])
+        drawn = self.drawn.pop(pod.get("metadata", {}).get("uid", ""), [])
+        self.addresses.give_back([*drawn, *(entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ())])
+
+    def draw(self, uid: str, families: Sequence[str]) -> list[str]:
+        if uid not in self.drawn:
+            self.drawn[uid] = self.addresses.take(families)
+        return self.drawn[uid]
 
     def work(self) -> None:
         while key := self.timers.take():
@@ -132,7 +142,8 @@ class Player:
         if pod is None or seen is None:
             return
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        step = next_step(pod, time.monotonic() - seen[2], self.node.name, self.pace, self.addresses.take, now)
+        draw = partial(self.draw, pod["metadata"]["uid"])
+        step = next_step(pod, time.monotonic() - seen[2], self.node.name, self.pace, draw, now)
         if isinstance(step, Later):
             self.timers.at(key, step.seconds)
         elif step:
@@ -146,7 +157,9 @@ class Player:
                 target = {"apiVersion": "v1", "kind": "Node", "name": self.node.name}
                 self.api.create(f"{path}/binding", {"metadata": {"name": name}, "target": target})
             case Report(status):
-                self.api.patch(f"{path}/status", {"metadata": {"uid": uid}, "status": status})
+                version = pod["metadata"]["resourceVersion"]  # made from this one: a later one has more
+                metadata = {"uid": uid, "resourceVersion": version}
+                self.api.patch(f"{path}/status", {"metadata": metadata, "status": status})
             case End():
                 self.api.delete(path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
 
