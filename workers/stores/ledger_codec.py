@@ -22,8 +22,8 @@ def entries_of(pool: str, held: dict[str, dict[str, Any]]) -> tuple[Entry, ...]:
 
 
 def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, str]) -> Entry:
-    cloud = (item.get(name) or "" for name in "ltak")
-    return Entry(pool, lb, port, want, item["u"], STATES[item["s"]], *cloud)
+    get, uid, state = item.get, item["u"], STATES[item["s"]]
+    return Entry(pool, lb, port, want, uid, state, get("l") or "", get("t") or "", get("a") or "", get("k") or "")
 
 
 def encode_item(entry: Entry) -> dict[str, str]:
