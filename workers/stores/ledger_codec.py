@@ -1,4 +1,4 @@
-"""How entries look in Redis: short keys, one JSON object an owner (`w u s l t a k`, see ledger_head.lua)."""
+"""How entries look in Redis: short keys, one JSON object an owner (`w u s l t a k`, see entries_head.lua)."""
 
 from __future__ import annotations
 
