@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from domain.ports.pool import HealthCheck
+from domain.ports.pool import HealthCheck, LoadBalancerParameters
 from tests.fixtures.aws import Aws
+from tests.support.memory_cloud import MemoryCloud
 from workers.cloud.driver import LoadBalancer, LoadBalancerApi
 from workers.cloud.tags import CLUSTER, POOL, UID
 
@@ -41,22 +42,29 @@ class Maker:
         return made["Listeners"][0]["ListenerArn"]
 
 
-class Driving:
-    """The driver, with the same defaults for what it makes."""
+class Driven:
+    """A driver, with the same defaults for what it makes."""
 
-    def __init__(self, aws: Aws) -> None:
-        self.aws, self.api, self.ids = aws, aws.driver(), aws.ids
+    def __init__(self, api: LoadBalancerApi, parameters: LoadBalancerParameters, vpc: str) -> None:
+        self.api, self.parameters, self.vpc = api, parameters, vpc
 
     def balancer(self, name: str = "bm-arena-0", **changes: Any) -> LoadBalancer:
-        parameters = self.aws.parameters.model_copy(update=changes)
-        return self.api.create_load_balancer(name, parameters, TAGS)
+        return self.api.create_load_balancer(name, self.parameters.model_copy(update=changes), TAGS)
 
     def group(self, name: str = "bm-30000-a", protocol: str = "TCP", port: int = 7777, **changes: Any) -> str:
         check = changes.get("check", HealthCheck())
-        return self.api.ensure_target_group(name, protocol, port, self.ids.vpc, check, changes.get("tags", MINE))
+        return self.api.ensure_target_group(name, protocol, port, self.vpc, check, changes.get("tags", MINE))
 
     def listener(self, balancer: str, port: int, group: str, protocol: str = "TCP") -> str:
         return self.api.ensure_listener(balancer, port, protocol, group, MINE)
+
+
+class Driving(Driven):
+    """The driver of AWS."""
+
+    def __init__(self, aws: Aws) -> None:
+        self.aws = aws
+        super().__init__(aws.driver(), aws.parameters, aws.ids.vpc)
 
 
 @pytest.fixture
@@ -72,6 +80,15 @@ def client(make: Maker) -> ElasticLoadBalancingv2Client:
 @pytest.fixture
 def drive(aws: Aws) -> Driving:
     return Driving(aws)
+
+
+@pytest.fixture(params=["aws", "memory"])
+def cloud(request: pytest.FixtureRequest) -> Driven:
+    """Each implementation in turn, for what all of them must keep."""
+    if request.param == "memory":
+        return Driven(MemoryCloud(), LoadBalancerParameters(subnets=("subnet-1",)), "vpc-1")
+    driving: Driven = request.getfixturevalue("drive")
+    return driving
 
 
 @pytest.fixture

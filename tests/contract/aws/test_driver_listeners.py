@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.aws.conftest import MINE, Driving, Maker
+from tests.contract.aws.conftest import MINE, Driven, Driving, Maker
 from workers.cloud.errors import Invalid, NotFound, PortTaken, QuotaExceeded, Unavailable
 
 
-def test_a_created_listener_carries_its_tags_from_the_start(drive: Driving) -> None:
-    balancer, group = drive.balancer(), drive.group()
-    arn = drive.listener(balancer.arn, 30000, group)
-    [found] = drive.api.listeners(balancer.arn)
+def test_a_created_listener_carries_its_tags_from_the_start(cloud: Driven) -> None:
+    balancer, group = cloud.balancer(), cloud.group()
+    arn = cloud.listener(balancer.arn, 30000, group)
+    [found] = cloud.api.listeners(balancer.arn)
     assert (found.arn, found.port, found.protocol, found.target_group_arn) == (arn, 30000, "TCP", group)
     assert (found.tags, found.load_balancer_arn) == (MINE, balancer.arn)
 
 
 @pytest.mark.row("AL-04")
 @pytest.mark.parametrize("protocol", ["TCP", "UDP", "TCP_UDP"])
-def test_every_protocol_has_its_listener(drive: Driving, protocol: str) -> None:
-    balancer, group = drive.balancer(), drive.group(protocol=protocol)
-    drive.listener(balancer.arn, 30000, group, protocol)
-    found = drive.api.find_listener(balancer.arn, 30000)
+def test_every_protocol_has_its_listener(cloud: Driven, protocol: str) -> None:
+    balancer, group = cloud.balancer(), cloud.group(protocol=protocol)
+    cloud.listener(balancer.arn, 30000, group, protocol)
+    found = cloud.api.find_listener(balancer.arn, 30000)
     assert found
     assert found.protocol == protocol
 
@@ -74,28 +74,28 @@ def test_listeners_of_all_pages_are_seen_with_their_tags(drive: Driving) -> None
 
 
 @pytest.mark.row("BD-19")
-def test_a_port_without_listener_has_none(drive: Driving) -> None:
-    assert drive.api.find_listener(drive.balancer().arn, 30000) is None
+def test_a_port_without_listener_has_none(cloud: Driven) -> None:
+    assert cloud.api.find_listener(cloud.balancer().arn, 30000) is None
 
 
 @pytest.mark.row("BD-20")
-def test_a_load_balancer_that_is_gone_is_told_apart_from_a_group_that_is_gone(drive: Driving) -> None:
-    balancer, group = drive.balancer(), drive.group()
-    drive.api.delete_target_group(group)
+def test_a_load_balancer_that_is_gone_is_told_apart_from_a_group_that_is_gone(cloud: Driven) -> None:
+    balancer, group = cloud.balancer(), cloud.group()
+    cloud.api.delete_target_group(group)
     with pytest.raises(NotFound) as no_group:
-        drive.listener(balancer.arn, 30000, group)
-    drive.api.delete_load_balancer(balancer.arn)
+        cloud.listener(balancer.arn, 30000, group)
+    cloud.api.delete_load_balancer(balancer.arn)
     with pytest.raises(NotFound) as no_balancer:
-        drive.listener(balancer.arn, 30000, group)
+        cloud.listener(balancer.arn, 30000, group)
     assert (no_group.value.code, no_balancer.value.code) == ("TargetGroupNotFound", "LoadBalancerNotFound")
     with pytest.raises(NotFound):
-        drive.api.listeners(balancer.arn)
+        cloud.api.listeners(balancer.arn)
 
 
-def test_a_group_of_another_protocol_is_invalid(drive: Driving) -> None:
-    balancer, group = drive.balancer(), drive.group(protocol="UDP")
+def test_a_group_of_another_protocol_is_invalid(cloud: Driven) -> None:
+    balancer, group = cloud.balancer(), cloud.group(protocol="UDP")
     with pytest.raises(Invalid):
-        drive.listener(balancer.arn, 30000, group, "TCP")
+        cloud.listener(balancer.arn, 30000, group, "TCP")
 
 
 @pytest.mark.row("FZ-02")
@@ -107,8 +107,8 @@ def test_deleting_what_is_gone_succeeds(drive: Driving) -> None:
 
 
 @pytest.mark.row("BD-24")
-def test_two_ports_of_a_pod_are_two_listeners_and_two_groups(drive: Driving) -> None:
-    balancer = drive.balancer()
-    groups = [drive.group(f"bm-{port}", port=port - 23000) for port in (30000, 30001)]
-    arns = {drive.listener(balancer.arn, 30000 + n, group) for n, group in enumerate(groups)}
+def test_two_ports_of_a_pod_are_two_listeners_and_two_groups(cloud: Driven) -> None:
+    balancer = cloud.balancer()
+    groups = [cloud.group(f"bm-{port}", port=port - 23000) for port in (30000, 30001)]
+    arns = {cloud.listener(balancer.arn, 30000 + n, group) for n, group in enumerate(groups)}
     assert (len(arns), len(set(groups))) == (2, 2)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.aws.conftest import MINE, TAGS, Driving, Maker
+from tests.contract.aws.conftest import MINE, TAGS, Driven, Driving, Maker
 from tests.fixtures.aws import Aws
 from workers.cloud.errors import Denied, ForeignName, NotFound
 from workers.cloud.names import load_balancer_name
 from workers.cloud.tags import RETIRING
 
 
-def arns(drive: Driving) -> set[str]:
+def arns(drive: Driven) -> set[str]:
     return {each.arn for each in drive.api.find_owned_load_balancers("blue", "arena")}
 
 
@@ -24,12 +24,12 @@ def test_a_created_load_balancer_carries_its_tags_from_the_start(drive: Driving)
 
 
 @pytest.mark.row("SU-07", "PP-19")
-def test_a_second_create_adopts_the_first(drive: Driving) -> None:
-    assert drive.balancer().arn == drive.balancer().arn
+def test_a_second_create_adopts_the_first(cloud: Driven) -> None:
+    assert cloud.balancer().arn == cloud.balancer().arn
 
 
-def test_a_second_create_with_other_parameters_adopts_the_first_by_its_tags(drive: Driving) -> None:
-    assert drive.balancer(scheme="internal").arn == drive.balancer(scheme="internet-facing").arn
+def test_a_second_create_with_other_parameters_adopts_the_first_by_its_tags(cloud: Driven) -> None:
+    assert cloud.balancer(scheme="internal").arn == cloud.balancer(scheme="internet-facing").arn
 
 
 def test_a_stranger_with_our_name_is_never_adopted(drive: Driving, make: Maker) -> None:
@@ -55,16 +55,16 @@ def test_more_load_balancers_than_a_batch_or_a_page_are_all_found(drive: Driving
 
 
 @pytest.mark.row("PP-14", "PP-27")
-def test_missing_load_balancers_do_not_hide_the_others(drive: Driving) -> None:
-    made = [drive.balancer(f"bm-arena-{n}").arn for n in range(22)]
+def test_missing_load_balancers_do_not_hide_the_others(cloud: Driven) -> None:
+    made = [cloud.balancer(f"bm-arena-{n}").arn for n in range(22)]
     for gone in (made[3], made[21]):
-        drive.api.delete_load_balancer(gone)
-    assert [each.arn for each in drive.api.find_load_balancers(arns=made)] == [*made[:3], *made[4:21]]
+        cloud.api.delete_load_balancer(gone)
+    assert [each.arn for each in cloud.api.find_load_balancers(arns=made)] == [*made[:3], *made[4:21]]
 
 
-def test_load_balancers_are_found_by_name(drive: Driving) -> None:
-    made = drive.balancer()
-    assert [each.arn for each in drive.api.find_load_balancers(names=["bm-arena-0", "bm-arena-1"])] == [made.arn]
+def test_load_balancers_are_found_by_name(cloud: Driven) -> None:
+    made = cloud.balancer()
+    assert [each.arn for each in cloud.api.find_load_balancers(names=["bm-arena-0", "bm-arena-1"])] == [made.arn]
 
 
 @pytest.mark.row("FZ-07")
@@ -84,20 +84,20 @@ def test_nothing_asked_for_is_no_call(drive: Driving) -> None:
     assert drive.aws.counts() == {}
 
 
-def test_tags_are_added_to_many_things_at_once(drive: Driving) -> None:
-    balancer, group = drive.balancer(), drive.group()
-    drive.api.tag([balancer.arn, group], {RETIRING: "true"})
-    [found] = drive.api.find_load_balancers(arns=[balancer.arn])
+def test_tags_are_added_to_many_things_at_once(cloud: Driven) -> None:
+    balancer, group = cloud.balancer(), cloud.group()
+    cloud.api.tag([balancer.arn, group], {RETIRING: "true"})
+    [found] = cloud.api.find_load_balancers(arns=[balancer.arn])
     assert found.tags == {**TAGS, RETIRING: "true"}
-    [owned] = drive.api.target_groups_owned("blue", "arena")
+    [owned] = cloud.api.target_groups_owned("blue", "arena")
     assert owned.tags == {**MINE, RETIRING: "true"}
 
 
-def test_tagging_what_is_gone_says_so(drive: Driving) -> None:
-    balancer = drive.balancer()
-    drive.api.delete_load_balancer(balancer.arn)
+def test_tagging_what_is_gone_says_so(cloud: Driven) -> None:
+    balancer = cloud.balancer()
+    cloud.api.delete_load_balancer(balancer.arn)
     with pytest.raises(NotFound):
-        drive.api.tag([balancer.arn], {RETIRING: "true"})
+        cloud.api.tag([balancer.arn], {RETIRING: "true"})
 
 
 @pytest.mark.row("FZ-02")

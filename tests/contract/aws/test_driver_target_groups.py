@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.ports.pool import HealthCheck
-from tests.contract.aws.conftest import MINE, Driving, Maker
+from tests.contract.aws.conftest import MINE, Driven, Driving, Maker
 from workers.cloud.driver import Target
 from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, Unavailable
 from workers.cloud.tags import UID
@@ -21,21 +21,21 @@ def test_every_protocol_is_checked_by_tcp_as_the_pool_says(drive: Driving, proto
     assert (told["Protocol"], told["TargetType"]) == (protocol, "ip")
 
 
-def test_a_created_group_carries_its_tags_from_the_start(drive: Driving) -> None:
-    arn = drive.group()
-    found = drive.api.find_target_group("bm-30000-a")
+def test_a_created_group_carries_its_tags_from_the_start(cloud: Driven) -> None:
+    arn = cloud.group()
+    found = cloud.api.find_target_group("bm-30000-a")
     assert found
-    assert (found.arn, found.protocol, found.port, found.vpc_id) == (arn, "TCP", 7777, drive.ids.vpc)
+    assert (found.arn, found.protocol, found.port, found.vpc_id) == (arn, "TCP", 7777, cloud.vpc)
     assert (found.tags, found.load_balancer_arns) == (MINE, ())
 
 
-def test_a_group_says_which_load_balancers_use_it(drive: Driving) -> None:
-    balancer, group = drive.balancer(), drive.group()
-    arn = drive.listener(balancer.arn, 30000, group)
-    [found] = drive.api.target_groups_owned("blue", "arena")
+def test_a_group_says_which_load_balancers_use_it(cloud: Driven) -> None:
+    balancer, group = cloud.balancer(), cloud.group()
+    arn = cloud.listener(balancer.arn, 30000, group)
+    [found] = cloud.api.target_groups_owned("blue", "arena")
     assert found.load_balancer_arns == (balancer.arn,)
-    drive.api.delete_listener(arn)
-    [found] = drive.api.target_groups_owned("blue", "arena")
+    cloud.api.delete_listener(arn)
+    [found] = cloud.api.target_groups_owned("blue", "arena")
     assert found.load_balancer_arns == ()
 
 
@@ -62,22 +62,22 @@ def test_another_health_check_changes_the_group_even_in_use(drive: Driving) -> N
     assert told["HealthCheckIntervalSeconds"] == 20
 
 
-def test_another_protocol_or_port_replaces_the_group(drive: Driving) -> None:
-    first = drive.group()
-    second = drive.group(port=7778)
-    third = drive.group(port=7778, protocol="UDP")
+def test_another_protocol_or_port_replaces_the_group(cloud: Driven) -> None:
+    first = cloud.group()
+    second = cloud.group(port=7778)
+    third = cloud.group(port=7778, protocol="UDP")
     assert len({first, second, third}) == 3
-    [found] = drive.api.target_groups_owned("blue", "arena")
+    [found] = cloud.api.target_groups_owned("blue", "arena")
     assert (found.arn, found.port, found.protocol) == (third, 7778, "UDP")
 
 
-def test_a_group_in_use_is_neither_replaced_nor_deleted(drive: Driving) -> None:
-    group = drive.group()
-    drive.listener(drive.balancer().arn, 30000, group)
+def test_a_group_in_use_is_neither_replaced_nor_deleted(cloud: Driven) -> None:
+    group = cloud.group()
+    cloud.listener(cloud.balancer().arn, 30000, group)
     with pytest.raises(Busy):
-        drive.group(port=7778)
+        cloud.group(port=7778)
     with pytest.raises(Busy):
-        drive.api.delete_target_group(group)
+        cloud.api.delete_target_group(group)
 
 
 def test_a_group_of_another_pod_or_of_nobody_is_never_replaced(drive: Driving, make: Maker) -> None:
@@ -108,34 +108,34 @@ def test_deleting_what_is_gone_succeeds(drive: Driving) -> None:
     assert drive.api.find_target_group("bm-30000-a") is None
 
 
-def test_targets_are_registered_and_deregistered_by_address_and_port(drive: Driving) -> None:
-    group = drive.group()
-    drive.listener(drive.balancer().arn, 30000, group)
-    drive.api.register(group, "10.0.0.5", 7000)
-    drive.api.register(group, "10.0.0.5", 7001)
-    drive.api.deregister(group, "10.0.0.5", 7000)
-    assert drive.api.targets(group) == [Target("10.0.0.5", 7001, "healthy")]
+def test_targets_are_registered_and_deregistered_by_address_and_port(cloud: Driven) -> None:
+    group = cloud.group()
+    cloud.listener(cloud.balancer().arn, 30000, group)
+    cloud.api.register(group, "10.0.0.5", 7000)
+    cloud.api.register(group, "10.0.0.5", 7001)
+    cloud.api.deregister(group, "10.0.0.5", 7000)
+    assert cloud.api.targets(group) == [Target("10.0.0.5", 7001, "healthy")]
 
 
 @pytest.mark.row("FZ-02")
-def test_deregistering_what_is_gone_succeeds(drive: Driving) -> None:
-    group = drive.group()
-    drive.api.deregister(group, "10.0.0.5", 7000)
-    drive.api.delete_target_group(group)
-    drive.api.deregister(group, "10.0.0.5", 7000)
+def test_deregistering_what_is_gone_succeeds(cloud: Driven) -> None:
+    group = cloud.group()
+    cloud.api.deregister(group, "10.0.0.5", 7000)
+    cloud.api.delete_target_group(group)
+    cloud.api.deregister(group, "10.0.0.5", 7000)
 
 
 @pytest.mark.row("BD-05")
-def test_what_is_no_address_is_refused_for_good(drive: Driving) -> None:
+def test_what_is_no_address_is_refused_for_good(cloud: Driven) -> None:
     with pytest.raises(Invalid):
-        drive.api.register(drive.group(), "None", 7000)
+        cloud.api.register(cloud.group(), "None", 7000)
 
 
-def test_registering_in_a_group_that_is_gone_says_so(drive: Driving) -> None:
-    group = drive.group()
-    drive.api.delete_target_group(group)
+def test_registering_in_a_group_that_is_gone_says_so(cloud: Driven) -> None:
+    group = cloud.group()
+    cloud.api.delete_target_group(group)
     with pytest.raises(NotFound):
-        drive.api.register(group, "10.0.0.5", 7000)
+        cloud.api.register(group, "10.0.0.5", 7000)
 
 
 @pytest.mark.row("BD-17")

@@ -1,0 +1,56 @@
+"""The whole stack of the sandbox with a cloud that answers at once, so that what is left is our own time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from compose.sandbox.daemon import Daemon
+from compose.sandbox.stack import Stack
+from domain.ports.pool import LoadBalancerParameters
+from tests.support.shared_cloud import connect, served
+from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.rates import ApiClass
+
+APPLICATION: Final = "tests.bench.memory_worker"
+GENEROUS: Final = {
+    f"BERTHMASTER_AWS__RATES__{name}__{field}": "1000000"
+    for name in ("REGISTRATION", "MODIFY", "WRITE", "DESCRIBE")
+    for field in ("PER_SECOND", "BURST")
+}
+"""Every call takes its token, and there always is one."""
+assert len(GENEROUS) == 2 * len(ApiClass)
+
+
+class MemoryStack(Stack):
+    """`cloud_address` is where the cloud listens, in place of AWS."""
+
+    def __init__(self, directory: Path, workers: int = 2, settings: Mapping[str, str] | None = None) -> None:
+        super().__init__(directory, flower=False, workers=0, settings={**GENEROUS, **(settings or {})})
+        self.cloud_address = f"127.0.0.1:{self.aws_port}"
+        self.settings["BENCH_CLOUD"] = self.cloud_address
+        self.aws = self.daemon("cloud", ["-m", "tests.support.shared_cloud", "--port", str(self.aws_port)])
+        self.workers = [self.worker(f"worker-{number + 1}") for number in range(workers)]
+
+    def worker(self, name: str) -> Daemon:
+        daemon = super().worker(name)
+        daemon.command = [APPLICATION if word == "workers.app" else word for word in daemon.command]
+        return daemon
+
+    @property
+    def cloud(self) -> LoadBalancerApi:
+        return connect(self.cloud_address)
+
+    def cloud_calls(self) -> dict[str, int]:
+        """By method, since the start."""
+        counted: dict[str, int] = served(self.cloud_address).counted()
+        return counted
+
+    def existing_balancers(self, number: int) -> list[str]:
+        """ARNs of load balancers that somebody else has made."""
+        cloud = self.cloud
+        made: Any = [
+            cloud.create_load_balancer(f"given-{n:03}", LoadBalancerParameters(), {}).arn for n in range(number)
+        ]
+        return list(made)

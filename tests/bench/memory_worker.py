@@ -1,0 +1,66 @@
+"""The worker's application on a cloud without latency: the tasks of `workers.tasks` with another driver behind them.
+
+The address of the cloud is in BENCH_CLOUD.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import lru_cache
+
+from celery import shared_task
+
+from events import routing
+from tests.support.shared_cloud import connect
+from workers.app import create_app
+from workers.bootstrap import Services, services
+from workers.pools.reconciler import PoolsReconciler
+from workers.pools.scale_up import scale_up
+from workers.pools.sweep import sweep
+from workers.ports.reconciler import PortsReconciler
+from workers.services import PortServices
+from workers.stores.buckets import RedisBuckets
+from workers.tasks.keys import reconcile_key
+from workers.tasks.payloads import Nothing, ReconcilePod, ReconcilePool, ScaleUp, takes
+from workers.tasks.ticking import once_a_period
+
+app = create_app(tasks=("workers.tasks.queue", "tests.bench.memory_worker"))
+
+
+@lru_cache(maxsize=1)
+def ports() -> PortServices:
+    parts = services()
+    driver = connect(os.environ["BENCH_CLOUD"], RedisBuckets(parts.redis, "memory", parts.settings.aws.rates))
+    return replace(parts.ports, driver=lambda _region: driver)
+
+
+@shared_task(name=routing.PORTS_RECONCILE)
+@takes(ReconcilePod)
+def reconcile_pod(asked: ReconcilePod) -> None:
+    reconcile_key(services(), asked, PortsReconciler(ports()))
+
+
+@shared_task(name=routing.POOLS_RECONCILE)
+@takes(ReconcilePool)
+def reconcile_pool(asked: ReconcilePool) -> None:
+    reconcile_key(services(), asked, PoolsReconciler(ports()))
+
+
+@shared_task(name=routing.POOLS_SCALE_UP)
+@takes(ScaleUp)
+def scale_up_pool(asked: ScaleUp) -> None:
+    scale_up(ports(), asked.pool, asked.epoch, asked.token)
+
+
+@shared_task(name=routing.PORTS_SWEEP)
+@takes(Nothing)
+def sweep_waiting(_: Nothing) -> None:
+    parts: Services = services()
+    once_a_period(parts.ticks, routing.PORTS_SWEEP, parts.settings.ports.sweep_every, lambda: sweep(ports()))
+
+
+@shared_task(name=routing.PORTS_AUDIT)
+@takes(Nothing)
+def audit_cloud(_: Nothing) -> None:
+    """Nobody changes this cloud but we."""
