@@ -70,6 +70,7 @@ class Course:
 
     def __init__(self, stack: Stack, options: Options, interruption: Interruption, as_json: bool, began: float) -> None:
         self.console, self.as_json, self.converged = Console(stderr=as_json), as_json, False
+        self.once = options.once
         self.report: Report = (
             Screen(self.console, began, options.pods) if self.console.is_terminal else Lines(self.console, began)
         )
@@ -87,6 +88,8 @@ class Course:
 
     def show(self, summary: Summary) -> None:
         self.converged = summary.converged
+        if self.once:
+            self.report.close()  # the summary comes last
         if self.as_json:
             sys.stdout.write(summary.json() + "\n")
             sys.stdout.flush()

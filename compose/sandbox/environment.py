@@ -11,21 +11,16 @@ CLUSTER: Final = "sandbox"
 REGION: Final = "us-east-1"
 MARK: Final = "BERTHMASTER_SANDBOX"
 """In the environment of every process of a sandbox: its directory."""
-ELSEWHERE: Final = (
-    "AWS_",
-    "KUBECONFIG",
-    "FLOWER_",
-    "BERTHMASTER_REDIS",
-    "BERTHMASTER_BROKER",
-    "BERTHMASTER_KUBERNETES",
-    "BERTHMASTER_AWS__ENDPOINT",
-)
+OUTSIDE: Final = ("AWS_", "BERTHMASTER_", "CELERY_", "FLOWER_", "KUBECONFIG")
+"""Beginnings of variables that point to a cluster, a Redis or an account of the user, or change how we work."""
+LOOPBACK: Final = "127.0.0.1,localhost"
 
 
 def cut_off(environ: MutableMapping[str, str]) -> None:
-    """Removes what points to a cluster, a Redis or an account of the user: the sandbox must not touch them."""
-    for name in [name for name in environ if name.upper().startswith(ELSEWHERE)]:
+    """The sandbox must not touch what the user has elsewhere, and no proxy stands between its processes."""
+    for name in [name for name in environ if name.upper().startswith(OUTSIDE)]:
         del environ[name]
+    environ["NO_PROXY"] = environ["no_proxy"] = LOOPBACK
 
 
 def variables(directory: Path, redis: str, kubeconfig: Path, aws: str) -> dict[str, str]:

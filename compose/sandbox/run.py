@@ -16,9 +16,12 @@ from compose.sandbox.stack import Stack
 from compose.sandbox.summary import Summary, summarize
 from compose.sandbox.workload import Workload
 from compose.sandbox.world import World
+from workers.cloud.settings import RatesSettings
 
 LOOK: Final = 0.2
 """Seconds between two looks at the world."""
+START: Final = 10.0
+"""Seconds until the first pods are bound, more or less."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,15 @@ class Options:
     once: bool = False
     timeout: float = 120.0
     churn: bool = True
+
+
+def too_soon(options: Options) -> list[str]:
+    """Whether nobody could have done it in time."""
+    rate = RatesSettings().registration
+    needed = max(0.0, options.pods - rate.burst) / rate.per_second + START
+    if needed < options.timeout:
+        return []
+    return [f"{options.pods} pods take about {needed:.0f} s at the rate that AWS permits: raise --timeout"]
 
 
 class Sandbox:
@@ -81,8 +93,10 @@ class Sandbox:
             left = missing(self.look(world), self.options.pods)
             if not self.started:
                 left.append("the publisher or a worker is not ready")
-            if not left or not self.in_time:
-                return left
+            if not left:
+                return []
+            if not self.in_time:
+                return [*left, *too_soon(self.options)]
 
     def look(self, world: World, pause: float = LOOK) -> Picture:
         """Raises Interrupted and ProcessEnded."""
