@@ -57,9 +57,9 @@ class Binding:
         """A fenced script of this run, later than its read of the pod."""
         self._record(list(entries))
 
-    def _driver(self, entry: Entry) -> LoadBalancerApi:
+    def _driver(self, entry: Entry, priority: Priority = Priority.BIND) -> LoadBalancerApi:
         run, region = self._world.run, self._world.config(entry.pool).spec.region
-        return self._services.driver(region).on_behalf_of(run.key, Priority.BIND, run.keep)
+        return self._services.driver(region).on_behalf_of(run.key, priority, run.keep)
 
     def _listening(self, driver: LoadBalancerApi, entry: Entry) -> Entry | None:
         """The entry with its listener; None when the port turned out to be somebody else's and was given up."""
@@ -74,6 +74,7 @@ class Binding:
         if not entry.target_group:
             group = driver.ensure_target_group(name, protocol, int(port), spec.vpc_id, spec.health_check, tags)
             entry = replace(entry, target_group=group)
+        driver = self._driver(entry, Priority.FINISH)
         try:
             arn = driver.ensure_listener(carrier.arn, entry.port, protocol, entry.target_group, tags)
         except PortTaken:

@@ -20,10 +20,12 @@ from workers.cloud.priority import Priority
 from workers.cloud.rates import ApiClass
 from workers.cloud.settings import RateSettings, RatesSettings
 
-LEFT: Final = {Priority.GROW: 0.0, Priority.BIND: 0.0, Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
-"""Share of the burst that a priority leaves in the bucket."""
-OWED: Final = {Priority.GROW: 0.0, Priority.BIND: 0.0, Priority.UNBIND: 0.2, Priority.REPAIR: 0.05}
-"""Share of the rate that a priority gets even while more urgent callers wait; before BIND is only GROW, a few calls."""
+LEFT: Final = {Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
+"""Share of the burst that a priority leaves in the bucket; those that bind leave none."""
+OWED: Final = {Priority.UNBIND: 0.2, Priority.REPAIR: 0.05}
+"""Share of the rate that a priority gets even while more urgent callers wait. BIND needs none: FINISH goes before it,
+but follows from it, and GROW is a few calls.
+"""
 SHORTEST_KEEP, LONGEST_KEEP, ROUNDING = timedelta(seconds=2), timedelta(seconds=60), timedelta(milliseconds=5)
 
 
@@ -36,8 +38,8 @@ class RedisBuckets:
 
     def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:
         rate = self._rates.of(api_class)
-        owed = 1000 / (OWED[priority] * rate.per_second) if OWED[priority] else 0
-        left = int(LEFT[priority] * rate.burst)
+        owed = 1000 / (OWED[priority] * rate.per_second) if priority in OWED else 0
+        left = int(LEFT.get(priority, 0.0) * rate.burst)
         wait: Any = self._acquire(
             self._keys(api_class),
             [

@@ -122,6 +122,14 @@ def test_a_load_balancer_that_pods_wait_for_goes_before_their_binding(redis: Red
     assert refused(shared, "scale-up", GROW) <= timedelta(seconds=1)
 
 
+def test_what_has_begun_is_finished_before_more_begins(redis: Redis) -> None:
+    shared = buckets(redis, 1, 5)
+    granted(shared, BIND, 5)
+    begins = [refused(shared, f"pod-{n}") for n in range(20)]
+    assert max(begins) > timedelta(seconds=19)
+    assert refused(shared, "pod-0", Priority.FINISH) <= timedelta(seconds=1)
+
+
 def test_lower_priorities_leave_tokens_for_higher_ones(redis: Redis) -> None:
     shared = buckets(redis, 0.01, 20)
     assert granted(shared, REPAIR, 20) == 10

@@ -1,0 +1,37 @@
+"""Which of a pod's calls go before the calls of others when the call budget is short."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from tests.fixtures.aws import Aws
+from tests.support.fleet import Fleet
+from workers.cloud.priority import Priority
+from workers.cloud.rates import ApiClass
+
+
+@dataclass
+class Asked:
+    """Buckets that always give, and remember who asked for a write."""
+
+    writes: list[tuple[str, Priority]] = field(default_factory=list)
+
+    def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:
+        if api_class is ApiClass.WRITE:
+            self.writes.append((caller.partition("/")[0], priority))
+        return None
+
+    def drain(self, api_class: ApiClass) -> None:
+        """Nobody throttles here."""
+
+
+def test_a_pod_that_has_a_target_group_goes_before_those_without(fleet: Fleet, aws: Aws) -> None:
+    asked = Asked()
+    fleet.driver = aws.driver(asked)
+    fleet.pool("arena")
+    fleet.pod("a", "1/TCP@arena", "10.0.0.1")
+    fleet.settle()
+    growth, *binding = asked.writes
+    assert growth == ("scale-up", Priority.GROW)
+    assert binding == [("pod", Priority.BIND), ("pod", Priority.FINISH)]
