@@ -20,10 +20,13 @@ from typing import Any
 import structlog
 from kombu.transport.redis import Channel
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import DataError
 
 from workers import metrics
 
 log = structlog.get_logger()
+BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DataError)
+"""What kombu raises for an entry: no JSON, no properties, nested too deep, a delivery tag that Redis cannot store."""
 
 
 def _connparams(channel: Any, *args: Any, **options: Any) -> Any:
@@ -35,7 +38,7 @@ def _connparams(channel: Any, *args: Any, **options: Any) -> Any:
 def _brpop_read(channel: Any, **options: Any) -> Any:
     try:
         return unguarded["_brpop_read"](channel, **options)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except BROKEN as error:
         metrics.MESSAGES_REFUSED.inc()
         log.exception("message_refused", error=repr(error))
         raise Empty from error

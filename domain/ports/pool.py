@@ -12,6 +12,7 @@ from domain.ports.pool_rules import broken_rules, each_once
 
 NLB_LISTENERS: Final = 50  # AWS: listeners of a Network Load Balancer, a quota that cannot be raised
 Name = Annotated[str, Field(min_length=1, max_length=256)]
+REGION: Final = r"^[a-z]{2,}(-[a-z]+)+-[0-9]+$"  # with another, no client could be made, not even to delete the pool
 ONCE: Final = AfterValidator(each_once)
 AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
 
@@ -88,7 +89,7 @@ class HealthCheck(Spec):
 class PortPoolSpec(Spec):
     """A range of ports on load balancers, some named, some created when an allocation fails."""
 
-    region: Annotated[Name, Field(description="AWS region of the load balancers; immutable")]
+    region: Annotated[Name, Field(pattern=REGION, description="AWS region of the load balancers; immutable")]
     vpc_id: Annotated[Name, Field(description="VPC of the target groups; immutable")]
     start_port: Annotated[int, Field(ge=1, le=65535, description="first port that is given out; immutable")]
     end_port: Annotated[int, Field(ge=1, le=65535, description="last port that is given out; immutable")] = 65535

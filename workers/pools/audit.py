@@ -8,7 +8,7 @@ import structlog
 
 from domain.ports.entry import Entry, EntryState
 from domain.ports.rebuild import Found
-from events.routing import pod_key
+from events.routing import pod_key, port_pool_key
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import Busy
 from workers.cloud.priority import Priority
@@ -89,7 +89,11 @@ class PoolAudit:
                 self._services.queue.touch([pod_key(*name.split("/"))], [self._pool])
 
     def _strays(self, inventory: Inventory) -> None:
-        known = {lb.name for lb in view(self._ledger).load_balancers}
+        ledger, there = view(self._ledger).load_balancers, {lb.name for lb in inventory.load_balancers}
+        known = {lb.name for lb in ledger}
+        if {lb.name for lb in ledger if lb.capacity} - there:
+            self._growth.ask_recheck()  # one was deleted by hand: no new ports on it
+            self._services.queue.touch([port_pool_key(self._pool)])
         for lb in inventory.load_balancers:
             if lb.slot >= 0 and lb.name not in known and lb.capacity and (epoch := self._growth.adopt(lb.slot)):
                 log.warning("load_balancer_adopted", pool=self._pool, lb=lb.name)

@@ -106,7 +106,8 @@ class PoolRunSteps:
         """Costs AWS calls only when the spec is not the one configured, or the ledger was just rebuilt."""
         state = PoolState.DELETING if self._pool.body["deleting"] else PoolState.ACTIVE
         before, old = view(self._ledger), decode_config(self._growth.config())
-        if before.state == state and old and (old.uid, old.generation) == (config.uid, config.generation):
+        same = before.state == state and old and (old.uid, old.generation) == (config.uid, config.generation)
+        if not self._growth.must_recheck() and same:
             return
         inventory = fresh or self._inventory(config)
         span = (config.spec.start_port, config.spec.range_size)
@@ -115,7 +116,7 @@ class PoolRunSteps:
         if woken is None:
             raise TransientError(f"the capacity of pool {self._name} changed meanwhile", timedelta(0))
         log.info("pool_configured", pool=self._name, state=state, lbs=len(lbs), missing=inventory.missing)
-        for arn in inventory.missing:
+        for arn in inventory.missing + _vanished(before, inventory):
             message = f"AWS knows no load balancer {arn}"
             self._services.events.pool(self._name, self._pool.uid, "LoadBalancerNotFound", message, arn, warning=True)
         self._services.queue.touch([pod_key(*name.split("/")) for name in woken])
@@ -151,6 +152,12 @@ class PoolRunSteps:
         self._pool = self._services.pools.set_status(self._pool, status)
         self._run.saw(self._pool)
         self._services.shown.put(self._ledger.prefix, text)
+
+
+def _vanished(before: LedgerView, inventory: Inventory) -> list[str]:
+    """ARNs of created load balancers that gave ports and that AWS does not have any more."""
+    now = {lb.name for lb in inventory.load_balancers}
+    return [lb.arn for lb in before.load_balancers if lb.slot >= 0 and lb.capacity and lb.name not in now]
 
 
 def _left_behind(before: LedgerView, inventory: Inventory) -> list[PoolLoadBalancer]:

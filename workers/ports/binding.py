@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import structlog
 
@@ -16,13 +17,15 @@ from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
+from workers.cloud.rates import OverBudget
 from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
-from workers.ports.taken import clear_the_way
+from workers.ports.taken import clear_the_way, give_up_with_load_balancer
 from workers.services import PortServices
 
 log = structlog.get_logger()
+LONG_WAIT = timedelta(seconds=2)  # for a call; shorter ones are not worth a write to the pod
 LISTENER_PROTOCOLS = {Protocol.TCP: "TCP", Protocol.UDP: "UDP", Protocol.TCPUDP: "TCP_UDP"}
 
 
@@ -39,6 +42,10 @@ class Binding:
                 self._aim(driver, made, target)
         except CloudError as error:
             self._tell(error)
+            raise
+        except OverBudget as wait:
+            if wait.retry_after and wait.retry_after >= LONG_WAIT:
+                self._say(PortsState.ALLOCATED, "waiting for the AWS call budget")
             raise
 
     def _aim(self, driver: LoadBalancerApi, made: Entry, target: str) -> None:
@@ -79,7 +86,9 @@ class Binding:
             arn = driver.ensure_listener(carrier.arn, entry.port, protocol, entry.target_group, tags)
         except PortTaken:
             arn = clear_the_way(self._services, world, driver, entry)
-        except NotFound:
+        except NotFound as error:
+            if error.code == "LoadBalancerNotFound":
+                give_up_with_load_balancer(self._services, world, driver, entry)
             self._record([replace(entry, target_group="")])  # it was deleted by hand: the next run makes another
             raise
         except TransientError:
@@ -115,13 +124,15 @@ class Binding:
                     self._world.confirmed.add(entry.id)
 
     def _tell(self, error: CloudError) -> None:
-        """Shows why the pod is not bound yet; a throttled call is an ordinary wait, and a failed write must not hide
-        the error.
-        """
+        """A throttled call is an ordinary wait."""
         if isinstance(error, Throttled):
             return
         state = PortsState.FAILED if isinstance(error, (Denied, Invalid)) else PortsState.ALLOCATED
-        step = after_cloud_error(self._world.observed(), state, f"AWS {error.action}: {error.code}")
+        self._say(state, f"AWS {error.action}: {error.code}")
+
+    def _say(self, state: PortsState, reason: str) -> None:
+        """Shows why the pod is not bound yet; a failed write must not hide what it is about."""
+        step = after_cloud_error(self._world.observed(), state, reason)
         if isinstance(step, Show):
             try:
                 publish(self._services, self._world, step.outputs)

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import contextlib
 from datetime import timedelta
+from typing import NoReturn
 
 import structlog
 
 from domain.errors import TransientError
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry
-from events.routing import pod_key
+from events.routing import pod_key, port_pool_key
 from workers.cloud.driver import Listener, LoadBalancerApi
 from workers.cloud.tags import CLUSTER, OWNER, POOL, UID, WANT
 from workers.ports.metrics import count_collision
 from workers.ports.observe import World
 from workers.services import PortServices
+from workers.stores.growth import Growth
 
 log = structlog.get_logger()
 
@@ -55,6 +57,15 @@ def _lives_and_publishes(services: PortServices, entry: Entry, found: Listener) 
     namespace, _, name = found.tags.get(OWNER, "").partition("/")
     pod = services.pods.read(namespace, name) if name else None
     return bool(pod and pod.uid == found.tags.get(UID) and entry.id in published(pod.outputs.endpoints))
+
+
+def give_up_with_load_balancer(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> NoReturn:
+    """The load balancer was deleted by hand: the port goes, the pool looks again, and the pod gets one elsewhere."""
+    _give_up(services, world, entry)
+    _without_group(driver, entry)
+    Growth(services.ledger(entry.pool)).ask_recheck()
+    services.queue.touch([port_pool_key(entry.pool)])
+    raise TransientError(f"load balancer {entry.lb} is gone", timedelta(seconds=1))
 
 
 def _without_group(driver: LoadBalancerApi, entry: Entry) -> str:

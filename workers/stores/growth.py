@@ -91,6 +91,14 @@ class Growth:
         stored: Any = self.redis.hget(f"{self.prefix}meta", "config")
         return stored or b""
 
+    def ask_recheck(self) -> None:
+        """The pool's next run lists its load balancers again: one of them seems to be gone."""
+        self.redis.set(f"{self.prefix}recheck", 1)
+
+    def must_recheck(self) -> bool:
+        """Answers each request once."""
+        return bool(self.redis.getdel(f"{self.prefix}recheck"))
+
     def adopt(self, slot: int) -> str | None:
         """Opens an intent for a load balancer outside the ledger; the epoch to ask at, None when that cannot be now."""
         status, *rest = self.ledger.call("adopt", INCARNATION, secrets.token_hex(8), slot)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+import pytest
+
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.interruption import Interposed
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ApiClass
+from workers.cloud.rates import ApiClass, OverBudget
 
 
 @dataclass
@@ -35,3 +38,26 @@ def test_a_pod_that_has_a_target_group_goes_before_those_without(fleet: Fleet, a
     growth, *binding = asked.writes
     assert growth == ("scale-up", Priority.GROW)
     assert binding == [("pod", Priority.BIND), ("pod", Priority.FINISH)]
+
+
+@pytest.mark.parametrize("action", ["ensure_listener", "register"])
+@pytest.mark.parametrize(("seconds", "state"), [(1, ""), (60, "Allocated")])
+def test_a_pod_that_waits_long_for_the_call_budget_says_so_once(
+    fleet: Fleet, action: str, seconds: int, state: str
+) -> None:
+    fleet.pool("arena")
+    fleet.pod("first", "1/TCP@arena", "10.0.0.1")
+    fleet.settle()
+    fleet.pod("a", "1/TCP@arena", "10.0.0.5")
+    fleet.sync()
+
+    def over_budget() -> None:
+        raise OverBudget("no token yet", timedelta(seconds=seconds))
+
+    for _ in range(2):
+        fleet.run_pod_with("a", Interposed(fleet.driver, action, over_budget))
+        fleet.due()
+    assert fleet.state("a") == state
+    assert fleet.events("a") == ["PortsAllocated"] * bool(state)
+    fleet.settle()
+    assert fleet.shown("a")[0::2] == ("Bound", "")

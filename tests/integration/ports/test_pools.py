@@ -11,6 +11,7 @@ from tests.support.fleet import Fleet
 from tests.support.interruption import Interposed
 from tests.support.world_checks import check_all
 from workers.kube.port_pools import PATH
+from workers.pools.audit import audit
 
 
 def status(fleet: Fleet, name: str = "arena") -> dict[str, Any]:
@@ -129,3 +130,46 @@ def test_created_load_balancers_carry_cluster_pool_and_creator(fleet: Fleet, aws
     tags = fleet.driver.find_owned_load_balancers(fleet.cluster)[0].tags
     ours = {k.partition("/")[2]: v for k, v in tags.items()}
     assert (ours["cluster"], ours["pool"], ours["created-by"]) == (fleet.cluster, "arena", "berthmaster")
+
+
+@pytest.mark.row("BD-20")
+def test_a_load_balancer_deleted_by_hand_gives_no_more_ports_and_waiting_pods_move(fleet: Fleet, aws: Aws) -> None:
+    """A pod meets it: it gets its port elsewhere. Pods that were bound there keep what they show; an Event says why."""
+    fleet.pool("arena", endPort=30002)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    before = fleet.shown("a")
+    for listener in fleet.driver.listeners(lb.arn):
+        fleet.driver.delete_listener(listener.arn)
+    fleet.driver.delete_load_balancer(lb.arn)
+    for n in range(2):
+        fleet.pod(f"p{n}", "7777/UDP@arena", ip=f"10.0.1.{n + 1}")
+    for _ in range(3):
+        fleet.settle()
+        fleet.due()
+    fleet.settle()
+    assert [fleet.state(f"p{n}") for n in range(2)] == ["Bound", "Bound"]
+    there = fleet.driver.find_owned_load_balancers(fleet.cluster)
+    assert {row["loadBalancer"] for n in range(2) for row in fleet.shown(f"p{n}")[1]} == {other.name for other in there}
+    assert lb.arn not in {other.arn for other in there}
+    assert fleet.shown("a") == before
+    listed = fleet.api.list("/api/v1/namespaces/default/events")["items"]
+    assert [e for e in listed if e["reason"] == "LoadBalancerNotFound" and lb.arn in e["message"]]
+
+
+@pytest.mark.row("BD-20")
+def test_an_empty_load_balancer_deleted_by_hand_is_noticed_by_the_audit(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena", endPort=30002)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    fleet.delete("a")
+    fleet.settle()
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    fleet.driver.delete_load_balancer(lb.arn)
+    audit(fleet.services)
+    fleet.settle()
+    assert fleet.ledger("arena").load_balancers == ()
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.settle()
+    assert fleet.state("b") == "Bound"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from queue import Empty
 from typing import Any
@@ -13,6 +14,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from compose.sandbox.redis_server import RedisServer
+from events.routing import hint
 from workers import transport_guard
 
 QUEUE = "guarded"
@@ -78,9 +80,17 @@ def test_with_the_guard_a_lost_redis_is_a_lost_connection(server: RedisServer) -
     lose(connection, server)
 
 
-def read_broken(redis: Redis, url: str, transport: type[Transport]) -> None:
+BROKEN = {
+    "no json": "no json",
+    "no message": "{}",
+    "nested": "[" * 100_000,
+    "no tag": json.dumps(json.loads(hint("pod/a/b")) | {"properties": {"delivery_tag": None, "delivery_info": {}}}),
+}
+
+
+def read_broken(redis: Redis, url: str, transport: type[Transport], entry: str = "no json") -> None:
     with Connection(url, transport=transport) as connection:
-        redis.lpush(QUEUE, "no json")
+        redis.lpush(QUEUE, entry)
         listening(connection.default_channel)._brpop_read()
 
 
@@ -89,9 +99,10 @@ def test_kombu_alone_still_raises_for_an_entry_that_is_no_message(redis: Redis, 
         read_broken(redis, redis_url, UnguardedTransport)
 
 
-def test_with_the_guard_such_an_entry_is_nothing(redis: Redis, redis_url: str) -> None:
+@pytest.mark.parametrize("entry", BROKEN.values(), ids=BROKEN)
+def test_with_the_guard_such_an_entry_is_nothing(redis: Redis, redis_url: str, entry: str) -> None:
     with pytest.raises(Empty):
-        read_broken(redis, redis_url, GuardedTransport)
+        read_broken(redis, redis_url, GuardedTransport, entry)
 
 
 def test_guards_installed_twice_are_installed_once(redis: Redis, redis_url: str) -> None:

@@ -14,7 +14,7 @@ from domain.ports.scaleup import growth_limits
 def spec(lbs: int = 0, **changes: Any) -> PortPoolSpec:
     create = {"enabled": True, "maxLoadBalancers": 3, "maxPerRound": 2, "parameters": {"subnets": ["s"]}}
     named = [f"arn:{n}" for n in range(lbs)]
-    start = {"region": "r", "vpcId": "v", "startPort": 7000, "autoCreate": create, "loadBalancers": named}
+    start = {"region": "eu-west-1", "vpcId": "v", "startPort": 7000, "autoCreate": create, "loadBalancers": named}
     return PortPoolSpec.model_validate(start | changes)
 
 
