@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def eventually(check: Callable[[], T], timeout: float = 10.0, every: float = 0.02) -> T:
+def eventually(check: Callable[[], T], timeout: float = 30.0, every: float = 0.02) -> T:
     """Returns check()'s first truthy value.
 
     AssertionErrors count as "not yet"; the last one is raised after `timeout` seconds.
