@@ -31,18 +31,23 @@ def release(services: PortServices, world: World, entry: Entry) -> None:
     world.access(entry.pool).releasing(going)
     world.entries[entry.id] = going
     try:
-        _delete(driver, going)
+        _delete(world, driver, going)
     except TerminalError as error:  # nothing that a person changes would wake this run: so it tries again by itself
         raise TransientError(f"port {entry.port} of {entry.lb} cannot be released: {error}") from error
     _free(services, world, going)
     log.info("port_released", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
 
 
-def _delete(driver: LoadBalancerApi, entry: Entry) -> None:
+def _delete(world: World, driver: LoadBalancerApi, entry: Entry) -> None:
+    """A target group that must wait for its token is remembered without its listener, which is not deleted twice."""
     if entry.listener:
         driver.delete_listener(entry.listener)
     if entry.target_group:
-        driver.delete_target_group(entry.target_group)
+        try:
+            driver.delete_target_group(entry.target_group)
+        except TransientError:
+            world.access(entry.pool).releasing(replace(entry, listener=""))
+            raise
 
 
 def rollback(services: PortServices, world: World, entry: Entry) -> None:
@@ -58,10 +63,14 @@ def _free(services: PortServices, world: World, entry: Entry) -> None:
 
 
 def _learn(world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
-    """A run that died between call and record left no ARNs: what carries this UID's tag or name is ours to delete."""
+    """A run that died between call and record left no ARNs: what carries this UID's tag or name is ours to delete.
+
+    What goes already has its ARNs; a target group alone means that the listener is gone.
+    """
     carrier = world.carriers.get(entry.lb)
     listener, group = entry.listener, entry.target_group
-    if not listener and carrier:
+    half_gone = entry.state is EntryState.RELEASING and group
+    if not listener and carrier and not half_gone:
         listener = _listener_of(driver, carrier.arn, entry)
     if not group:
         name = target_group_name(entry.uid, entry.lb, entry.port)

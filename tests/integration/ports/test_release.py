@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.interruption import Interposed
 from tests.support.world_checks import check_all
+from workers.cloud.rates import OverBudget
 
 
 @pytest.mark.row("FZ-08", "FZ-02", "BD-02")
@@ -89,6 +93,27 @@ def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws, code:
     fleet.settle()
     assert set(fleet.owners("arena")) == {f"{fleet.namespace}/b"}
     check_all(fleet, aws)
+
+
+@pytest.mark.row("CL-03", "EV-07")
+def test_a_release_that_waits_for_the_call_budget_repeats_no_call(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    before = aws.counts()
+    fleet.delete("a")
+    fleet.sync()
+    for action in ("delete_listener", "delete_target_group", "delete_target_group"):
+        fleet.run_pod_with("a", Interposed(fleet.driver, action, over_budget))
+        fleet.due()
+    fleet.settle()
+    assert fleet.owners("arena") == {}
+    made = {action: n - before.get(action, 0) for action, n in aws.counts().items() if n != before.get(action, 0)}
+    assert made == {"DeleteListener": 1, "DeleteTargetGroup": 1}
+
+
+def over_budget() -> None:
+    raise OverBudget("no token yet", timedelta(milliseconds=1))
 
 
 @pytest.mark.row("BD-23")
