@@ -10,7 +10,7 @@ from domain.errors import TerminalError, TransientError
 from domain.ports.entry import Entry, EntryState
 from events.routing import pod_key
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import Busy, NotFound
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import UID
@@ -45,9 +45,16 @@ def _delete(world: World, driver: LoadBalancerApi, entry: Entry) -> None:
     if entry.target_group:
         try:
             driver.delete_target_group(entry.target_group)
-        except TransientError:
-            world.access(entry.pool).releasing(replace(entry, listener=""))
+        except TransientError as error:
+            left = _late_listener(world, driver, entry) if isinstance(error, Busy) else ""
+            world.access(entry.pool).releasing(replace(entry, listener=left))
             raise
+
+
+def _late_listener(world: World, driver: LoadBalancerApi, entry: Entry) -> str:
+    """In use after its listener went: a late call of a stale run has made another, which goes with the next attempt."""
+    carrier = world.carriers.get(entry.lb)
+    return _listener_of(driver, carrier.arn, entry) if carrier else ""
 
 
 def rollback(services: PortServices, world: World, entry: Entry) -> None:

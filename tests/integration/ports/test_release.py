@@ -112,6 +112,29 @@ def test_a_release_that_waits_for_the_call_budget_repeats_no_call(fleet: Fleet, 
     assert made == {"DeleteListener": 1, "DeleteTargetGroup": 1}
 
 
+@pytest.mark.row("FZ-06", "EV-09")
+def test_a_listener_that_a_late_call_makes_during_a_release_goes_as_well(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    listener = fleet.driver.listeners(lb.arn)[0]
+    fleet.delete("a")
+    fleet.sync()
+
+    def late_call() -> None:
+        fleet.driver.ensure_listener(lb.arn, listener.port, "UDP", listener.target_group_arn, listener.tags)
+
+    fleet.run_pod_with("a", Interposed(fleet.driver, "delete_target_group", late_call))
+    fleet.due()
+    fleet.settle()
+    fleet.due()
+    fleet.settle()
+    assert fleet.owners("arena") == {}
+    assert fleet.driver.listeners(lb.arn) == []
+    check_all(fleet, aws)
+
+
 def over_budget() -> None:
     raise OverBudget("no token yet", timedelta(milliseconds=1))
 
