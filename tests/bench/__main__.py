@@ -16,7 +16,7 @@ from rich.console import Console
 from tests.bench.ledger import show
 from tests.bench.measuring import as_json, keep
 
-BENCHES = ("ledger", "publisher", "reconcile", "latency", "convergence")
+BENCHES = ("ledger", "publisher", "reconcile", "latency", "convergence", "mass_failure")
 
 
 def main() -> None:
