@@ -10,10 +10,12 @@ replacement happens where the command is written to the socket: whatever connect
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from redis import Redis
 from redis.connection import Connection, ConnectionPool, SSLConnection, UnixDomainSocketConnection
+
+Argument: TypeAlias = str | bytes | int | float
 
 
 class Sentinel(bytes):
@@ -47,6 +49,12 @@ class Knowing:
         connection: Any = super()
         return connection.pack_commands([self._named(args) for args in commands])
 
+    def exchange(self, command: tuple[Argument, ...]) -> Any:
+        """Sends a command and returns its plain reply."""
+        connection: Any = super()
+        connection.send_packed_command([packed(self._named(command))])
+        return connection.read_response()
+
     def _named(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if not any(arg is INCARNATION for arg in args):
             return args
@@ -73,6 +81,28 @@ CLASSES: Final = {
     SSLConnection: KnowingSSLConnection,
     UnixDomainSocketConnection: KnowingUnixConnection,
 }
+
+
+def packed(command: Iterable[Argument]) -> bytes:
+    """In Redis's protocol; in a third of the time of redis-py's packer, which has to expect more."""
+    texts = [part if isinstance(part, bytes) else str(part).encode() for part in command]
+    return b"*%d\r\n%b" % (len(texts), b"".join([b"$%d\r\n%b\r\n" % (len(text), text) for text in texts]))
+
+
+def ask(client: Redis, *command: Argument) -> Any:
+    """The plain reply, with the client's retries but without its layers for callbacks, caches and telemetry, which took
+    a third of the time of a short script. Only for clients of `connect`; any other is asked as usual.
+    """
+    pool: Any = client.connection_pool
+    if not issubclass(pool.connection_class, Knowing):
+        return client.execute_command(*command)  # type: ignore[no-untyped-call] # redis-py has no types there
+    connection = pool.get_connection()
+    try:
+        return connection.retry.call_with_retry(
+            lambda: connection.exchange(command), lambda _error: connection.disconnect()
+        )
+    finally:
+        pool.release(connection)
 
 
 def read_incarnation(info: bytes) -> bytes:

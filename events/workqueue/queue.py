@@ -18,10 +18,10 @@ from redis import Redis
 from redis.client import Pipeline
 
 from events import routing
-from events.incarnation import INCARNATION
+from events.incarnation import INCARNATION, Argument
 from events.workqueue.entries import Known, Mark, Refusal, Snapshot, Taken, as_mark, known, padded, snapshot
 from events.workqueue.hints import Publish, push
-from events.workqueue.scripts import Argument, Scripts
+from events.workqueue.scripts import Scripts
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order

@@ -15,7 +15,8 @@ from redis import Redis
 from redis.client import Pipeline
 from redis.exceptions import NoScriptError
 
-Argument: TypeAlias = str | bytes | int | float
+from events.incarnation import Argument, ask
+
 Call: TypeAlias = Callable[[Sequence[str], Sequence[Argument]], None]
 
 
@@ -30,9 +31,9 @@ class Script:
     def __call__(self, keys: Sequence[str], args: Sequence[Argument]) -> Any:
         """The script's reply. A server that does not have the script (restarted, flushed) is given it."""
         try:
-            return self._redis.evalsha(self.digest, len(keys), *keys, *args)
+            return ask(self._redis, "EVALSHA", self.digest, len(keys), *keys, *args)
         except NoScriptError:
-            return self._redis.eval(self.text, len(keys), *keys, *args)
+            return ask(self._redis, "EVAL", self.text, len(keys), *keys, *args)
 
     def batch(self, pipeline: Pipeline) -> Call:
         """A function that adds a call of the script to the pipeline. Take a new one for each execution."""
