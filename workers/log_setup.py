@@ -31,7 +31,7 @@ def set_up(settings: LogSettings) -> None:
     structlog.configure(
         processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+        wrapper_class=structlog.make_filtering_bound_logger(settings.level),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)

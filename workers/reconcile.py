@@ -64,7 +64,8 @@ def _run(queue: Workqueue, taken: Taken, run: Run, reconciler: Reconciler, polic
         kept = _give_back(queue, taken, run, ending)
         seconds = time.monotonic() - started
         metrics.observe_reconcile(run.key, ending.name if kept else "stale", seconds)
-        log.info("key_reconciled", outcome=ending.name, kept=kept, seconds=round(seconds, 4), **_wait(ending.outcome))
+        say = log.debug if ending.name == "settled" and kept else log.info  # what it did, it has said
+        say("key_reconciled", outcome=ending.name, kept=kept, seconds=round(seconds, 4), **_wait(ending.outcome))
         return ending.outcome if kept else None
 
 

@@ -138,7 +138,5 @@ def empty_message(key: str) -> bytes:
 
 
 def troubles(process: CeleryProcess) -> list[dict[str, Any]]:
-    """What the worker said about runs that did not settle."""
-    runs = [line for line in process.log_lines() if line["event"] == "key_reconciled"]
-    assert runs
-    return [line for line in runs if line["outcome"] != "settled"]
+    """What the worker said about runs that did not settle at once; of the others it says nothing."""
+    return [line for line in process.log_lines() if line["event"] == "key_reconciled"]

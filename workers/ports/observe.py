@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from domain.ports.entry import Entry
 from domain.ports.lifecycle import Observed
@@ -14,6 +15,10 @@ from workers.run import Run
 from workers.stores.ledger import Carrier, PoolRun
 
 EntryId = tuple[str, str, int]
+
+
+_wants = lru_cache(maxsize=1024)(parse_ports)
+"""Pods of one template ask in the same words."""
 
 
 @dataclass
@@ -54,7 +59,7 @@ class World:
         if not self.pod or not self.pod.wants_ports:
             return
         try:
-            self.wants = parse_ports(self.pod.annotations[PORTS], default)
+            self.wants = _wants(self.pod.annotations[PORTS], default)
         except RequestError as error:
             self.problem = str(error)
 
