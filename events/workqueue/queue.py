@@ -134,7 +134,8 @@ class Workqueue:
 
         A wait of nothing is still a wait: the key runs again.
 
-        `seen` is what this run itself wrote to Kubernetes: stored now, so that the event that reports it is no news.
+        `seen` is what this run itself wrote to Kubernetes: stored now, so that the event that reports it is no news,
+        whether it comes after this or has come before.
         Only for a write that carried the resource version of what the run decided from (each further write that of the
         one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
         """

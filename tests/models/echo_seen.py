@@ -1,5 +1,5 @@
-"""A run stores what it wrote itself (`done(seen=...)`), so that the event of that write is no news. Is one lost by
-it?
+"""A run stores what it wrote itself (`done(seen=...)`), so that the event of that write is no news; and if that event
+has come before, it was none. Is one lost by it?
 
 It must not be: what is stored is never marked again. One object, one publisher, two workers. A version of the
 object is what users want (`spec`) and what we wrote (`out`); it may be deleted and created again under another UID.
@@ -8,9 +8,10 @@ the write made.
 
 Shows: it is safe if the write carries the resource version of what the run decided from (with a fresher one, or
 none, a user's edit is lost), if only a newer version replaces the stored one, and if done still compares
-generations. That a gone snapshot is not replaced, and that a stale holder stores nothing, is caution: the model
-holds without. Bounds: edits, re-creations, faults. Waits end by events alone (their timers are ENV): a conflict
-never strands a key.
+generations: it may forgive marks alone, all since it took the key, none newer than what it wrote. That a gone
+snapshot is not replaced, that a stale holder stores nothing, and that an end is never forgiven, is caution: the
+model holds without. Bounds: edits, re-creations, requests of others, faults. Waits end by events alone (their
+timers are ENV): a conflict never strands a key.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ class Flags(NamedTuple):
     over_gone: bool = False  # a gone snapshot may be replaced
     generation: bool = True  # done compares the generation
     fenced: bool = True  # a stale holder stores nothing
+    forgives: bool = True  # done takes marks since its take for echoes of its own write
+    none_newer: bool = True  # ... if none is newer than that
+    marks_alone: bool = True  # ... and nothing but marks has come
+    living: bool = True  # ... none of which says that the object is gone
+    touches: int = 0  # runs that others ask for, of an object that is known, without a new version
 
 
 class Version(NamedTuple):
@@ -45,6 +51,8 @@ class Queue(NamedTuple):
     have: int = 0
     place: str = "-"  # - | Q a hint is out | H held | W waits
     token: int = 0
+    since: int = -1  # generation before the first of the marks that came last, in one row and while held
+    upto: int = 0  # version of the last of them
 
 
 class Worker(NamedTuple):
@@ -67,14 +75,29 @@ class S(NamedTuple):
     tokens: int = 0
     acted: Version | None = None  # what the last accepted run decided from
     relist: bool = False
+    touches: int = 0
+    asked: bool = False  # somebody has asked, and no run has begun since
 
 
 def touch(q: Queue) -> Queue:
-    return q._replace(want=q.want + 1, place="Q" if q.place in "-W" else q.place)
+    return q._replace(want=q.want + 1, place="Q" if q.place in "-W" else q.place, since=-1, upto=0)
 
 
-def mark(q: Queue, version: int) -> Queue:
-    return touch(q._replace(snap=version)) if version > q.snap else q
+def mark(q: Queue, version: int, gone: bool, f: Flags) -> Queue:
+    if version <= q.snap:
+        return q
+    marked = touch(q._replace(snap=version))
+    if q.place != "H" or (gone and f.living):
+        return marked
+    return marked._replace(since=q.want if q.since < 0 else q.since, upto=version)
+
+
+def clean(q: Queue, w: Worker, f: Flags) -> bool:
+    """Whether nothing has come since the run took the key, or echoes of its own write only."""
+    if q.want == w.gen or not f.generation:
+        return True
+    echoes = (q.since == w.gen or not f.marks_alone) and (q.upto <= w.seen or not f.none_newer)
+    return bool(f.forgives and w.seen and echoes)
 
 
 def store(s: S, q: Queue, w: Worker, f: Flags) -> Queue:
@@ -91,9 +114,9 @@ def done(s: S, w: Worker, f: Flags) -> S:
         return s._replace(queue=touch(q if f.fenced else store(s, q, w, f)))
     q = store(s, q, w, f)._replace(token=0)
     acted = s.acted if w.failed or not w.base else s.world[w.base - 1]
-    if f.generation and q.want != w.gen:
+    if not clean(q, w, f):
         return s._replace(queue=q._replace(place="Q"), acted=acted)
-    q = q._replace(have=q.want, place="W" if w.failed else "-")
+    q = q._replace(have=q.want, place="W" if w.failed else "-", since=-1, upto=0)
     if q.place == "-" and q.snap and not s.world[q.snap - 1].uid:
         q = q._replace(snap=0)
     return s._replace(queue=q, acted=acted)
@@ -101,7 +124,7 @@ def done(s: S, w: Worker, f: Flags) -> S:
 
 def step(s: S, f: Flags) -> Iterator[tuple[str, str, S]]:
     yield from users(s)
-    yield from publisher(s)
+    yield from publisher(s, f)
     q = s.queue
     if q.place == "W":
         yield ENV, "the wait is over", s._replace(queue=touch(q))
@@ -123,6 +146,9 @@ def put(s: S, i: int, w: Worker) -> S:
 
 def users(s: S) -> Iterator[tuple[str, str, S]]:
     last, n = s.world[-1], len(s.world) + 1
+    if s.touches and s.queue.snap:
+        asked = s._replace(touches=s.touches - 1, queue=touch(s.queue), asked=True)
+        yield ENV, "another asks for a run", asked
     if last.uid and s.edits:
         edited = s._replace(edits=s.edits - 1, world=(*s.world, last._replace(spec=last.spec + 1)))
         yield ENV, f"v{n}: a user edits it", edited
@@ -133,23 +159,26 @@ def users(s: S) -> Iterator[tuple[str, str, S]]:
         yield ENV, f"v{n}: created again", s._replace(world=(*s.world, again))
 
 
-def publisher(s: S) -> Iterator[tuple[str, str, S]]:
+def publisher(s: S, f: Flags) -> Iterator[tuple[str, str, S]]:
     newest = len(s.world)
     if s.relist:
         known = s.world[-1].uid or s.queue.snap
-        q = mark(s.queue, newest) if known else s.queue
+        q = mark(s.queue, newest, not s.world[-1].uid, f) if known else s.queue
         yield SYS, f"relist at v{newest}", s._replace(relist=False, events=newest, queue=q)
     elif s.events < newest:
-        yield SYS, f"event v{s.events + 1}", s._replace(events=s.events + 1, queue=mark(s.queue, s.events + 1))
+        version = s.events + 1
+        marked = mark(s.queue, version, not s.world[s.events].uid, f)
+        yield SYS, f"event v{version}", s._replace(events=version, queue=marked)
 
 
 def work(s: S, w: Worker, f: Flags) -> Iterator[tuple[str, S, Worker]]:
     q = s.queue
     if w.at == "idle" and q.place == "Q" and not s.relist:
         token = s.tokens + 1
-        taken = q._replace(place="H", token=token)
+        taken = q._replace(place="H", token=token, since=-1, upto=0)
         at = "taken" if f.live or not q.snap else "read"
-        yield f"takes v{q.snap}", s._replace(queue=taken, tokens=token), Worker(at, q.want, token, q.snap)
+        begun = s._replace(queue=taken, tokens=token, asked=False)
+        yield f"takes v{q.snap}", begun, Worker(at, q.want, token, q.snap)
     elif w.at == "taken":
         yield f"reads v{len(s.world)}", s, w._replace(at="read", base=len(s.world))
     elif w.at == "read":
@@ -180,7 +209,7 @@ def faults(less: S) -> Iterator[tuple[str, str, S]]:
             yield ENV, f"FAULT {name} pauses, its lease ends", less._replace(queue=freed)
     if not less.relist:
         yield ENV, "FAULT the watch breaks", less._replace(relist=True)
-        yield ENV, "FAULT Redis is flushed", less._replace(relist=True, queue=Queue())
+        yield ENV, "FAULT Redis is flushed", less._replace(relist=True, queue=Queue(), asked=False)
 
 
 def canon(s: S) -> S:
@@ -188,16 +217,19 @@ def canon(s: S) -> S:
     q = s.queue
     holder = next((w for w in s.workers if w.token and w.token == q.token), None)
     want = int(q.want > q.have) + int(holder is not None and holder.gen != q.want)
+    row = holder is not None and q.since >= 0
+    since = -1 if not row else int(holder is not None and q.since == holder.gen)
     used = sorted({0, q.token, *(w.token for w in s.workers)})
     token = {t: n for n, t in enumerate(used)}
     a, b = (w._replace(token=token[w.token], gen=int(w is holder)) for w in s.workers)
-    return s._replace(queue=q._replace(want=want, have=0, token=token[q.token]), workers=(a, b), tokens=len(used))
+    queue = q._replace(want=want, have=0, token=token[q.token], since=since, upto=q.upto if row else 0)
+    return s._replace(queue=queue, workers=(a, b), tokens=len(used))
 
 
 def settled(s: S) -> bool:
     last, acted = s.world[-1], s.acted
     idle = s.queue.place == "-" and all(w.at == "idle" for w in s.workers) and s.events == len(s.world)
-    if not idle or s.relist:
+    if not idle or s.relist or s.asked:
         return False
     if not last.uid:
         return not s.queue.snap
@@ -205,6 +237,6 @@ def settled(s: S) -> bool:
 
 
 def check(f: Flags) -> Result:
-    init = S(f.edits, f.recreations, f.faults, (Version(1, 0),))
+    init = S(f.edits, f.recreations, f.faults, (Version(1, 0),), touches=f.touches)
     rules = {"stored what does not exist yet": lambda s: s.queue.snap <= len(s.world)}
     return explore(init, lambda s: ((kind, label, canon(t)) for kind, label, t in step(s, f)), rules, settled)

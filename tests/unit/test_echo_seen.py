@@ -8,7 +8,9 @@ from tests.models.echo_seen import Flags, check
 
 
 @pytest.mark.row("EV-03", "EV-12")
-@pytest.mark.parametrize("flags", [Flags(), Flags(live=True, faults=1)], ids=["snapshot", "live"])
+@pytest.mark.parametrize(
+    "flags", [Flags(), Flags(live=True, faults=1), Flags(touches=1, faults=1)], ids=["snapshot", "live", "asked"]
+)
 def test_no_event_is_lost_when_a_run_stores_what_it_wrote(flags: Flags) -> None:
     result = check(flags)
     assert result.broken is None, result.trace
@@ -17,15 +19,29 @@ def test_no_event_is_lost_when_a_run_stores_what_it_wrote(flags: Flags) -> None:
 
 @pytest.mark.parametrize(
     "flags",
-    [Flags(precondition=False, faults=0), Flags(newer=False, faults=0), Flags(generation=False, faults=0)],
-    ids=["no precondition", "an older version replaces a newer", "done does not compare generations"],
+    [
+        Flags(precondition=False, faults=0),
+        Flags(newer=False, faults=0),
+        Flags(generation=False, faults=0),
+        Flags(none_newer=False, faults=0),
+        Flags(marks_alone=False, touches=1, faults=0),
+    ],
+    ids=[
+        "no precondition",
+        "an older version replaces a newer",
+        "done does not compare generations",
+        "a newer version is taken for an echo",
+        "a request is taken for an echo",
+    ],
 )
 def test_each_rule_is_needed(flags: Flags) -> None:
     assert check(flags).broken == "stuck"
 
 
 @pytest.mark.parametrize(
-    "flags", [Flags(over_gone=True, live=True, faults=0), Flags(fenced=False, faults=1)], ids=["gone", "stale"]
+    "flags",
+    [Flags(over_gone=True, live=True, faults=0), Flags(fenced=False, faults=1), Flags(living=False, faults=1)],
+    ids=["gone", "stale", "an end as echo"],
 )
 def test_what_is_mere_caution_holds_without(flags: Flags) -> None:
     assert check(flags).broken is None

@@ -1,4 +1,4 @@
---[[ Ends a run: the key becomes clean, waits, or is queued again because it was marked meanwhile.
+--[[ Ends a run: the key becomes clean, waits, or is queued again because of news that came meanwhile.
 KEYS  as in head.lua
 ARGV  key, token, generation taken, wait (ms, 0 = none), tries, version ('' = none) and rest of the snapshot that the run
       itself wrote, JSON list of pools ('' = as they are), hint
@@ -14,7 +14,10 @@ if version ~= '' and old and old:sub(21, 21) == 'L' and old:sub(1, 20) < version
   old = version .. rest
   redis.call('HSET', snap, k, old)
 end
-if redis.call('HGET', dirty, k) ~= gen then
+local marked = redis.call('HGET', dirty, k) or ''
+local since, upto = marked:match('@(%d+)@(%d+)$')
+local echoes = version ~= '' and since == gen and upto <= version -- of what the run wrote: nothing else has come
+if marked ~= gen and not echoes then
   add_pools(k, list) -- none is forgotten: who marked the key meanwhile may have added one
   enqueue(k, message)
   return {1, 1}

@@ -10,4 +10,9 @@ if m[1] ~= epoch or (run ~= '' and m[2] ~= run) then return -1 end
 local old = redis.call('HGET', snap, k)
 if old and old:sub(1, 20) >= version then return 0 end
 redis.call('HSET', snap, k, version .. rest)
-return touch(k, message)
+if rest:sub(1, 1) == 'G' or redis.call('HEXISTS', hold, k) == 0 then return touch(k, message) end
+-- It may be what the holder wrote itself: done.lua can tell, if it knows how far back there are only marks.
+local before = redis.call('HGET', dirty, k) or ''
+local row = '@' .. (before:match('@(%d+)@') or before) .. '@' .. version
+redis.call('HSET', dirty, k, redis.call('HINCRBY', meta, 'gen', 1) .. row)
+return 0

@@ -12,6 +12,10 @@ local hinted = redis.call('ZREM', queued, k)
 if hinted == 0 and gen and tonumber(redis.call('ZSCORE', timer, k) or 0) > now() then return 'held' end
 if not gen then return 'clean' end
 local t = redis.call('TIME')
+if gen:find('@', 1, true) then
+  gen = gen:match('^%d+') -- marks under an earlier holder are news to this one
+  redis.call('HSET', dirty, k, gen)
+end
 local number = string.format('%.0f', math.max(tonumber(m[2] or 0) + 1, t[1] * 1000000 + t[2]))
 local token = number .. '-' .. nonce
 redis.call('HSET', meta, 'tok', number)

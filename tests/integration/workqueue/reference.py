@@ -23,6 +23,7 @@ class Key(NamedTuple):
     holder: int = 0
     tries: int = 0
     pools: tuple[str, ...] = ()
+    echo: tuple[int, int] | None = None  # generation before the marks that came last while held, version of the last
 
     @property
     def dirty(self) -> bool:
@@ -43,7 +44,7 @@ class End(NamedTuple):
 
 def touch(key: Key, pools: tuple[str, ...] = ()) -> tuple[Key, bool]:
     """(the key, is a hint sent?), as all steps here."""
-    key = key._replace(want=key.want + 1, pools=union(key.pools, pools))
+    key = key._replace(want=key.want + 1, pools=union(key.pools, pools), echo=None)
     if key.place in "HQ":
         return key, False
     return key._replace(place="Q", over=False), True
@@ -52,7 +53,10 @@ def touch(key: Key, pools: tuple[str, ...] = ()) -> tuple[Key, bool]:
 def mark(key: Key, new: Stored) -> tuple[Key, bool]:
     if key.stored and new.version <= key.stored.version:
         return key, False
-    return touch(key._replace(stored=new))
+    marked, hint = touch(key._replace(stored=new))
+    if key.place == "H" and not new.gone:
+        marked = marked._replace(echo=(key.echo[0] if key.echo else key.want, new.version))
+    return marked, hint
 
 
 def take(key: Key, holder: int) -> tuple[Key, str]:
@@ -60,7 +64,7 @@ def take(key: Key, holder: int) -> tuple[Key, str]:
         return key, "held"
     if not key.dirty:
         return key, "clean"
-    return key._replace(place="H", over=False, holder=holder), "taken"
+    return key._replace(place="H", over=False, holder=holder, echo=None), "taken"
 
 
 def renew(key: Key, run: Run, pools: tuple[str, ...] | None) -> tuple[Key, bool]:
@@ -75,10 +79,11 @@ def done(key: Key, run: Run, end: End) -> tuple[Key, bool, bool]:
     if key.holder != run.holder:
         return *touch(key), False
     key = key._replace(holder=0, over=False, tries=end.tries, stored=_own_write(key.stored, end.seen))
-    if key.want != run.generation:
+    echoes = bool(end.seen and key.echo and key.echo[0] == run.generation and key.echo[1] <= end.seen.version)
+    if key.want != run.generation and not echoes:
         return key._replace(place="Q", pools=union(key.pools, end.pools or ())), True, True
     pools = key.pools if end.pools is None else end.pools
-    key = key._replace(have=key.want, place="W" if end.waits else "-", pools=pools)
+    key = key._replace(have=key.want, place="W" if end.waits else "-", pools=pools, echo=None)
     if key.stored and key.stored.gone and not end.waits:
         key = key._replace(stored=None, tries=0)
     return key, False, True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from events.workqueue import Known, Snapshot
@@ -103,12 +105,58 @@ def test_the_event_of_a_run_s_own_write_is_no_news(world: World) -> None:
     assert not world.dirty()
 
 
-def test_the_event_of_a_write_that_comes_before_its_run_is_done_runs_the_key_again(world: World) -> None:
+@pytest.mark.row("EV-12")
+@pytest.mark.parametrize("wait", [None, HOUR])
+def test_the_event_of_a_write_that_comes_before_its_run_is_done_is_no_news_either(
+    world: World, wait: timedelta | None
+) -> None:
     world.mark(1)
     taken = world.take()
     world.mark(2)
+    world.mark(3)
+    assert world.queue.done(taken, wait, seen=written(3))
+    assert (world.place(), world.dirty()) == ("W" if wait else "-", False)
+    assert world.queue.snapshot(KEY) == stored(3)
+
+
+@pytest.mark.row("EV-03", "EV-12")
+@pytest.mark.parametrize("first", ["request", "event"])
+def test_a_request_before_or_after_the_event_of_a_run_s_own_write_runs_the_key_again(world: World, first: str) -> None:
+    world.mark(1)
+    taken = world.take()
+    if first == "request":
+        world.queue.touch([KEY])
+    world.mark(2)
+    if first == "event":
+        world.queue.touch([KEY])
     assert world.queue.done(taken, None, seen=written(2))
     assert world.place() == "Q"
+
+
+@pytest.mark.row("EV-03")
+def test_the_end_of_the_object_is_no_echo(world: World) -> None:
+    world.mark(1)
+    taken = world.take()
+    world.mark(2, gone=True)
+    assert world.queue.done(taken, None, seen=written(2))
+    assert world.place() == "Q"
+
+
+@pytest.mark.row("EV-03", "EV-09")
+def test_events_of_an_earlier_holder_s_time_are_no_echoes_of_the_next(world: World) -> None:
+    world.mark(1)
+    world.take()
+    world.mark(2)
+    world.end_timer()
+    heir = world.take()
+    world.mark(3)
+    world.mark(4)
+    assert world.queue.done(heir, None, seen=written(3))
+    assert world.place() == "Q"
+    last = world.take()
+    assert last.snapshot == stored(4)
+    assert world.queue.done(last, None)
+    assert not world.dirty()
 
 
 def test_an_own_write_does_not_hide_a_newer_version(world: World) -> None:
