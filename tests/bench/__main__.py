@@ -1,40 +1,76 @@
-"""`make bench`: every bench in turn, one table each, results kept in build/bench/.
+"""`make bench`: every bench in turn, a table each and one of all budgets, results kept in build/bench/.
 
 Each runs alone, because what runs beside a measurement is part of it. A budget that is missed is a finding to report:
-it changes nothing here but the word in the table.
+it changes nothing here but the word in the table. A bench that fails is named, and the others run.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
+import sys
+import time
+import traceback
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 import orjson
+import structlog
 from rich.console import Console
+from rich.table import Table
 
 from tests.bench.ledger import show
-from tests.bench.measuring import as_json, keep
+from tests.bench.measuring import Report, as_json, keep, machine
 
 BENCHES = ("ledger", "publisher", "reconcile", "latency", "convergence", "mass_failure")
 
 
-def main() -> None:
+def main() -> int:
+    """The exit status: 1 when a bench could not be done."""
     parser = argparse.ArgumentParser(prog="make bench", description="The budgets, as ratios measured in one run.")
     parser.add_argument("--only", choices=BENCHES, action="append", help="this one (may be given again)")
-    parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter turns")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep all reports there as well")
     chosen, console = parser.parse_args(), Console()
-    reports = []
-    for name in chosen.only or BENCHES:
-        console.rule(name)
-        report = import_module(f"tests.bench.{name}").run(chosen.quick, lambda text: console.print(f"[dim]{text}"))
-        keep(report)
-        console.print(show(report))
-        reports.append(report)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    names = chosen.only or BENCHES
+    reports = [report for name in names if (report := measured(name, chosen.quick, console))]
+    console.print(summary(reports), f"machine: {machine()}")
     if chosen.json:
         chosen.json.write_bytes(orjson.dumps([as_json(report) for report in reports], option=orjson.OPT_INDENT_2))
+    return int(len(reports) < len(names))
+
+
+def measured(name: str, quick: bool, console: Console) -> Report | None:
+    """None: it failed, and has said how."""
+    console.rule(name)
+    began = time.monotonic()
+
+    def tell(text: str) -> None:
+        console.print(f"[dim]{time.monotonic() - began:5.0f} s  {text}")
+
+    try:
+        report: Report = import_module(f"tests.bench.{name}").run(quick, tell)
+    except Exception:  # noqa: BLE001 - whatever it was, the others can still be measured
+        traceback.print_exc()
+        return None
+    tell(f"kept in {keep(report)}")
+    console.print(show(report))
+    return report
+
+
+def summary(reports: Sequence[Report]) -> Table:
+    """Of what has a budget."""
+    table = Table("bench", "what", "value", "budget", "met", title="budgets")
+    words = {True: "[green]yes", False: "[red]NO"}
+    for report in reports:
+        for figure in report.figures:
+            if figure.met is not None:
+                value = f"{figure.value:.2f} {figure.unit}"
+                table.add_row(report.name, figure.what, value, figure.budget, words[figure.met])
+    return table
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

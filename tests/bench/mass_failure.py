@@ -16,10 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.request import urlopen
 
-from prometheus_client import Metric
-from prometheus_client.parser import text_string_to_metric_families
 from redis import Redis
 
 from compose.sandbox.workload import balancers_for
@@ -36,8 +33,6 @@ TRANSPORT: Final = frozenset({"brpop", "multi", "exec", "ping", "publish"})
 """Sent by Celery, with two more commands in each MULTI."""
 OURS: Final = frozenset({"evalsha", "eval", "set", "xadd", "info", "hello", "client|setinfo"})
 """Sent by us; what else Redis counts was called inside of scripts or of a MULTI."""
-
-COUNTED: Final = frozenset({"berthmaster_reconciles_total", "berthmaster_takes_refused_total"})
 
 
 def run(quick: bool, tell: Tell) -> Report:
@@ -63,7 +58,7 @@ def fail(pods: int, tell: Tell) -> Report:
             started = time.monotonic()
             second.launch()
             crowd.wait_for("Bound", names, 60 + pods / 5, stack.check)
-            seconds, ran = time.monotonic() - started, runs(stack)
+            seconds, ran = time.monotonic() - started, stack.pod_runs()
         found = {"pods": pods, **failed, "bind_seconds": seconds, "runs": ran, "cloud": stack.cloud_calls()}
         api.close()
         redis.close()
@@ -99,22 +94,6 @@ class Failing:
     def commands(self) -> dict[str, int]:
         stats: Any = self.redis.info("commandstats")
         return {name.removeprefix("cmdstat_"): told["calls"] for name, told in stats.items()}
-
-
-def runs(stack: MemoryStack) -> dict[str, float]:
-    """Of pods, by outcome, and hints of pods that were no run; what the workers count."""
-    outcomes = Counter[str]()
-    for worker in stack.workers:
-        for metric in scraped(f"http://127.0.0.1:{worker.env['BERTHMASTER_METRICS__PORT']}/metrics"):
-            for sample in metric.samples:
-                if sample.name in COUNTED and sample.labels["kind"] == "pod":
-                    outcomes[sample.labels.get("outcome") or f"refused_{sample.labels['reason']}"] += int(sample.value)
-    return dict(outcomes)
-
-
-def scraped(url: str) -> list[Metric]:
-    with urlopen(url, timeout=5) as answer:
-        return list(text_string_to_metric_families(answer.read().decode()))
 
 
 def figures(found: Mapping[str, Any]) -> tuple[Figure, ...]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.request import urlopen
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from compose.sandbox.daemon import Daemon
 from compose.sandbox.stack import Stack
 from domain.ports.pool import LoadBalancerParameters
+from events.incarnation import connect as connect_redis
 from tests.support.shared_cloud import connect, served
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.rates import ApiClass
@@ -20,6 +26,7 @@ GENEROUS: Final = {
     for field in ("PER_SECOND", "BURST")
 }
 """Every call takes its token, and there always is one."""
+COUNTED: Final = frozenset({"berthmaster_reconciles_total", "berthmaster_takes_refused_total"})
 assert len(GENEROUS) == 2 * len(ApiClass)
 
 
@@ -47,6 +54,22 @@ class MemoryStack(Stack):
         counted: dict[str, int] = served(self.cloud_address).counted()
         return counted
 
+    def held(self) -> int:
+        """Keys in the hands of runs."""
+        redis = connect_redis(self.redis.url)
+        number: Any = redis.hlen("{queue}hold")
+        redis.close()
+        return int(number)
+
+    def pod_runs(self) -> Counter[str]:
+        """Of pods, by outcome, and `refused_...` for hints that were no run: what the workers have counted so far."""
+        outcomes = Counter[str]()
+        for worker in self.workers:
+            for sample in scraped(f"http://127.0.0.1:{worker.env['BERTHMASTER_METRICS__PORT']}/metrics"):
+                if sample.name in COUNTED and sample.labels["kind"] == "pod":
+                    outcomes[sample.labels.get("outcome") or f"refused_{sample.labels['reason']}"] += int(sample.value)
+        return outcomes
+
     def existing_balancers(self, number: int) -> list[str]:
         """ARNs of load balancers that somebody else has made."""
         cloud = self.cloud
@@ -54,3 +77,9 @@ class MemoryStack(Stack):
             cloud.create_load_balancer(f"given-{n:03}", LoadBalancerParameters(), {}).arn for n in range(number)
         ]
         return list(made)
+
+
+def scraped(url: str) -> list[Sample]:
+    with urlopen(url, timeout=5) as answer:
+        text = answer.read().decode()
+    return [sample for family in text_string_to_metric_families(text) for sample in family.samples]
