@@ -18,12 +18,12 @@ def structural(schema: Json) -> Json:
 
 def resolved(schema: Json, definitions: Json) -> Json:
     """The schema with every reference replaced by its definition, and optional values as plain ones without default."""
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        schema = {**definitions[name], **{key: value for key, value in schema.items() if key != "$ref"}}
     if "anyOf" in schema:
         present = next(each for each in schema["anyOf"] if each.get("type") != "null")
         schema = {**present, **{key: value for key, value in schema.items() if key not in ("anyOf", "default")}}
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        schema = {**definitions[name], **{key: value for key, value in schema.items() if key != "$ref"}}
     kept = {key: value for key, value in schema.items() if key not in DROPPED}
     if "properties" in schema:
         kept["properties"] = {key: resolved(each, definitions) for key, each in schema["properties"].items()}

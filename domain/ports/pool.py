@@ -5,16 +5,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field, model_validator
 
-from domain.ports.pool_rules import broken_rules, each_once
+from domain.ports.load_balancer_spec import AS_SET, ONCE, AutoCreate, Length, Name, Spec, length
+from domain.ports.namespaces import NamespaceSelector
+from domain.ports.pool_rules import broken_rules
 
 NLB_LISTENERS: Final = 50  # AWS: listeners of a Network Load Balancer, a quota that cannot be raised
-Name = Annotated[str, Field(min_length=1, max_length=256)]
 REGION: Final = r"^[a-z]{2,}(-[a-z]+)+-[0-9]+$"  # with another, no client could be made, not even to delete the pool
-ONCE: Final = AfterValidator(each_once)
-AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
 
 
 class PoolState(StrEnum):
@@ -33,47 +31,21 @@ class Policy(StrEnum):
     RANDOM = "Random"
 
 
-class Spec(BaseModel):
-    """Camel case outside, as Kubernetes writes; unknown fields are refused with their name."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
-
-
-class LoadBalancerParameters(Spec):
-    """How load balancers are created (AWS CreateLoadBalancer)."""
-
-    scheme: Annotated[Literal["internet-facing", "internal"], Field(description="who can reach them")] = (
-        "internet-facing"
-    )
-    subnets: Annotated[
-        tuple[Name, ...],
-        Field(max_length=20, description="subnet ids, one an availability zone", json_schema_extra=AS_SET),
-        ONCE,
-    ] = ()
-    security_groups: Annotated[
-        tuple[Name, ...],
-        Field(
-            max_length=20,
-            description="security group ids; without any, AWS never lets this load balancer have one",
-            json_schema_extra=AS_SET,
-        ),
-        ONCE,
-    ] = ()
-    ip_address_type: Annotated[Literal["ipv4", "dualstack"], Field(description="which addresses they have")] = "ipv4"
-    cross_zone: Annotated[bool, Field(description="balance over all zones; AWS bills traffic between zones")] = False
-    tags: Annotated[
-        dict[str, Annotated[str, Field(max_length=256)]],
-        Field(max_length=40, description="more tags for created load balancers"),
-    ] = {}
+class PublishWhen(StrEnum):
+    REGISTERED = "Registered"
+    HEALTHY = "Healthy"
 
 
-class AutoCreate(Spec):
-    """Growing by load balancers of our own when an allocation fails."""
+class Precreate(Spec):
+    """Listeners and target groups that each load balancer has before any pod comes, by protocol."""
 
-    enabled: Annotated[bool, Field(description="whether load balancers are created at all")] = False
-    max_load_balancers: Annotated[int, Field(ge=1, le=1000, description="never more of ours exist than this")] = 1
-    max_per_round: Annotated[int, Field(ge=1, le=100, description="how many a single scale-up may create")] = 10
-    parameters: LoadBalancerParameters = LoadBalancerParameters()
+    tcp: Annotated[int, Field(ge=0, le=NLB_LISTENERS, description="TCP listeners of a load balancer")] = 0
+    udp: Annotated[int, Field(ge=0, le=NLB_LISTENERS, description="UDP listeners of a load balancer")] = 0
+    tcp_udp: Annotated[int, Field(ge=0, le=NLB_LISTENERS, description="TCP_UDP listeners of a load balancer")] = 0
+
+    @property
+    def total(self) -> int:
+        return self.tcp + self.udp + self.tcp_udp
 
 
 class HealthCheck(Spec):
@@ -110,8 +82,41 @@ class PortPoolSpec(Spec):
         Field(max_length=1000, description="ARNs of existing load balancers", json_schema_extra=AS_SET),
         ONCE,
     ] = ()
+    lb_blocklist: Annotated[
+        tuple[Name, ...],
+        Field(
+            max_length=1000,
+            description="names or ARNs of load balancers that give no new ports; those in use stay",
+            json_schema_extra=AS_SET,
+        ),
+        ONCE,
+    ] = ()
+    segment_length: Annotated[
+        int,
+        Field(ge=1, le=NLB_LISTENERS, description="ports of the smallest grant, from such a boundary on; immutable"),
+    ] = 1
     auto_create: AutoCreate = AutoCreate()
+    precreate: Annotated[Precreate, Field(description="immutable")] = Precreate()
     health_check: HealthCheck = HealthCheck()
+    deregistration_delay: Annotated[
+        Length | None, Field(description="how long a target drains after it was deregistered, 300s of AWS if absent")
+    ] = None
+    certificate_arn: Annotated[
+        Name | None, Field(description="certificate of TLS listeners for pods that name none")
+    ] = None
+    target_address_type: Annotated[
+        Literal["ipv4", "ipv6"], Field(description="which address of a pod is registered; immutable")
+    ] = "ipv4"
+    publish_when: Annotated[
+        PublishWhen, Field(description="whether a pod is shown its ports once registered, or only once healthy")
+    ] = PublishWhen.REGISTERED
+    allowed_namespaces: Annotated[
+        NamespaceSelector | None, Field(description="labels of the namespaces that may take ports, all if absent")
+    ] = None
+    max_ports_per_namespace: Annotated[
+        int | None,
+        Field(ge=1, description="ports that the pods of one namespace may hold together, no limit if absent"),
+    ] = None
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
@@ -124,9 +129,15 @@ class PortPoolSpec(Spec):
         return self.end_port - self.start_port + 1
 
     @property
+    def drain_seconds(self) -> int:
+        """AWS's deregistration delay; -1 where AWS's own default stands."""
+        return int(length(self.deregistration_delay).total_seconds()) if self.deregistration_delay else -1
+
+    @property
     def capacity_of_one(self) -> int:
-        """Ports that an empty load balancer can give."""
-        return min(self.listener_quota or NLB_LISTENERS, self.range_size)
+        """Ports that an empty load balancer can give: whole segments, or what is created beforehand."""
+        most = self.precreate.total or min(self.listener_quota or NLB_LISTENERS, self.range_size)
+        return most - most % self.segment_length
 
     def unsatisfiable(self, ports: int) -> str:
         """Why a pod with so many single ports can never be served, or ''."""

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from domain.ports.pool import PortPoolSpec
 
-FIXED: Final = ("startPort", "endPort", "region", "vpcId")
+FIXED: Final = (
+    "startPort",
+    "endPort",
+    "region",
+    "vpcId",
+    "segmentLength",
+    "precreate",
+    "targetAddressType",
+    "autoCreate.parameters.namePrefix",
+)
+LONGEST_DRAIN: Final = 3600  # AWS: seconds of deregistration_delay.timeout_seconds
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,7 @@ class Rule:
     broken: Callable[[PortPoolSpec], bool]
 
 
+_PRECREATED: Final = "(self.precreate.tcp + self.precreate.udp + self.precreate.tcpUdp)"
 RULES: Final = (
     Rule(
         "endPort",
@@ -50,6 +61,43 @@ RULES: Final = (
         "autoCreate.parameters.subnets is empty: a load balancer needs at least one subnet",
         "!self.autoCreate.enabled || size(self.autoCreate.parameters.subnets) > 0",
         lambda spec: spec.auto_create.enabled and not spec.auto_create.parameters.subnets,
+    ),
+    Rule(
+        "segmentLength",
+        "segmentLength is more than listenerQuota and the range of ports allow: no port could ever be given",
+        "self.segmentLength <= (has(self.listenerQuota) ? self.listenerQuota : 50)"
+        " && self.segmentLength <= self.endPort - self.startPort + 1",
+        lambda spec: spec.segment_length > min(spec.listener_quota or 50, spec.range_size),
+    ),
+    Rule(
+        "precreate",
+        "precreate asks for more listeners than listenerQuota and the range of ports allow",
+        f"{_PRECREATED} <= (has(self.listenerQuota) ? self.listenerQuota : 50)"
+        f" && {_PRECREATED} <= self.endPort - self.startPort + 1",
+        lambda spec: spec.precreate.total > min(spec.listener_quota or 50, spec.range_size),
+    ),
+    Rule(
+        "precreate",
+        "precreate cannot be combined with a segmentLength above 1",
+        f"{_PRECREATED} == 0 || self.segmentLength == 1",
+        lambda spec: spec.precreate.total > 0 and spec.segment_length > 1,
+    ),
+    Rule(
+        "deregistrationDelay",
+        "deregistrationDelay is more than the hour that AWS allows",
+        "!has(self.deregistrationDelay) || duration(self.deregistrationDelay) <= duration('1h')",
+        lambda spec: bool(spec.deregistration_delay) and spec.drain_seconds > LONGEST_DRAIN,
+    ),
+    Rule(
+        "targetAddressType",
+        "targetAddressType ipv6 needs autoCreate.parameters.ipAddressType dualstack",
+        "self.targetAddressType == 'ipv4' || !self.autoCreate.enabled"
+        " || self.autoCreate.parameters.ipAddressType == 'dualstack'",
+        lambda spec: (
+            spec.target_address_type == "ipv6"
+            and spec.auto_create.enabled
+            and spec.auto_create.parameters.ip_address_type != "dualstack"
+        ),
     ),
 )
 

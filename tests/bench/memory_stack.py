@@ -13,7 +13,7 @@ from prometheus_client.samples import Sample
 
 from compose.sandbox.daemon import Daemon
 from compose.sandbox.stack import Stack
-from domain.ports.pool import LoadBalancerParameters
+from domain.ports.load_balancer_spec import LoadBalancerParameters
 from events.incarnation import connect as connect_redis
 from tests.support.shared_cloud import connect, served
 from workers.cloud.driver import LoadBalancerApi

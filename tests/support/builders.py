@@ -8,7 +8,8 @@ from typing import Any, Final
 from redis import Redis
 
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pool import AutoCreate, LoadBalancerParameters, PortPoolSpec
+from domain.ports.load_balancer_spec import AutoCreate, LoadBalancerParameters
+from domain.ports.pool import PortPoolSpec
 from domain.ports.scaleup import GrowthLimits
 from tests.support.live_pool import LivePool
 from workers.stores.growth import PoolLoadBalancer

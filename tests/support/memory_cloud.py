@@ -14,8 +14,9 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final, TypeVar
 
+from domain.ports.load_balancer_spec import LoadBalancerParameters
 from domain.ports.pod import is_ipv4
-from domain.ports.pool import NLB_LISTENERS, HealthCheck, LoadBalancerParameters
+from domain.ports.pool import NLB_LISTENERS, HealthCheck
 from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerState, Target, TargetGroup
 from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, PortTaken, QuotaExceeded
 from workers.cloud.priority import Priority

@@ -13,7 +13,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from domain.ports.pool import HealthCheck, LoadBalancerParameters
+from domain.ports.load_balancer_spec import LoadBalancerParameters
+from domain.ports.pool import HealthCheck
 from workers.cloud.priority import Priority
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from domain.ports.pool import HealthCheck, LoadBalancerParameters
+from domain.ports.load_balancer_spec import LoadBalancerParameters
+from domain.ports.pool import HealthCheck
 from tests.fixtures.aws import Aws
 from tests.support.memory_cloud import MemoryCloud
 from workers.cloud.driver import LoadBalancer, LoadBalancerApi

@@ -87,10 +87,10 @@ def test_a_load_balancer_gives_what_quota_and_range_allow(ports: Json, capacity:
 
 @pytest.mark.row("PP-02", "PP-03")
 def test_unknown_and_doubled_values_are_named_by_their_outside_names() -> None:
-    words = problem(EXISTING | {"loadBalancers": ["arn:a", "arn:a"], "lbPolicy": "Best", "segmentLength": 2})
+    words = problem(EXISTING | {"loadBalancers": ["arn:a", "arn:a"], "lbPolicy": "Best", "segments": 2})
     assert "spec.loadBalancers: Duplicate value: arn:a" in words
     assert "spec.lbPolicy: Input should be 'InOrder', 'Uniform' or 'Random'" in words
-    assert "spec.segmentLength: Extra inputs are not permitted" in words
+    assert "spec.segments: Extra inputs are not permitted" in words
 
 
 def test_a_long_list_of_faults_is_cut_and_counted() -> None:
@@ -127,3 +127,83 @@ def test_a_demand_that_the_pool_can_never_meet_is_known_beforehand(spec: Json, m
     read = PortPoolSpec.model_validate(spec)
     assert read.unsatisfiable(most) == ""
     assert f"{most + 1} ports are asked for" in read.unsatisfiable(most + 1)
+
+
+@pytest.mark.row("PP-08")
+@pytest.mark.parametrize(
+    ("spec", "capacity"),
+    [
+        ({"segmentLength": 4}, 48),
+        ({"segmentLength": 50}, 50),
+        ({"segmentLength": 4, "listenerQuota": 7}, 4),
+        ({"segmentLength": 4, "endPort": 7008}, 8),
+    ],
+)
+def test_a_load_balancer_gives_whole_segments(spec: Json, capacity: int) -> None:
+    assert PortPoolSpec.model_validate(EXISTING | spec).capacity_of_one == capacity
+
+
+@pytest.mark.row("PP-08")
+@pytest.mark.parametrize("spec", [{"segmentLength": 8, "listenerQuota": 7}, {"segmentLength": 9, "endPort": 7007}])
+def test_a_segment_that_no_load_balancer_could_give_is_refused(spec: Json) -> None:
+    assert "segmentLength is more than" in problem(EXISTING | spec)
+
+
+@pytest.mark.row("PP-10")
+def test_what_is_created_beforehand_is_all_that_a_load_balancer_gives() -> None:
+    spec = PortPoolSpec.model_validate(EXISTING | {"precreate": {"tcp": 3, "udp": 2}})
+    assert (spec.precreate.total, spec.capacity_of_one) == (5, 5)
+
+
+@pytest.mark.row("PP-10")
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"precreate": {"tcp": 30, "udp": 30}}, "precreate asks for more listeners"),
+        ({"precreate": {"tcp": 3}, "listenerQuota": 2}, "precreate asks for more listeners"),
+        ({"precreate": {"tcp": 3}, "segmentLength": 2}, "cannot be combined with a segmentLength"),
+        ({"precreate": {"tcp": 51}}, "spec.precreate.tcp: Input should be less than or equal to 50"),
+    ],
+)
+def test_a_precreation_that_cannot_be_is_refused(spec: Json, words: str) -> None:
+    assert words in problem(EXISTING | spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"deregistrationDelay": "61m"}, "more than the hour that AWS allows"),
+        ({"deregistrationDelay": "5"}, "spec.deregistrationDelay: String should match pattern"),
+        (growing(scaleDownDelay="soon"), "spec.autoCreate.scaleDownDelay: String should match pattern"),
+        (growing() | {"targetAddressType": "ipv6"}, "ipv6 needs autoCreate.parameters.ipAddressType dualstack"),
+        (growing(parameters={"subnets": ["s"], "namePrefix": "Big"}), "namePrefix: String should match pattern"),
+    ],
+)
+def test_lengths_of_time_addresses_and_names_are_checked(spec: Json, words: str) -> None:
+    assert words in problem(EXISTING | spec)
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "admitted"),
+    [
+        ({}, {}, True),
+        ({"matchLabels": {"team": "a"}}, {"team": "a"}, True),
+        ({"matchLabels": {"team": "a"}}, {"team": "b"}, False),
+        ({"matchLabels": {"team": ""}}, {}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]}, {"team": "b"}, True),
+        ({"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]}, {}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}, {}, True),
+        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}, {"team": "a"}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "Exists"}]}, {"team": ""}, True),
+        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, {"team": ""}, False),
+        (
+            {"matchLabels": {"a": "1"}, "matchExpressions": [{"key": "b", "operator": "Exists"}]},
+            {"a": "1"},
+            False,
+        ),
+    ],
+)
+def test_a_selector_of_namespaces_judges_as_kubernetes_does(selector: Json, labels: Json, admitted: bool) -> None:
+    spec = PortPoolSpec.model_validate(EXISTING | {"allowedNamespaces": selector})
+    assert spec.allowed_namespaces is not None
+    assert spec.allowed_namespaces.admits(labels) is admitted
