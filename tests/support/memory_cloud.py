@@ -11,18 +11,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from ipaddress import ip_address
 from itertools import count
 from typing import Any, Final, TypeVar
 
 from domain.ports.load_balancer_spec import LoadBalancerParameters
-from domain.ports.pod import is_ipv4
-from domain.ports.pool import NLB_LISTENERS, HealthCheck
-from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerState, Target, TargetGroup
+from domain.ports.pool import NLB_LISTENERS
+from domain.ports.target import Address
+from workers.cloud.driver import GroupSettings, Limits, Listener, LoadBalancer, LoadBalancerState, Target, TargetGroup
 from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, PortTaken, QuotaExceeded
 from workers.cloud.priority import Priority
 from workers.cloud.tagged import belongs_to, same_owner
 
 CALL_TIME: Final = timedelta(seconds=1)
+LIMITS: Final = Limits(1_000_000, NLB_LISTENERS, 1_000_000)
 Thing = TypeVar("Thing", LoadBalancer, TargetGroup)
 Tags = Mapping[str, str]
 
@@ -80,6 +82,10 @@ class MemoryCloud:
 
     # ---- load balancers
 
+    def limits(self) -> Limits:
+        with self.called():
+            return LIMITS
+
     def find_load_balancers(self, arns: Collection[str] = (), names: Collection[str] = ()) -> list[LoadBalancer]:
         with self.called() as world:
             named = (world.balancer_names[name] for name in names if name in world.balancer_names)
@@ -125,18 +131,29 @@ class MemoryCloud:
             return world.listeners.get(world.ports_of(load_balancer_arn).get(port, ""))
 
     def ensure_listener(
-        self, load_balancer_arn: str, port: int, protocol: str, target_group_arn: str, tags: Tags
+        self,
+        load_balancer_arn: str,
+        port: int,
+        protocol: str,
+        target_group_arn: str,
+        tags: Tags,
+        certificate: str = "",
     ) -> str:
         with self.called() as world:
             ports, group = world.ports_of(load_balancer_arn), world.group(target_group_arn)
-            if group.protocol != protocol:
+            if group.protocol != ("TCP" if protocol == "TLS" else protocol):
                 raise Invalid("CreateListener", "InvalidConfigurationRequest", f"{group.name} is for {group.protocol}")
+            if bool(certificate) is not (protocol == "TLS"):
+                raise Invalid("CreateListener", "ValidationError", f"certificate {certificate!r} for {protocol}")
             if port in ports:
-                return same(world.listeners[ports[port]], protocol, target_group_arn)
+                arn = same(world.listeners[ports[port]], protocol, target_group_arn)
+                world.listeners[arn] = replace(world.listeners[arn], certificate=certificate)
+                return arn
             if len(ports) >= NLB_LISTENERS:
                 raise QuotaExceeded("CreateListener", "TooManyListeners", load_balancer_arn)
             arn = world.arn("listener", str(port))
-            world.listeners[arn] = Listener(arn, load_balancer_arn, port, protocol, target_group_arn, dict(tags))
+            made = Listener(arn, load_balancer_arn, port, protocol, target_group_arn, dict(tags), certificate)
+            world.listeners[arn] = made
             ports[port] = arn
             world.use(target_group_arn, load_balancer_arn, 1)
             return arn
@@ -157,17 +174,16 @@ class MemoryCloud:
         with self.called() as world:
             return owned(world.groups.values(), cluster, pool)
 
-    def ensure_target_group(
-        self, name: str, protocol: str, port: int, vpc_id: str, health_check: HealthCheck, tags: Tags
-    ) -> str:
+    def ensure_target_group(self, name: str, protocol: str, port: int, settings: GroupSettings, tags: Tags) -> str:
         with self.called() as world:
-            found = self.find_target_group(name)
-            if found and (found.protocol, found.port, found.vpc_id) == (protocol, port, vpc_id):
+            found, shape = self.find_target_group(name), (protocol, port, settings.vpc_id)
+            address_type = settings.address_type
+            if found and (found.protocol, found.port, found.vpc_id, found.address_type) == (*shape, address_type):
                 return found.arn
             if found:
                 self.delete_target_group(ours("CreateTargetGroup", found, tags).arn)
             arn = world.arn("targetgroup", name)
-            world.groups[arn] = TargetGroup(arn, name, protocol, port, vpc_id, tags=dict(tags))
+            world.groups[arn] = TargetGroup(arn, name, *shape, tags=dict(tags), address_type=address_type)
             world.group_names[name], world.targets[arn] = arn, set()
             return arn
 
@@ -178,16 +194,16 @@ class MemoryCloud:
             if gone := world.groups.pop(arn, None):
                 del world.group_names[gone.name], world.targets[arn]
 
-    def register(self, target_group_arn: str, ip: str, port: int) -> None:
+    def register(self, target_group_arn: str, targets: Collection[Address]) -> None:
         with self.called() as world:
-            world.group(target_group_arn)
-            if not is_ipv4(ip):
-                raise Invalid("RegisterTargets", "ValidationError", f"{ip} is no address")
-            world.targets[target_group_arn].add((ip, port))
+            family = world.group(target_group_arn).address_type
+            if strangers := [ip for ip, _ in targets if family_of(ip) != family]:
+                raise Invalid("RegisterTargets", "ValidationError", f"{strangers} are no {family} addresses")
+            world.targets[target_group_arn].update(targets)
 
-    def deregister(self, target_group_arn: str, ip: str, port: int) -> None:
+    def deregister(self, target_group_arn: str, targets: Collection[Address]) -> None:
         with self.called() as world:
-            world.targets.get(target_group_arn, set()).discard((ip, port))
+            world.targets.get(target_group_arn, set()).difference_update(targets)
 
     def targets(self, target_group_arn: str) -> list[Target]:
         with self.called() as world:
@@ -208,6 +224,14 @@ class MemoryCloud:
 
 def owned(things: Iterable[Thing], cluster: str, pool: str | None) -> list[Thing]:
     return [thing for thing in things if belongs_to(thing.tags, cluster, pool)]
+
+
+def family_of(ip: str) -> str:
+    """'' for what is no address."""
+    try:
+        return f"ipv{ip_address(ip).version}"
+    except ValueError:
+        return ""
 
 
 def ours(action: str, found: Thing, tags: Tags) -> Thing:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.gateway import Caller, Gateway, Keep
+from workers.cloud.limits import AccountLimits
 from workers.cloud.listeners import Listeners
 from workers.cloud.load_balancers import LoadBalancers
 from workers.cloud.priority import Priority
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
 
 
-class AwsNlb(LoadBalancers, Listeners, TargetGroups, Targets):
+class AwsNlb(LoadBalancers, Listeners, TargetGroups, Targets, AccountLimits):
     """One region."""
 
     def on_behalf_of(
@@ -44,7 +45,7 @@ def aws_nlb(settings: AwsSettings, region: str, buckets: Buckets) -> LoadBalance
 def on_client(client: ElasticLoadBalancingv2Client, settings: AwsSettings, buckets: Buckets) -> LoadBalancerApi:
     """The driver of the client's region. Calls that nobody asked for in particular count as repair."""
     caller = Caller("unnamed", Priority.REPAIR, settings.patience)
-    return AwsNlb(Gateway(client, buckets, caller, settings.call_timeout))
+    return AwsNlb(Gateway(client, buckets, caller, settings.call_timeout, settings.limits_for))
 
 
 class Regions:

@@ -14,7 +14,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from domain.ports.load_balancer_spec import LoadBalancerParameters
-from domain.ports.pool import HealthCheck
+from domain.ports.pool import HealthCheck, PortPoolSpec
+from domain.ports.target import Address
 from workers.cloud.priority import Priority
 
 
@@ -42,7 +43,9 @@ class LoadBalancer:
 
 @dataclass(frozen=True)
 class Listener:
-    """`protocol` is TCP, UDP or TCP_UDP for ours; `target_group_arn` is '' when it forwards to none or to several."""
+    """`protocol` is TCP, UDP, TCP_UDP or TLS for ours; `target_group_arn` is '' when it forwards to none or to several,
+    `certificate` when it needs none.
+    """
 
     arn: str
     load_balancer_arn: str
@@ -50,6 +53,21 @@ class Listener:
     protocol: str
     target_group_arn: str
     tags: Mapping[str, str] = field(default_factory=dict)
+    certificate: str = ""
+
+
+@dataclass(frozen=True)
+class GroupSettings:
+    """What all target groups of a pool have in common. `drain_seconds`: deregistration delay, -1 = AWS's default."""
+
+    vpc_id: str
+    health_check: HealthCheck = field(default_factory=HealthCheck)
+    address_type: str = "ipv4"
+    drain_seconds: int = -1
+
+    @classmethod
+    def of(cls, spec: PortPoolSpec) -> GroupSettings:
+        return cls(spec.vpc_id, spec.health_check, spec.target_address_type, spec.drain_seconds)
 
 
 @dataclass(frozen=True)
@@ -63,6 +81,7 @@ class TargetGroup:
     vpc_id: str
     load_balancer_arns: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+    address_type: str = "ipv4"
 
 
 @dataclass(frozen=True)
@@ -72,6 +91,15 @@ class Target:
     ip: str
     port: int
     health: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many the account may have in the region; `listeners` on one network load balancer."""
+
+    load_balancers: int
+    listeners: int
+    target_groups: int
 
 
 class LoadBalancerApi(Protocol):
@@ -90,6 +118,10 @@ class LoadBalancerApi(Protocol):
         it raises ends the method. `patience` is how long a method may sleep for a token (default 200 ms): only lists
         of whole accounts (rebuild, audit) should ask for more, because a list that stops in the middle starts again.
         """
+        ...
+
+    def limits(self) -> Limits:
+        """As AWS told within the last hour (AwsSettings.limits_for)."""
         ...
 
     def find_load_balancers(self, arns: Collection[str] = (), names: Collection[str] = ()) -> list[LoadBalancer]:
@@ -121,11 +153,18 @@ class LoadBalancerApi(Protocol):
         ...
 
     def ensure_listener(
-        self, load_balancer_arn: str, port: int, protocol: str, target_group_arn: str, tags: Mapping[str, str]
+        self,
+        load_balancer_arn: str,
+        port: int,
+        protocol: str,
+        target_group_arn: str,
+        tags: Mapping[str, str],
+        certificate: str = "",
     ) -> str:
         """The ARN of the listener on that port that forwards to that target group, created or adopted.
 
-        Raises PortTaken when the port has another listener: find_listener tells whose.
+        `protocol` TLS needs the ARN of a `certificate` and a TCP target group; an adopted listener is given that
+        certificate. Raises PortTaken when the port has another listener: find_listener tells whose.
         """
         ...
 
@@ -140,12 +179,12 @@ class LoadBalancerApi(Protocol):
         ...
 
     def ensure_target_group(
-        self, name: str, protocol: str, port: int, vpc_id: str, health_check: HealthCheck, tags: Mapping[str, str]
+        self, name: str, protocol: str, port: int, settings: GroupSettings, tags: Mapping[str, str]
     ) -> str:
         """The ARN of the target group of that name, created, adopted or, if ours has other settings, replaced.
 
-        `protocol` TCP, UDP or TCP_UDP. Raises ForeignName if its tags are not ours, Busy if a listener still uses the
-        one that must be replaced.
+        `protocol` TCP, UDP or TCP_UDP. A deregistration delay costs a call of its own. Raises ForeignName if its tags
+        are not ours, Busy if a listener still uses the one that must be replaced.
         """
         ...
 
@@ -153,14 +192,14 @@ class LoadBalancerApi(Protocol):
         """Raises Busy while a listener forwards to it."""
         ...
 
-    def register(self, target_group_arn: str, ip: str, port: int) -> None:
-        """Raises NotFound when the target group is gone, Invalid when AWS does not take the address."""
+    def register(self, target_group_arn: str, targets: Collection[Address]) -> None:
+        """One call for all. Raises NotFound when the group is gone, Invalid when AWS does not take an address."""
         ...
 
-    def deregister(self, target_group_arn: str, ip: str, port: int) -> None:
-        """A target that is not registered is no error, nor is a target group that is gone."""
+    def deregister(self, target_group_arn: str, targets: Collection[Address]) -> None:
+        """One call for all. A target that is not registered is no error, nor is a target group that is gone."""
         ...
 
     def targets(self, target_group_arn: str) -> list[Target]:
-        """All that AWS knows, those that drain included."""
+        """All that AWS knows, with their health, those that drain included. AWS answers for one target group a call."""
         ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from workers.cloud import metrics
+from workers.cloud.answers import Answers
 from workers.cloud.errors import Throttled, translate
 from workers.cloud.priority import Priority
 from workers.cloud.rates import ACTIONS, ApiClass, Buckets, OverBudget
@@ -38,16 +40,23 @@ class Caller:
 
 
 class Gateway:
-    """`call_timeout`: the longest that one call can take, with connection."""
+    """`call_timeout`: the longest that one call can take, with connection. `answers` are kept for all callers."""
 
     def __init__(
-        self, client: ElasticLoadBalancingv2Client, buckets: Buckets, caller: Caller, call_timeout: timedelta
+        self,
+        client: ElasticLoadBalancingv2Client,
+        buckets: Buckets,
+        caller: Caller,
+        call_timeout: timedelta,
+        limits_for: timedelta,
     ) -> None:
-        self.client, self.caller = client, caller
+        self.client, self.caller, self.limits_for, self.answers = client, caller, limits_for, Answers()
         self._buckets, self._call_timeout = buckets, call_timeout
 
     def on_behalf_of(self, caller: Caller) -> Gateway:
-        return Gateway(self.client, self._buckets, caller, self._call_timeout)
+        other = copy(self)
+        other.caller = caller
+        return other
 
     def call(self, method: Callable[P, R], *args: P.args, **parameters: P.kwargs) -> R:
         """Calls a method of `client`. Raises CloudError, OverBudget, and what `keep` raises."""

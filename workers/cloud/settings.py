@@ -63,6 +63,9 @@ class AwsSettings(Nested):
     patience: Duration = Field(default=timedelta(milliseconds=200), ge=timedelta(0))
     """Longest sleep of a call for its token; above it the task gives its thread back. Raising it idles threads."""
 
+    limits_for: Duration = Field(default=timedelta(hours=1), ge=timedelta(0))
+    """How long the account's limits are remembered; raising it delays the use of a limit that AWS has raised."""
+
     rates: RatesSettings = RatesSettings()
 
     @property

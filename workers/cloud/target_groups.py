@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from domain.ports.pool import HealthCheck
-from workers.cloud.driver import TargetGroup
+from workers.cloud.driver import GroupSettings, TargetGroup
 from workers.cloud.errors import AlreadyExists, ForeignName, NotFound
 from workers.cloud.names import OURS
 from workers.cloud.tagged import Tagged, aws_tags, belongs_to, same_owner
 
 if TYPE_CHECKING:
-    from mypy_boto3_elbv2.literals import ProtocolEnumType
+    from mypy_boto3_elbv2.literals import ProtocolEnumType, TargetGroupIpAddressTypeEnumType
     from mypy_boto3_elbv2.type_defs import TargetGroupTypeDef
 
 
@@ -31,14 +31,18 @@ class TargetGroups(Tagged):
         return [found for found in self._tagged_groups(named) if belongs_to(found.tags, cluster, pool)]
 
     def ensure_target_group(
-        self, name: str, protocol: str, port: int, vpc_id: str, health_check: HealthCheck, tags: Mapping[str, str]
+        self, name: str, protocol: str, port: int, settings: GroupSettings, tags: Mapping[str, str]
     ) -> str:
         """AWS answers a name that exists with that target group, or with an error if its settings are others."""
-        wanted = TargetGroup("", name, protocol, port, vpc_id, tags=tags)
+        wanted = TargetGroup("", name, protocol, port, settings.vpc_id, tags=tags, address_type=settings.address_type)
+        checks = _checked(settings.health_check)
         try:
-            return self._create(wanted, health_check)
+            arn = self._create_group(wanted, checks)
         except AlreadyExists:
-            return self._adopt_or_replace(wanted, health_check)
+            arn = self._adopt_or_replace(wanted, checks)
+        if settings.drain_seconds >= 0:
+            self._set_delay(arn, settings.drain_seconds)
+        return arn
 
     def delete_target_group(self, arn: str) -> None:
         try:
@@ -46,7 +50,7 @@ class TargetGroups(Tagged):
         except NotFound:
             return
 
-    def _create(self, wanted: TargetGroup, health_check: HealthCheck) -> str:
+    def _create_group(self, wanted: TargetGroup, checks: Mapping[str, Any]) -> str:
         made = self._gateway.call(
             self._gateway.client.create_target_group,
             Name=wanted.name,
@@ -54,28 +58,40 @@ class TargetGroups(Tagged):
             Port=wanted.port,
             VpcId=wanted.vpc_id,
             TargetType="ip",
+            IpAddressType=cast("TargetGroupIpAddressTypeEnumType", wanted.address_type),
             Tags=aws_tags(wanted.tags),
-            **_checked(health_check),
+            **checks,
         )
         return made["TargetGroups"][0]["TargetGroupArn"]
 
-    def _adopt_or_replace(self, wanted: TargetGroup, health_check: HealthCheck) -> str:
-        """Only the health check of a target group can be changed: whatever else differs needs a new one."""
+    def _set_delay(self, arn: str, seconds: int) -> None:
+        self._gateway.call(
+            self._gateway.client.modify_target_group_attributes,
+            TargetGroupArn=arn,
+            Attributes=[{"Key": "deregistration_delay.timeout_seconds", "Value": str(seconds)}],
+        )
+
+    def _adopt_or_replace(self, wanted: TargetGroup, checks: Mapping[str, Any]) -> str:
+        """Of what a create names, only the health check can be changed: whatever else differs needs a new one."""
         found = self.find_target_group(wanted.name)
         if found is None:
-            return self._create(wanted, health_check)
+            return self._create_group(wanted, checks)
         if not same_owner(found.tags, wanted.tags):
             raise ForeignName("CreateTargetGroup", "ForeignName", f"the tags of {wanted.name} are not ours")
-        if (found.protocol, found.port, found.vpc_id) != (wanted.protocol, wanted.port, wanted.vpc_id):
+        if _shape(found) != _shape(wanted):
             self.delete_target_group(found.arn)
-            return self._create(wanted, health_check)
-        modify = self._gateway.client.modify_target_group
-        self._gateway.call(modify, TargetGroupArn=found.arn, **_checked(health_check))
+            return self._create_group(wanted, checks)
+        self._gateway.call(self._gateway.client.modify_target_group, TargetGroupArn=found.arn, **checks)
         return found.arn
 
     def _tagged_groups(self, told: Iterable[TargetGroupTypeDef]) -> list[TargetGroup]:
         by_arn = {each["TargetGroupArn"]: _target_group(each) for each in told}
         return [replace(by_arn[arn], tags=tags) for arn, tags in self.tags_of(by_arn).items()]
+
+
+def _shape(group: TargetGroup) -> tuple[object, ...]:
+    """What AWS does not let anybody change."""
+    return group.protocol, group.port, group.vpc_id, group.address_type
 
 
 def _checked(health_check: HealthCheck) -> dict[str, Any]:
@@ -96,4 +112,5 @@ def _target_group(told: TargetGroupTypeDef) -> TargetGroup:
         port=told.get("Port", 0),
         vpc_id=told.get("VpcId", ""),
         load_balancer_arns=tuple(told.get("LoadBalancerArns", ())),
+        address_type=told.get("IpAddressType", "ipv4"),
     )

@@ -13,7 +13,8 @@ from domain.ports.lifecycle import after_cloud_error
 from domain.ports.pod import PortsState
 from domain.ports.request import Protocol
 from domain.ports.steps import Show
-from workers.cloud.driver import LoadBalancerApi
+from domain.ports.target import address_of
+from workers.cloud.driver import GroupSettings, LoadBalancerApi
 from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
@@ -79,7 +80,7 @@ class Binding:
         tags = port_tags(self._services.cluster, entry, world.full_name)
         name = target_group_name(entry.uid, entry.lb, entry.port)
         if not entry.target_group:
-            group = driver.ensure_target_group(name, protocol, int(port), spec.vpc_id, spec.health_check, tags)
+            group = driver.ensure_target_group(name, protocol, int(port), GroupSettings.of(spec), tags)
             entry = replace(entry, target_group=group)
         driver = self._driver(entry, Priority.FINISH)
         try:
@@ -99,9 +100,9 @@ class Binding:
     def _aimed(self, driver: LoadBalancerApi, entry: Entry, target: str) -> Entry:
         """The entry with exactly `target` (ip:port, '' = none) registered: the new one first, then the old one away."""
         if target and target != entry.target:
-            driver.register(entry.target_group, *_address(target))
+            driver.register(entry.target_group, [address_of(target)])
         if entry.target and entry.target != target:
-            driver.deregister(entry.target_group, *_address(entry.target))
+            driver.deregister(entry.target_group, [address_of(entry.target)])
         state = EntryState.BOUND if target else entry.state
         return replace(entry, target=target, state=state)
 
@@ -138,8 +139,3 @@ class Binding:
                 publish(self._services, self._world, step.outputs)
             except TransientError as unsaid:
                 log.info("pod_state_unsaid", pod=self._world.full_name, reason=str(unsaid))
-
-
-def _address(text: str) -> tuple[str, int]:
-    ip, port = text.rsplit(":", 1)
-    return ip, int(port)

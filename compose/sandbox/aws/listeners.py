@@ -36,10 +36,10 @@ class Listeners(LoadBalancers):
         self._check_port(balancer, port, None)
         self._check_quota(balancer)
         self._check_actions(balancer, protocol, actions)
+        self._check_certificate(protocol, certificate)
         self.check_tags({}, tags or [])
-        made = super().create_listener(
-            load_balancer_arn, protocol, port, ssl_policy, certificate, actions, alpn_policy, tags
-        )
+        made = super().create_listener(load_balancer_arn, protocol, port, ssl_policy, None, actions, alpn_policy, tags)
+        made.certificates = [certificate] if certificate else []
         self.link(made)
         return made
 
@@ -58,8 +58,12 @@ class Listeners(LoadBalancers):
             self._check_port(balancer, port, listener)
         carried = [action.data for action in listener.default_actions]
         self._check_actions(balancer, protocol or listener.protocol, actions or carried)
+        certificate = certificates[0]["CertificateArn"] if certificates else None
+        if certificate or protocol:
+            self._check_certificate(protocol or listener.protocol, certificate)
+            listener.certificates = [certificate] if certificate else []
         self.unlink(listener)
-        changed = super().modify_listener(arn, port, None, ssl_policy, certificates, actions or [])
+        changed = super().modify_listener(arn, port, None, ssl_policy, None, actions or [])
         changed.protocol = protocol or changed.protocol
         self.link(changed)
         return changed
@@ -100,6 +104,13 @@ class Listeners(LoadBalancers):
         limit = self.settings.quotas.listeners_per_load_balancer
         if len(balancer.listeners) >= limit:
             raise quota("TooManyListeners", limit)
+
+    def _check_certificate(self, protocol: str, certificate: str | None) -> None:
+        """A listener that ends TLS has one of its own region; any of Certificate Manager there counts as existing."""
+        if bool(certificate) is not (protocol == "TLS"):
+            raise invalid(f"A certificate {'must' if protocol == 'TLS' else 'cannot'} be specified for {protocol}")
+        if certificate and not certificate.startswith(f"arn:aws:acm:{self.region_name}:"):
+            raise ELBClientError("CertificateNotFound", f"Certificate '{certificate}' not found")
 
     def _check_actions(self, balancer: FakeLoadBalancer, protocol: str, actions: list[dict[str, Any]]) -> None:
         """That each target group exists, speaks the protocol, is in the VPC and belongs to no other load balancer."""

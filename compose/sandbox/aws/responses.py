@@ -45,6 +45,16 @@ class StrictResponse(ELBV2Response):
         found = self.elbv2_backend.describe_listeners(load_balancer, arns)
         return self._page("Listeners", found, lambda each: f"{int(each.port):05}")
 
+    def describe_account_limits(self) -> ActionResult:
+        quotas = self.elbv2_backend.settings.quotas
+        limits = {
+            "network-load-balancers": quotas.load_balancers,
+            "listeners-per-network-load-balancer": quotas.listeners_per_load_balancer,
+            "target-groups": quotas.target_groups,
+            "targets-per-network-load-balancer": quotas.targets_per_load_balancer,
+        }
+        return ActionResult({"Limits": [{"Name": name, "Max": str(most)} for name, most in limits.items()]})
+
     def _page(self, name: str, items: Sequence[T], place: Callable[[T], str]) -> ActionResult:
         """What comes after the marker in the order of `place`, so that changes between two pages hide no others."""
         size = self._get_int_param("PageSize") or self.elbv2_backend.settings.page_size

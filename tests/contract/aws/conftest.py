@@ -12,7 +12,7 @@ from domain.ports.load_balancer_spec import LoadBalancerParameters
 from domain.ports.pool import HealthCheck
 from tests.fixtures.aws import Aws
 from tests.support.memory_cloud import MemoryCloud
-from workers.cloud.driver import LoadBalancer, LoadBalancerApi
+from workers.cloud.driver import GroupSettings, LoadBalancer, LoadBalancerApi
 from workers.cloud.tags import CLUSTER, POOL, UID
 
 if TYPE_CHECKING:
@@ -53,11 +53,13 @@ class Driven:
         return self.api.create_load_balancer(name, self.parameters.model_copy(update=changes), TAGS)
 
     def group(self, name: str = "bm-30000-a", protocol: str = "TCP", port: int = 7777, **changes: Any) -> str:
-        check = changes.get("check", HealthCheck())
-        return self.api.ensure_target_group(name, protocol, port, self.vpc, check, changes.get("tags", MINE))
+        settings = GroupSettings(
+            self.vpc, changes.get("check", HealthCheck()), changes.get("family", "ipv4"), changes.get("drain", -1)
+        )
+        return self.api.ensure_target_group(name, protocol, port, settings, changes.get("tags", MINE))
 
-    def listener(self, balancer: str, port: int, group: str, protocol: str = "TCP") -> str:
-        return self.api.ensure_listener(balancer, port, protocol, group, MINE)
+    def listener(self, balancer: str, port: int, group: str, protocol: str = "TCP", certificate: str = "") -> str:
+        return self.api.ensure_listener(balancer, port, protocol, group, MINE, certificate)
 
 
 class Driving(Driven):

@@ -24,7 +24,7 @@ FAULTS: list[dict[str, Any]] = [
 
 def bind(drive: Driving, balancer: str) -> tuple[str, str]:
     group = drive.group(target_group_name("uid-1", "bm-arena-0", 30000))
-    drive.api.register(group, "10.0.0.5", 7777)
+    drive.api.register(group, [("10.0.0.5", 7777)])
     return group, drive.listener(balancer, 30000, group)
 
 

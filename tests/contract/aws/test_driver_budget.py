@@ -34,7 +34,7 @@ def for_pod(aws: Aws, buckets: Scripted, patience: timedelta | None = None) -> L
 
 def test_a_call_asks_for_a_token_of_its_class_for_its_caller(aws: Aws) -> None:
     buckets = Scripted()
-    for_pod(aws, buckets).deregister("arn", "10.0.0.1", 80)
+    for_pod(aws, buckets).deregister("arn", [("10.0.0.1", 80)])
     assert buckets.asked == [(ApiClass.REGISTER, "pod/a/b", Priority.BIND)]
 
 
@@ -78,5 +78,5 @@ def test_a_throttled_call_drains_the_budget_of_its_class(aws: Aws) -> None:
     buckets = Scripted()
     aws.fault("RegisterTargets", code="Throttling")
     with pytest.raises(Exception, match="Throttling"):
-        for_pod(aws, buckets).register("arn", "10.0.0.1", 80)
+        for_pod(aws, buckets).register("arn", [("10.0.0.1", 80)])
     assert buckets.drained == [ApiClass.REGISTER]

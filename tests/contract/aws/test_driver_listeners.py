@@ -7,6 +7,8 @@ import pytest
 from tests.contract.aws.conftest import MINE, Driven, Driving, Maker
 from workers.cloud.errors import Invalid, NotFound, PortTaken, QuotaExceeded, Unavailable
 
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0be47a57"
+
 
 def test_a_created_listener_carries_its_tags_from_the_start(cloud: Driven) -> None:
     balancer, group = cloud.balancer(), cloud.group()
@@ -96,6 +98,40 @@ def test_a_group_of_another_protocol_is_invalid(cloud: Driven) -> None:
     balancer, group = cloud.balancer(), cloud.group(protocol="UDP")
     with pytest.raises(Invalid):
         cloud.listener(balancer.arn, 30000, group, "TCP")
+
+
+@pytest.mark.row("BD-25")
+def test_a_tls_listener_has_its_certificate_and_a_tcp_group(cloud: Driven) -> None:
+    balancer, group = cloud.balancer(), cloud.group()
+    arn = cloud.listener(balancer.arn, 30000, group, "TLS", CERTIFICATE)
+    [found] = cloud.api.listeners(balancer.arn)
+    assert (found.arn, found.protocol, found.certificate) == (arn, "TLS", CERTIFICATE)
+
+
+@pytest.mark.row("BD-25")
+def test_another_certificate_changes_the_listener_and_the_same_one_costs_no_change(drive: Driving) -> None:
+    balancer, group = drive.balancer(), drive.group()
+    arn = drive.listener(balancer.arn, 30000, group, "TLS", CERTIFICATE)
+    assert drive.listener(balancer.arn, 30000, group, "TLS", CERTIFICATE) == arn
+    assert "ModifyListener" not in drive.aws.counts()
+    assert drive.listener(balancer.arn, 30000, group, "TLS", CERTIFICATE + "2") == arn
+    [found] = drive.api.listeners(balancer.arn)
+    assert (found.arn, found.certificate) == (arn, CERTIFICATE + "2")
+
+
+@pytest.mark.row("BD-25")
+@pytest.mark.parametrize(("protocol", "certificate"), [("TLS", ""), ("TCP", CERTIFICATE)])
+def test_a_certificate_belongs_to_tls_and_tls_to_a_certificate(cloud: Driven, protocol: str, certificate: str) -> None:
+    with pytest.raises(Invalid):
+        cloud.listener(cloud.balancer().arn, 30000, cloud.group(), protocol, certificate)
+
+
+@pytest.mark.row("BD-25")
+def test_a_certificate_that_is_not_there_is_invalid(drive: Driving) -> None:
+    balancer, elsewhere = drive.balancer(), CERTIFICATE.replace("us-east-1", "us-east-2")
+    with pytest.raises(Invalid) as refused:
+        drive.listener(balancer.arn, 30000, drive.group(), "TLS", elsewhere)
+    assert refused.value.code == "CertificateNotFound"
 
 
 @pytest.mark.row("FZ-02")

@@ -7,7 +7,7 @@ import pytest
 from domain.ports.pool import HealthCheck
 from tests.contract.aws.conftest import MINE, Driven, Driving, Maker
 from workers.cloud.driver import Target
-from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, Unavailable
+from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, Throttled, Unavailable
 from workers.cloud.tags import UID
 
 
@@ -111,31 +111,71 @@ def test_deleting_what_is_gone_succeeds(drive: Driving) -> None:
 def test_targets_are_registered_and_deregistered_by_address_and_port(cloud: Driven) -> None:
     group = cloud.group()
     cloud.listener(cloud.balancer().arn, 30000, group)
-    cloud.api.register(group, "10.0.0.5", 7000)
-    cloud.api.register(group, "10.0.0.5", 7001)
-    cloud.api.deregister(group, "10.0.0.5", 7000)
+    cloud.api.register(group, [("10.0.0.5", 7000)])
+    cloud.api.register(group, [("10.0.0.5", 7001)])
+    cloud.api.deregister(group, [("10.0.0.5", 7000)])
     assert cloud.api.targets(group) == [Target("10.0.0.5", 7001, "healthy")]
+
+
+@pytest.mark.row("CL-01")
+def test_all_targets_of_a_group_come_and_go_in_one_call(drive: Driving) -> None:
+    group = drive.group()
+    drive.listener(drive.balancer().arn, 30000, group)
+    drive.api.register(group, [("10.0.0.5", 7000), ("10.0.0.6", 7000), ("10.0.0.7", 7000)])
+    drive.api.deregister(group, [("10.0.0.5", 7000), ("10.0.0.6", 7000)])
+    assert drive.api.targets(group) == [Target("10.0.0.7", 7000, "healthy")]
+    counts = drive.aws.counts()
+    assert (counts["RegisterTargets"], counts["DeregisterTargets"]) == (1, 1)
+
+
+@pytest.mark.row("BD-06")
+def test_a_group_takes_addresses_of_its_own_family_only(cloud: Driven) -> None:
+    four, six = cloud.group(), cloud.group("bm-30001-a", family="ipv6")
+    cloud.api.register(six, [("fd00::5", 7000)])
+    assert [target.ip for target in cloud.api.targets(six)] == ["fd00::5"]
+    for group, address in ((four, "fd00::5"), (six, "10.0.0.5")):
+        with pytest.raises(Invalid):
+            cloud.api.register(group, [(address, 7000)])
+
+
+@pytest.mark.row("BD-06")
+def test_another_family_replaces_the_group(cloud: Driven) -> None:
+    first, second = cloud.group(), cloud.group(family="ipv6")
+    [found] = cloud.api.target_groups_owned("blue", "arena")
+    assert first != second
+    assert (found.arn, found.address_type) == (second, "ipv6")
+
+
+def test_a_deregistration_delay_is_set_only_where_the_pool_has_one(drive: Driving) -> None:
+    drive.group()
+    assert "ModifyTargetGroupAttributes" not in drive.aws.counts()
+    drive.aws.fault("ModifyTargetGroupAttributes", code="Throttling")
+    with pytest.raises(Throttled):
+        drive.group("bm-30001-a", drain=0)
+    group = drive.group("bm-30001-a", drain=0)
+    told = drive.aws.client().describe_target_group_attributes(TargetGroupArn=group)["Attributes"]
+    assert {"Key": "deregistration_delay.timeout_seconds", "Value": "0"} in told
 
 
 @pytest.mark.row("FZ-02")
 def test_deregistering_what_is_gone_succeeds(cloud: Driven) -> None:
     group = cloud.group()
-    cloud.api.deregister(group, "10.0.0.5", 7000)
+    cloud.api.deregister(group, [("10.0.0.5", 7000)])
     cloud.api.delete_target_group(group)
-    cloud.api.deregister(group, "10.0.0.5", 7000)
+    cloud.api.deregister(group, [("10.0.0.5", 7000)])
 
 
 @pytest.mark.row("BD-05")
 def test_what_is_no_address_is_refused_for_good(cloud: Driven) -> None:
     with pytest.raises(Invalid):
-        cloud.api.register(cloud.group(), "None", 7000)
+        cloud.api.register(cloud.group(), [("None", 7000)])
 
 
 def test_registering_in_a_group_that_is_gone_says_so(cloud: Driven) -> None:
     group = cloud.group()
     cloud.api.delete_target_group(group)
     with pytest.raises(NotFound):
-        cloud.api.register(group, "10.0.0.5", 7000)
+        cloud.api.register(group, [("10.0.0.5", 7000)])
 
 
 @pytest.mark.row("BD-17")
@@ -144,6 +184,6 @@ def test_a_register_with_a_lost_answer_can_be_repeated(drive: Driving, lose: str
     group = drive.group()
     drive.aws.fault("RegisterTargets", lose=lose)
     with pytest.raises(Unavailable):
-        drive.api.register(group, "10.0.0.5", 7000)
-    drive.api.register(group, "10.0.0.5", 7000)
+        drive.api.register(group, [("10.0.0.5", 7000)])
+    drive.api.register(group, [("10.0.0.5", 7000)])
     assert len(drive.api.targets(group)) == 1

@@ -10,12 +10,12 @@ from datetime import timedelta
 import pytest
 
 from domain.ports.pod import ENDPOINTS, STATE
-from domain.ports.pool import HealthCheck
 from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Fuse, Interposed, Killed
 from tests.support.world_checks import check_all
+from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import CLUSTER, LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
 from workers.pools.audit import audit
 
@@ -155,7 +155,7 @@ def test_an_orphan_younger_than_the_grace_is_left_alone(fleet: Fleet, aws: Aws) 
         LOAD_BALANCER: lb.name,
         PORT: "30500",
     }
-    group = fleet.driver.ensure_target_group(f"bm-lone-{fleet.cluster}", "TCP", 1, aws.ids.vpc, HealthCheck(), tags)
+    group = fleet.driver.ensure_target_group(f"bm-lone-{fleet.cluster}", "TCP", 1, GroupSettings(aws.ids.vpc), tags)
     audit(fleet.other(orphan_grace=timedelta(minutes=5)))
     fleet.settle()
     assert fleet.driver.find_target_group(f"bm-lone-{fleet.cluster}")

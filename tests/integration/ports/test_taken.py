@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from domain.ports.pool import HealthCheck
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.world_checks import check_all
+from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import CLUSTER, LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
 
 
@@ -17,7 +17,7 @@ def listening(fleet: Fleet, aws: Aws, port: int, tags: dict[str, str]) -> str:
     """A listener that somebody made on the pool's first load balancer; its ARN."""
     lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
     name = f"bm-x{port}-{fleet.cluster}"
-    group = fleet.driver.ensure_target_group(name, "TCP", 1, aws.ids.vpc, HealthCheck(), tags or {"made-by": "hand"})
+    group = fleet.driver.ensure_target_group(name, "TCP", 1, GroupSettings(aws.ids.vpc), tags or {"made-by": "hand"})
     return fleet.driver.ensure_listener(lb.arn, port, "TCP", group, tags or {"made-by": "hand"})
 
 
