@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
 from domain.ports.entry import Entry
+from domain.ports.holding import Id, by_key
 from domain.ports.pod import is_ipv4
-from domain.ports.request import Want
+from domain.ports.want import MOST_IN_A_ROW, Want
 
-MOST_ROWS: Final = 1000
+MOST_PORTS: Final = 1000
 _TEXTS: Final = ("pool", "loadBalancer", "name", "protocol", "host", "target")
+_DIGITS: Final = re.compile(r"[1-9][0-9]{0,4}")
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, order=True)
 class Shown:
-    """One published endpoint. `target` is what was registered when it was published, '' for nothing."""
+    """One published endpoint: `ports` in a row, the first of them `port` for the first of as many container ports.
+
+    `target` is what was registered for the first when it was published, '' for nothing.
+    """
 
     pool: str
     lb: str
@@ -33,34 +38,72 @@ class Shown:
     protocol: str = ""
     host: str = ""
     target: str = ""
+    ports: int = 1
 
     @property
-    def id(self) -> tuple[str, str, int]:
-        return self.pool, self.lb, self.port
+    def end_port(self) -> int:
+        return self.port + self.ports - 1
+
+    def each(self) -> Iterator[Shown]:
+        """The same port by port."""
+        for n in range(self.ports):
+            target = _further(self.target, n)
+            place = (self.pool, self.lb, self.port + n, self.container_port + n)
+            yield Shown(*place, self.name, self.protocol, self.host, target)
+
+    @property
+    def ids(self) -> list[Id]:
+        return [(self.pool, self.lb, self.port + n) for n in range(self.ports)]
+
+
+def _further(target: str, ports: int) -> str:
+    """The target so many ports on."""
+    host, _, port = target.rpartition(":")
+    return f"{host}:{int(port) + ports}" if target else ""
 
 
 def endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mapping[str, str]) -> str:
-    """One object an entry of the annotation, in its order; wants without an entry are left out.
+    """One object an entry of the annotation and pool, in its order; wants without entries are left out.
 
     `dns_names`: load balancer -> DNS name.
     """
-    held = {(e.pool, e.want): e for e in entries}
-    return _text(
-        _row(name, protocol.value, want.port, entry, dns_names.get(entry.lb, ""))
-        for want in wants
-        if (entry := held.get((want.pool, want.key)))
-        for name, protocol in want.names
-    )
+    held = by_key(entries)
+    rows = list[dict[str, Any]]()
+    for want in wants:
+        found = [e for key in want.keys for e in held.get((want.pool, key), ())]
+        for name, protocol in want.names:
+            for run in _runs(found):
+                first = want.port + want.keys.index(run[0].want)
+                rows.append(_row(name, protocol.value, first, run, dns_names.get(run[0].lb, "")))
+    return _text(rows)
 
 
 def amended(text: str, entries: Iterable[Entry]) -> str:
-    """A published result without what is not among `entries`, and with what is registered for them now."""
+    """A published result without what is not among `entries`, and with what is registered for them now.
+
+    A row of several ports that lost some, or whose targets differ for a while, becomes several rows.
+    """
     held = {e.id: e for e in entries}
     return _text(
-        _row(row.name, row.protocol, row.container_port, held[row.id], row.host)
+        _row(row.name, row.protocol, row.container_port + run[0].port - row.port, run, row.host)
         for row in shown(text)
-        if row.id in held
+        for run in _runs([held[i] for i in row.ids if i in held])
     )
+
+
+def _runs(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Cut where one entry is not the next port, with the next target, of the one before it."""
+    runs = list[list[Entry]]()
+    for entry in entries:
+        if runs and _follows(runs[-1][-1], entry):
+            runs[-1].append(entry)
+        else:
+            runs.append([entry])
+    return runs
+
+
+def _follows(before: Entry, entry: Entry) -> bool:
+    return (entry.lb, entry.port, entry.target) == (before.lb, before.port + 1, _further(before.target, 1))
 
 
 def _text(rows: Iterable[dict[str, Any]]) -> str:
@@ -68,19 +111,20 @@ def _text(rows: Iterable[dict[str, Any]]) -> str:
     return json.dumps(written, separators=(",", ":")) if written else ""
 
 
-def _row(name: str, protocol: str, container_port: int, entry: Entry, host: str) -> dict[str, Any]:
+def _row(name: str, protocol: str, container_port: int, run: Sequence[Entry], host: str) -> dict[str, Any]:
+    first = run[0]
     return {
         "name": name,
         "containerPort": container_port,
         "protocol": protocol,
-        "pool": entry.pool,
-        "loadBalancer": entry.lb,
+        "pool": first.pool,
+        "loadBalancer": first.lb,
         "host": host,
-        "port": entry.port,
-        "endPort": entry.port,
-        "address": f"{host}:{entry.port}",
-        "target": entry.target,
-        "status": "Ready" if entry.target else "NotReady",
+        "port": first.port,
+        "endPort": run[-1].port,
+        "address": f"{host}:{first.port}",
+        "target": first.target,
+        "status": "Ready" if first.target else "NotReady",
     }
 
 
@@ -90,10 +134,10 @@ def shown(text: str) -> tuple[Shown, ...]:
         rows = json.loads(text) if text else []
     except (ValueError, RecursionError):
         return ()
-    if not isinstance(rows, list) or len(rows) > MOST_ROWS:
+    if not isinstance(rows, list) or len(rows) > MOST_PORTS:
         return ()
-    read = [_shown(row) for row in rows]
-    return tuple(row for row in read if row) if all(read) else ()
+    read = [row for row in map(_shown, rows) if row]
+    return tuple(read) if len(read) == len(rows) and sum(row.ports for row in read) <= MOST_PORTS else ()
 
 
 def _shown(row: Any) -> Shown | None:
@@ -105,7 +149,15 @@ def _shown(row: Any) -> Shown | None:
         return None
     if not (_is_port(port) and _is_port(container)) or not _are_names(pool, lb, target):
         return None
-    return Shown(pool, lb, port, container, name, protocol, host, target)
+    ports = _ports(port, row.get("endPort", port), container, target)
+    return Shown(pool, lb, port, container, name, protocol, host, target, ports) if ports else None
+
+
+def _ports(port: int, end: Any, container: int, target: str) -> int:
+    """How many ports a row is about, 0 for a row that we would not have written."""
+    more = end - port if _is_port(end) else -1
+    last = max(container, int(target.rpartition(":")[2] or 1)) + more
+    return more + 1 if 0 <= more < MOST_IN_A_ROW and _is_port(last) else 0
 
 
 def _are_names(pool: str, lb: str, target: str) -> bool:
@@ -118,9 +170,9 @@ def _is_port(value: Any) -> TypeGuard[int]:
 
 def _is_target(text: str) -> bool:
     ip, _, port = text.rpartition(":")
-    return is_ipv4(ip) and port.isdigit() and _is_port(int(port[:6]))
+    return is_ipv4(ip) and bool(_DIGITS.fullmatch(port)) and _is_port(int(port))
 
 
 def published(text: str) -> set[tuple[str, str, int]]:
     """(pool, load balancer, port) of a published result."""
-    return {row.id for row in shown(text)}
+    return {place for row in shown(text) for place in row.ids}

@@ -14,16 +14,17 @@ from datetime import timedelta
 
 from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
+from domain.ports.holding import Id, by_key, serving, whole
 from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
-from domain.ports.request import Want, container_port
 from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Step, Stop
+from domain.ports.want import Want, container_port
 
 MISSING_POOL = timedelta(seconds=60)
 WAITING_POD = timedelta(minutes=5)  # the wake-up comes by the waiting list or by the watch; this is the safety net
 REBUILDING = timedelta(seconds=1)
 
-Ids = frozenset[tuple[str, str, int]]
+Ids = frozenset[Id]
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ def _returned(seen: Observed, entries: list[Entry], keep: Ids) -> Step | None:
     """Gives back one of `entries`, those first that are on their way already."""
     if not entries:
         return None
-    entry = min(entries, key=lambda e: (e.state is not EntryState.RELEASING, e))
+    entry = min(entries, key=lambda e: (e.state is not EntryState.RELEASING, e.id not in seen.fresh, e))
+    if entry.id in seen.fresh:
+        return Rollback(entry)
     if seen.pod and entry.uid == seen.pod.uid and not _cleared(seen.pod, entry):
         message = f"port {entry.port} of pool {entry.pool} is being released"
         return Clear(entry, _outputs(seen, PortsState.RELEASING, message, keep))
@@ -89,18 +92,14 @@ def _returned(seen: Observed, entries: list[Entry], keep: Ids) -> Step | None:
 
 
 def _kept(seen: Observed) -> Ids:
-    """One entry a want: the published one if any, else the first. A mistake in the annotation costs nothing held."""
+    """What serves a want. A mistake in the annotation costs nothing held."""
     if not seen.pod:
         return frozenset()
-    held = [e for e in _own(seen) if e.state is not EntryState.RELEASING]
+    held = by_key(_own(seen))
     if seen.problem:
-        return frozenset(e.id for e in held)
-    shown, kept = published(seen.pod.outputs.endpoints), set()
-    for want in seen.wants:
-        mine = [e for e in held if (e.pool, e.want) == (want.pool, want.key)]
-        if mine:
-            kept.add(min(mine, key=lambda e: (e.id not in shown, e)).id)
-    return frozenset(kept)
+        return frozenset(e.id for entries in held.values() for e in entries)
+    shown = published(seen.pod.outputs.endpoints)
+    return frozenset(e.id for want in seen.wants for e in serving(want, held, shown))
 
 
 def _own(seen: Observed) -> list[Entry]:
@@ -108,8 +107,8 @@ def _own(seen: Observed) -> list[Entry]:
 
 
 def _lacking(seen: Observed) -> list[Want]:
-    held = {(e.pool, e.want) for e in _own(seen)}
-    return [w for w in seen.wants if (w.pool, w.key) not in held]
+    held = by_key(_own(seen))
+    return [w for w in seen.wants if not whole(w, held)]
 
 
 def _cleared(pod: PodView, entry: Entry) -> bool:
@@ -142,8 +141,6 @@ def _refused(seen: Observed) -> Step | None:
     if not refusal:
         return None
     idle = [] if seen.problem else [e for e in _own(seen) if e.state is EntryState.ALLOCATED]
-    if taken := next((e for e in idle if e.id in seen.fresh), None):
-        return Rollback(taken)
     keep = frozenset(e.id for e in _own(seen)) - {e.id for e in idle}
     return _returned(seen, idle, keep) or _show(seen, *refusal)
 

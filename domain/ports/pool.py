@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 
@@ -139,9 +140,19 @@ class PortPoolSpec(Spec):
         most = self.precreate.total or min(self.listener_quota or NLB_LISTENERS, self.range_size)
         return most - most % self.segment_length
 
-    def unsatisfiable(self, ports: int) -> str:
-        """Why a pod with so many single ports can never be served, or ''."""
-        most = len(self.load_balancers) + (self.auto_create.max_load_balancers if self.auto_create.enabled else 0)
-        if ports > most * self.capacity_of_one:
-            return f"{ports} ports are asked for and the pool can never have more than {most} x {self.capacity_of_one}"
+    def unsatisfiable(self, runs: Sequence[int]) -> str:
+        """Why a pod can never be served that asks for ports in runs of these lengths (1: single ports), or ''.
+
+        A run lies on one load balancer, and of those longer than half of it each needs its own.
+        """
+        most, capacity = self._most_load_balancers, self.capacity_of_one
+        ports, longest = sum(runs), max(runs, default=0)
+        if longest > capacity:
+            return f"{longest} ports in a row are asked for and a load balancer of the pool has {capacity}"
+        if ports > most * capacity or sum(2 * run > capacity for run in runs) > most:
+            return f"{ports} ports are asked for and the pool can never have more than {most} x {capacity}"
         return ""
+
+    @property
+    def _most_load_balancers(self) -> int:
+        return len(self.load_balancers) + (self.auto_create.max_load_balancers if self.auto_create.enabled else 0)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from domain.ports.endpoints import Shown, shown
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import PORTS, PodView
-from domain.ports.request import RequestError, Want, parse_ports
+from domain.ports.request import RequestError, parse_ports
+from domain.ports.want import Want
 
 Place = tuple[str, int]  # load balancer, port
 Held = dict[Place, tuple[str, Entry]]  # with the owner
@@ -43,17 +44,20 @@ class _Claim:
     """What one pod asks of this pool and publishes from it. `wants` None: its annotation cannot be read."""
 
     pod: PodView
-    wants: Mapping[str, Want] | None
+    wants: tuple[Want, ...] | None
     shown: Mapping[Place, Shown]
+    keys: frozenset[str] = frozenset()  # of all wants
 
-    def asks_for(self, want: str) -> bool:
+    def asks_for(self, key: str) -> bool:
         """A mistake in the annotation costs nothing that is held."""
-        return self.wants is None or want in self.wants
+        return self.wants is None or key in self.keys
 
     def want_at(self, place: Place) -> str:
-        """The want that a published place serves, '' for none."""
-        port = self.shown[place].container_port
-        return next((key for key, want in (self.wants or {}).items() if want.port == port), "")
+        """The key that a published place serves, '' for none; the name tells apart wants for one container port."""
+        row = self.shown[place]
+        found = [want for want in self.wants or () if want.key_of(row.container_port)]
+        found.sort(key=lambda want: row.name not in (name for name, _ in want.names))
+        return found[0].key_of(row.container_port) if found else ""
 
 
 def rebuild(
@@ -84,13 +88,14 @@ def rebuild(
 def _claim(pool: str, pod: PodView, default_spec: str, offered: Callable[[Place], bool]) -> _Claim | None:
     if not pod.wants_ports:
         return None
-    wants: dict[str, Want] | None
+    wants: tuple[Want, ...] | None
     try:
-        wants = {w.key: w for w in parse_ports(pod.annotations[PORTS], default_spec) if w.pool == pool}
+        wants = tuple(w for w in parse_ports(pod.annotations[PORTS], default_spec) if w.pool == pool)
     except RequestError:
         wants = None
-    rows = {(row.lb, row.port): row for row in shown(pod.outputs.endpoints) if row.pool == pool}
-    return _Claim(pod, wants, {place: row for place, row in rows.items() if offered(place)})
+    rows = {(one.lb, one.port): one for row in shown(pod.outputs.endpoints) if row.pool == pool for one in row.each()}
+    keys = frozenset(key for want in wants or () for key in want.keys)
+    return _Claim(pod, wants, {place: row for place, row in rows.items() if offered(place)}, keys)
 
 
 def _place(entry: Entry) -> Place:

@@ -7,54 +7,40 @@ the entry.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Final
 
-MAX_ENTRIES = 100
+from domain.ports.want import MOST_IN_A_ROW, Protocol, Want
+
+MAX_ENTRIES: Final = 100
+MAX_PORTS: Final = 300
+"""Ports of one pod in all pools: each is a listener and a target group, and a row of an annotation shows it."""
 _ENTRY = re.compile(
     r"(?:(?P<name>[^=/@]*)=)?(?P<port>[^/@=-]*)(?:-(?P<end>[^/@=]*))?(?:/(?P<protocol>[^/@=]*))?(?:@(?P<pools>[^/@=]*))?"
 )
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _POOL = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-
-
-class Protocol(StrEnum):
-    """The words of the annotation; `aws` below gives the listener's."""
-
-    TCP = "TCP"
-    UDP = "UDP"
-    TCPUDP = "TCPUDP"
-    TLS = "TLS"
-    QUIC = "QUIC"
+_SHAPE: Final = "[name=]PORT[-END]/PROTOCOL@POOL[+POOL...], for example game=7777/UDP@arena"
 
 
 class RequestError(ValueError):
     """The annotation cannot be served as it stands; the message names the entry and what to write instead."""
 
 
-@dataclass(frozen=True, order=True)
-class Want:
-    """One port of one pool for one container port.
-
-    `names` are the entries that it serves: TCP and UDP of one number share a want.
-    """
-
-    pool: str
+@dataclass(frozen=True)
+class _Entry:
+    name: str
     port: int
+    end: int
     protocol: Protocol
-    names: tuple[tuple[str, Protocol], ...]
+    pools: tuple[str, ...]
 
-    @property
-    def key(self) -> str:
-        """What identifies the want within its pod and pool, for example `7777/UDP`."""
-        return f"{self.port}/{self.protocol}"
-
-
-def container_port(key: str) -> int | None:
-    """The port in a want's key. None for a text that is no key: a rebuild reads keys from tags."""
-    port, _, protocol = key.partition("/")
-    known = protocol in Protocol.__members__ and port.isascii() and port.isdigit() and len(port) <= 5
-    return int(port) if known and 1 <= int(port) <= 65535 else None
+    def wants(self) -> Iterator[Want]:
+        """One in each pool. QUIC is UDP to a load balancer."""
+        carried = Protocol.UDP if self.protocol is Protocol.QUIC else self.protocol
+        for pool in self.pools:
+            yield Want(pool, self.port, carried, ((self.name, self.protocol),), self.end if self.end > self.port else 0)
 
 
 def parse_ports(text: str, default: str = "") -> tuple[Want, ...]:
@@ -67,76 +53,98 @@ def parse_ports(text: str, default: str = "") -> tuple[Want, ...]:
         )
     if len(entries) > MAX_ENTRIES:
         raise RequestError(f"{len(entries)} entries are too many: at most {MAX_ENTRIES} a pod")
-    wants = [_want(n, entry) for n, entry in enumerate(entries, 1)]
+    read = [_entry(n, entry) for n, entry in enumerate(entries, 1)]
+    _refuse_same_names(read)
+    wants = [want for entry in read for want in entry.wants()]
+    refuse_too_many(wants)
     _refuse_doubles(wants)
     return tuple(_merged(wants))
 
 
-def _want(number: int, entry: str) -> Want:
+def refuse_too_many(wants: Iterable[Want]) -> None:
+    ports = sum(want.ports for want in wants)
+    if ports > MAX_PORTS:
+        raise RequestError(f"{ports} ports are too many: at most {MAX_PORTS} a pod, counted in every pool")
+
+
+def _entry(number: int, entry: str) -> _Entry:
     where = f"entry {number} ({entry[:80]!r})"
     match = _ENTRY.fullmatch(entry)
     if not match:
-        raise RequestError(f"{where} is not [name=]PORT/PROTOCOL@POOL, for example game=7777/UDP@arena")
+        raise RequestError(f"{where} is not {_SHAPE}")
     protocol = _protocol(where, match["protocol"])
-    port, pool = _port(where, match["port"]), _pool(where, match["pools"])
-    if match["end"] is not None:
-        raise RequestError(f"{where}: port ranges are not supported yet, write one entry a port")
-    name = match["name"] if match["name"] is not None else f"{port}-{protocol.lower()}"
+    port, pools = _port(where, "PORT", match["port"]), _pools(where, match["pools"])
+    end = port if match["end"] is None else _end(where, port, match["end"])
+    span = f"{port}-{end}" if end > port else f"{port}"
+    name = match["name"] if match["name"] is not None else f"{span}-{protocol.lower()}"
     if not _NAME.fullmatch(name):
         raise RequestError(
             f"{where}: the name {name[:80]!r} must be lower-case letters, digits and hyphens, at most 63"
         )
-    return Want(pool, port, protocol, ((name, protocol),))
+    return _Entry(name, port, end, protocol, pools)
 
 
-def _port(where: str, text: str) -> int:
+def _port(where: str, what: str, text: str) -> int:
     if not text:
-        raise RequestError(f"{where}: PORT is missing")
+        raise RequestError(f"{where}: {what} is missing")
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65535):
         raise RequestError(f"{where}: port {text[:20]!r} is not a number from 1 to 65535")
     return int(text)
 
 
+def _end(where: str, port: int, text: str) -> int:
+    end = _port(where, "END", text)
+    if end < port:
+        raise RequestError(f"{where}: the range ends at {end}, before it begins at {port}")
+    if end - port >= MOST_IN_A_ROW:
+        raise RequestError(f"{where}: {end - port + 1} ports in a row are more than the {MOST_IN_A_ROW} of an NLB")
+    return end
+
+
 def _protocol(where: str, text: str | None) -> Protocol:
     if not text:
-        raise RequestError(f"{where}: PROTOCOL is missing, write TCP, UDP or TCPUDP after a slash")
+        raise RequestError(f"{where}: PROTOCOL is missing, write TCP, UDP, TCPUDP or QUIC after a slash")
     if text not in Protocol.__members__:
-        raise RequestError(f"{where}: protocol {text[:20]!r} is unknown, write TCP, UDP or TCPUDP")
-    protocol = Protocol(text)
-    if protocol in (Protocol.TLS, Protocol.QUIC):
-        raise RequestError(f"{where}: {protocol} is not supported yet, write TCP, UDP or TCPUDP")
-    return protocol
+        raise RequestError(f"{where}: protocol {text[:20]!r} is unknown, write TCP, UDP, TCPUDP or QUIC")
+    if text == Protocol.TLS:
+        raise RequestError(f"{where}: TLS is not supported yet, write TCP, UDP, TCPUDP or QUIC")
+    return Protocol(text)
 
 
-def _pool(where: str, text: str | None) -> str:
+def _pools(where: str, text: str | None) -> tuple[str, ...]:
     if not text:
         raise RequestError(f"{where}: POOL is missing, write @ and the name of a PortPool")
-    if "+" in text:
-        raise RequestError(f"{where}: several pools for one entry are not supported yet, write one entry a pool")
-    if not _POOL.fullmatch(text):
-        raise RequestError(f"{where}: {text[:80]!r} is not the name of a PortPool")
-    return text
+    pools = text.split("+", MAX_PORTS)
+    for pool in pools:
+        if not _POOL.fullmatch(pool):
+            raise RequestError(f"{where}: {pool[:80]!r} is not the name of a PortPool")
+    if len(set(pools)) < len(pools):
+        raise RequestError(f"{where} names a pool twice")
+    return tuple(pools)
+
+
+def _refuse_same_names(entries: list[_Entry]) -> None:
+    names = [entry.name for entry in entries]
+    if double := next((n for n in names if names.count(n) > 1), None):
+        raise RequestError(f"the name {double!r} is given to two entries, name each one differently")
 
 
 def _refuse_doubles(wants: list[Want]) -> None:
-    names = [name for want in wants for name, _ in want.names]
-    if double := next((n for n in names if names.count(n) > 1), None):
-        raise RequestError(f"the name {double!r} is given to two entries, name each one differently")
     seen: set[tuple[str, int, Protocol]] = set()
     for want in wants:
         parts = {Protocol.TCP, Protocol.UDP} if want.protocol is Protocol.TCPUDP else {want.protocol}
-        for part in parts:
-            if (want.pool, want.port, part) in seen:
-                raise RequestError(f"port {want.port}/{part} of pool {want.pool} is asked for twice")
-            seen.add((want.pool, want.port, part))
+        for part in sorted(parts):
+            asked = {(want.pool, port, part) for port in range(want.port, want.last + 1)}
+            if double := min(asked & seen, default=None):
+                raise RequestError(f"port {double[1]}/{part} of pool {want.pool} is asked for twice")
+            seen |= asked
 
 
 def _merged(wants: list[Want]) -> list[Want]:
-    """TCP and UDP of one number and pool become one TCPUDP want: an NLB has one listener a port number."""
-    merged: dict[tuple[str, int], Want] = {}
+    """TCP and UDP of the same numbers and pool become one TCPUDP want: an NLB has one listener a port number."""
+    merged: dict[tuple[str, int, int, bool], Want] = {}
     for want in wants:
-        same = merged.get((want.pool, want.port))
-        merged[want.pool, want.port] = (
-            Want(want.pool, want.port, Protocol.TCPUDP, same.names + want.names) if same else want
-        )
+        place = (want.pool, want.port, want.last, want.protocol is Protocol.TLS)
+        same = merged.get(place)
+        merged[place] = Want(want.pool, want.port, Protocol.TCPUDP, same.names + want.names, want.end) if same else want
     return list(merged.values())

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from domain.ports.entry import Entry
 from domain.ports.pod import Outputs
-from domain.ports.request import Want
+from domain.ports.want import Want
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,9 @@ def _list(books: Books) -> Iterator[str]:
         yield f"waiting {set(books.waiting)}, woken {set(books.woken)}, of {set(ports)}"
     if books.number("demand") != sum(ports.values()):
         yield f"demand is {books.number('demand')}, {sum(ports.values())} are wanted"
+    stuck = sum(ports[name] for name in books.waiting if books.demand[name].endswith(":1"))
+    if books.number("stuck") != stuck:
+        yield f"stuck is {books.number('stuck')}, {stuck} are"
     woken = sum(ports.get(name, 0) for name in books.woken)
     if books.number("woken") != woken:
         yield f"woken is {books.number('woken')}, {woken} are"

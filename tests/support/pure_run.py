@@ -7,7 +7,7 @@ here at every step; what must have happened in the end is the test's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import Observed, after_cloud_error, next_step
 from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
-from domain.ports.request import RequestError, Want, parse_ports
+from domain.ports.request import RequestError, parse_ports
 from domain.ports.steps import (
     Allocate,
     Clear,
@@ -30,6 +30,7 @@ from domain.ports.steps import (
     Step,
     Stop,
 )
+from domain.ports.want import Want
 
 Id = tuple[str, str, int]
 MOST_STEPS = 300
@@ -175,12 +176,12 @@ class PureRun:
         free = self.world.free(step.pool)
         if step.pool in self.world.closing:
             self.closed.add(step.pool)
-        elif len(free) < len(step.wants):
+        elif (found := first_fit(step.wants, free)) is None:
             self.waits.add(step.pool)
             self.full.add(step.pool)
         else:
-            for want, place in zip(step.wants, free, strict=False):
-                self.held[place] = Entry(*place, want.key, self.pod.uid, EntryState.ALLOCATED)
+            for place, key in found.items():
+                self.held[place] = Entry(*place, key, self.pod.uid, EntryState.ALLOCATED)
                 self.fresh.add(place)
             self.waits.discard(step.pool)
         return True
@@ -243,6 +244,18 @@ class PureRun:
         self.world.version += 1
         self.pod = self.world.pods[self.name] = with_outputs(self.pod, step.outputs, self.world.version)
         return True
+
+
+def first_fit(wants: Sequence[Want], free: list[Id]) -> dict[Id, str] | None:
+    """Place -> key for every want, the runs first, or None."""
+    found = dict[Id, str]()
+    for want in sorted(wants, key=lambda want: want.ports, reverse=True):
+        rows = ([(pool, lb, port + n) for n in range(want.ports)] for pool, lb, port in free)
+        row = next((row for row in rows if all(place in free and place not in found for place in row)), None)
+        if row is None:
+            return None
+        found |= dict(zip(row, want.keys, strict=True))
+    return found
 
 
 def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], str]:

@@ -29,7 +29,12 @@ def published(fleet: Fleet) -> dict[str, list[dict[str, Any]]]:
 
 def check_unique(fleet: Fleet) -> None:
     """I1: no port of a load balancer is published by two pods (TCP and UDP of one pod may share one)."""
-    places = {(name, e["loadBalancer"], e["port"]) for name, rows in published(fleet).items() for e in rows}
+    places = {
+        (name, e["loadBalancer"], port)
+        for name, rows in published(fleet).items()
+        for e in rows
+        for port in range(e["port"], e["endPort"] + 1)
+    }
     twice = [place for place, n in Counter((lb, port) for _, lb, port in places).items() if n > 1]
     assert not twice, f"published twice: {twice}"
 
@@ -53,9 +58,8 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
     for pod in pods:
         notes, uid = pod["metadata"].get("annotations") or {}, pod["metadata"]["uid"]
         for row in json.loads(notes.get(ENDPOINTS) or "[]") if notes.get(STATE) == "Bound" else []:
-            assert (row["loadBalancer"], row["port"], uid) in places, (
-                f"{pod['metadata']['name']} has no listener: {row}"
-            )
+            for port in range(row["port"], row["endPort"] + 1):
+                assert (row["loadBalancer"], port, uid) in places, f"{pod['metadata']['name']} has no listener: {row}"
 
 
 def check_all(fleet: Fleet, aws: Aws) -> None:

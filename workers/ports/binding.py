@@ -11,9 +11,9 @@ from domain.errors import TransientError
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error
 from domain.ports.pod import PortsState
-from domain.ports.request import Protocol
 from domain.ports.steps import Show
 from domain.ports.target import address_of
+from domain.ports.want import Protocol, part_of
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
 from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled
 from workers.cloud.names import target_group_name
@@ -75,12 +75,13 @@ class Binding:
             return entry
         world = self._world
         carrier, spec = world.carriers[entry.lb], world.config(entry.pool).spec
-        port, word = entry.want.split("/")
-        protocol = LISTENER_PROTOCOLS[Protocol(word)]
+        part = part_of(entry.want)
+        assert part, f"{entry.want} is no key"  # the domain leaves such an entry alone
+        protocol = LISTENER_PROTOCOLS[part.protocol]
         tags = port_tags(self._services.cluster, entry, world.full_name)
         name = target_group_name(entry.uid, entry.lb, entry.port)
         if not entry.target_group:
-            group = driver.ensure_target_group(name, protocol, int(port), GroupSettings.of(spec), tags)
+            group = driver.ensure_target_group(name, protocol, part.port, GroupSettings.of(spec), tags)
             entry = replace(entry, target_group=group)
         driver = self._driver(entry, Priority.FINISH)
         try:

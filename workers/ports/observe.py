@@ -9,7 +9,8 @@ from domain.ports.entry import Entry
 from domain.ports.lifecycle import Observed
 from domain.ports.pod import PORTS, PodView
 from domain.ports.pool import PoolState
-from domain.ports.request import RequestError, Want, parse_ports
+from domain.ports.request import RequestError, parse_ports
+from domain.ports.want import Want
 from workers.pools.config import PoolConfig
 from workers.run import Run
 from workers.stores.ledger import Carrier, PoolRun
@@ -66,8 +67,8 @@ class World:
     def refuse_impossible(self) -> None:
         """A demand that the pool can never meet is a problem of the request, not a wait."""
         for pool, access in sorted(self.pools.items()):
-            ports = sum(w.pool == pool for w in self.wants)
-            if access.config and ports and (why := access.config.spec.unsatisfiable(ports)):
+            runs = [w.ports for w in self.wants if w.pool == pool]
+            if access.config and runs and (why := access.config.spec.unsatisfiable(runs)):
                 self.problem = f"pool {pool}: {why}"
 
     def put(self, entries: tuple[Entry, ...], pool: str) -> None:

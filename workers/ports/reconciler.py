@@ -127,14 +127,14 @@ class PodSteps:
             world.run.hold([*world.run.pools, pool])
         order = ordering(world.config(pool).spec.lb_policy)
         before = set(world.entries)
-        answer = world.access(pool).allocate(pod.uid, [(w.key, 1) for w in step.wants], order)
+        answer = world.access(pool).allocate(pod.uid, [(w.key, w.ports) for w in step.wants], order)
         count_allocation(pool, type(answer).__name__.lower())
         if isinstance(answer, Closed):
             world.pools[pool].state = PoolState.PENDING
             return
         self._wake(answer.woken)
         if isinstance(answer, Full):
-            self._wait(pool, answer.epoch, len(step.wants))
+            self._wait(pool, answer.epoch, sum(w.ports for w in step.wants))
         else:
             world.carriers |= answer.carriers
             world.put(answer.entries, pool)
@@ -153,7 +153,7 @@ class PodSteps:
             self._services.journal.allocation_failed(pool, world.full_name, world.pod.uid, epoch, ports)
         world.waiting.add(pool)
         world.full.add(pool)
-        world.refusal = f"pool {pool} has no free port for {ports} of {len(world.wants)} wanted"
+        world.refusal = f"pool {pool} has no free port for {ports} of {sum(w.ports for w in world.wants)} wanted"
         ask(self._services, pool, epoch)
 
     def _leave(self, step: Leave) -> None:

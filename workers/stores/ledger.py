@@ -107,19 +107,22 @@ class PoolRun:
         self.carriers = _carriers(zip(lbs[::2], map(orjson.loads, lbs[1::2]), strict=True))
         self.entries, self.waits = entries_of(ledger.pool, orjson.loads(held or b"{}")), bool(waits)
 
-    def allocate(self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering) -> Granted | Full | Closed:
+    def allocate(
+        self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering, segment: int = 1
+    ) -> Granted | Full | Closed:
         """All wants (key, consecutive ports) or none; a run of several ports has the keys KEY+0, KEY+1 and so on.
 
-        The ports of one owner go to one load balancer as far as they fit there.
+        The ports of one owner go to one load balancer as far as they fit there. A run begins at a multiple of `segment`
+        ports from the pool's first.
         """
-        reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order))
+        reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order, segment))
         if isinstance(reply, bytes):
             found = orjson.loads(reply)
             lbs = ((name.encode(), facts) for name, facts in found["lbs"].items())
             return Granted(entries_of(self.ledger.pool, found["entries"]), _carriers(lbs), tuple(found["woken"]))
         return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
 
-    def question(self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering) -> bytes:
+    def question(self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering, segment: int = 1) -> bytes:
         """The second argument of the script `allocate`.
 
         Raises ValueError when a text cannot be joined into JSON as it is.
@@ -127,9 +130,8 @@ class PoolRun:
         singles, runs = [key for key, ports in wants if ports == 1], [want for want in wants if want[1] > 1]
         if not PLAIN.fullmatch("".join([self.token, uid, *(key for key, _ in wants)])):
             raise ValueError(f"the uid or a want of {self.name} has a character that JSON escapes")
-        return orjson.dumps(
-            [self.incarnation, self.name, self.token, uid, order.value, singles, *([runs] if runs else [])]
-        )
+        in_rows = [runs, segment] if runs else []
+        return orjson.dumps([self.incarnation, self.name, self.token, uid, order.value, singles, *in_rows])
 
     def record(self, uid: str, entries: Sequence[Entry]) -> None:
         """Writes state, ARNs and target of each entry. Raises EntryChanged when one is not this uid's any more."""

@@ -46,6 +46,7 @@ class Reference:
     contested: set[Place] = field(default_factory=set)  # of strangers as well as of an owner
     demand: dict[str, int] = field(default_factory=dict)
     woken: set[str] = field(default_factory=set)
+    picky: set[str] = field(default_factory=set)  # wait for ports in a row, which no number of free ports promises
     intent: tuple[int, ...] | None = None
     raised: int = 0  # how often the epoch rose
 
@@ -76,14 +77,20 @@ class Reference:
 
     def lacking(self, owner: str, uid: str, wants: Wants) -> list[tuple[str, int]]:
         has = {h.want for h in self.of(owner).values() if h.uid == uid and h.state != "releasing"}
-        return [(key, ports) for key, ports in wants if key not in has and f"{key}+0" not in has]
+        return [want for want in wants if want[0] not in has and not self._whole(owner, uid, *want)]
+
+    def _whole(self, owner: str, uid: str, key: str, ports: int) -> bool:
+        held = {place: h.want for place, h in self.of(owner).items() if h.uid == uid and h.state != "releasing"}
+        starts = (place for place, want in held.items() if want == f"{key}+0")
+        return any(all(held.get((lb, port + n)) == f"{key}+{n}" for n in range(ports)) for lb, port in starts)
 
     def allocate(self, owner: str, uid: str, wants: Wants, uniform: bool, run: int) -> bool:
         lacking = self.lacking(owner, uid, wants)
         found = self._places(lacking, uniform)
         if found is None:
-            self.woken.discard(owner)
+            self.leave(owner)
             self.demand[owner] = sum(ports for _, ports in lacking)
+            self.picky |= {owner} if any(ports > 1 for _, ports in lacking) else set()
             return False
         for place, want in found.items():
             self.held[place] = Held(owner, uid, want, "allocated", run)
@@ -117,6 +124,7 @@ class Reference:
     def leave(self, owner: str) -> None:
         self.demand.pop(owner, None)
         self.woken.discard(owner)
+        self.picky.discard(owner)
 
     def give_up(self, place: Place) -> None:
         """A stranger has the port."""
@@ -149,7 +157,8 @@ class Reference:
         return {lb.slot for lb in self.lbs.values() if lb.slot >= 0}
 
     def short(self) -> int:
-        return sum(self.demand.values()) - self.free()
+        stuck = sum(self.demand[name] for name in self.picky - self.woken)
+        return max(0, sum(self.demand.values()) - stuck - self.free()) + stuck
 
     def new_intent(self, most: int, per_round: int, capacity: int) -> tuple[int, ...] | str:
         """The slots to create, or why none."""
@@ -166,7 +175,7 @@ class Reference:
         """Redis is gone; what the cloud has and pods show comes back, what was only allocated does not."""
         self.held = {p: Held(h.owner, h.uid, h.want, h.state) for p, h in self.held.items() if h.state != "allocated"}
         self.lbs, self.strangers, self.contested = {}, set(), set()
-        self.demand, self.woken, self.intent = {}, set(), None
+        self.demand, self.woken, self.picky, self.intent = {}, set(), set(), None
 
     def contents(self) -> Iterator[tuple[str, str, int, str, str, str]]:
         """(owner, load balancer, port, uid, want, state) of every entry."""

@@ -16,6 +16,7 @@ from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, STATE, PodView,
 from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
 from domain.ports.steps import Allocate, Release, Rollback, Stop
+from domain.ports.want import container_port
 from tests.support.pure_run import PurePool, PureWorld
 
 UIDS, IPS = ("uid-a", "uid-old"), ((), ("10.0.0.1",), ("fd00::1", "10.0.0.2"))
@@ -27,8 +28,12 @@ REQUESTS = (
     "7777/UDP@arena,7778/TCP@arena",
     "7777/UDP@arena,7777/TCP@arena,9000/TCP@lobby",
     "1/TCP@gone",
+    "7777/UDP@arena+lobby",
+    "7777-7778/UDP@arena",
+    "7777-7779/UDP@arena+lobby",
 )
-WANTS = ("7777/UDP", "7778/TCP", "7777/TCPUDP", "9000/TCP", "", "7/SCTP", "99999/UDP")
+PARTS = tuple(f"7777-777{end}/UDP+{n}" for end in (8, 9) for n in range(3))
+WANTS = ("7777/UDP", "7778/TCP", "7777/TCPUDP", "9000/TCP", "", "7/SCTP", "99999/UDP", *PARTS)
 
 entries = st.builds(
     Entry,
@@ -127,10 +132,10 @@ def test_a_settled_pod_shows_exactly_what_it_holds_and_holds_exactly_what_it_ask
     if not pod or not pod.wants_ports:
         assert made.held() == []
     elif pod.outputs.state == PortsState.BOUND:
-        wanted = {(w.pool, w.key) for w in parse_ports(pod.annotations[PORTS])}
+        wanted = {(w.pool, key) for w in parse_ports(pod.annotations[PORTS]) for key in w.keys}
         assert {(e.pool, e.want) for e in made.held()} == wanted
         assert len(made.held()) == len(wanted)
-        assert all(e.target == f"{pod.ip}:{e.want.split('/')[0]}" for e in made.held())
+        assert all(e.target == f"{pod.ip}:{container_port(e.want)}" for e in made.held())
         assert published(pod.outputs.endpoints) == {e.id for e in made.held()}
 
 

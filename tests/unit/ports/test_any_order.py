@@ -11,11 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from domain.ports.endpoints import published
 from domain.ports.entry import EntryState
+from domain.ports.holding import by_key, whole
 from domain.ports.pod import ENABLED, PORTS, Outputs, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.steps import Allocate, Rollback, Stop
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.pure_run import PurePool, PureWorld, first_fit
 
 NAMES = st.sampled_from(["a", "b", "c"])
 ANNOTATIONS = st.sampled_from(
@@ -25,6 +26,10 @@ ANNOTATIONS = st.sampled_from(
         "7777/UDP@arena,7778/TCP@arena",
         "7777/UDP@arena,9000/TCP@lobby",
         "9000/TCP@lobby,9000/UDP@lobby,7777/UDP@arena",
+        "7777/UDP@arena+lobby",
+        "rtp=10-11/UDP@arena",
+        "rtp=10-12/UDP@arena,7777/UDP@lobby",
+        "rtp=10-11/QUIC@arena+lobby",
         "7777/SCTP@arena",
         "1/TCP@gone",
     ]
@@ -111,12 +116,13 @@ class Ports(RuleBasedStateMachine):
             assert not pod or pod.outputs == Outputs()
         elif pod.outputs.state in (PortsState.BOUND, PortsState.DISABLED, PortsState.WAIT_BACKEND):
             wants = parse_ports(pod.annotations[PORTS])
-            assert sorted((e.pool, e.want) for e in held) == sorted((w.pool, w.key) for w in wants)
+            assert sorted((e.pool, e.want) for e in held) == sorted((w.pool, key) for w in wants for key in w.keys)
             assert self.world.waiting[name] == set()
         elif pod.outputs.state == PortsState.NO_PORT_AVAILABLE:
             wants = parse_ports(pod.annotations[PORTS])
-            lacking = Counter(w.pool for w in wants if (w.pool, w.key) not in {(e.pool, e.want) for e in held})
-            assert any(count > len(self.world.free(pool)) for pool, count in lacking.items())
+            lacking = [w for w in wants if not whole(w, by_key(held))]
+            pools = {w.pool: [each for each in lacking if each.pool == w.pool] for w in lacking}
+            assert any(first_fit(asked, self.world.free(pool)) is None for pool, asked in pools.items())
             assert self.world.waiting[name]
             assert all(e.state is EntryState.BOUND for e in held)
         elif pod.outputs.state == PortsState.FAILED:

@@ -33,7 +33,7 @@ def row(**changes: Any) -> str:
 @pytest.mark.row("BD-09")
 def test_a_result_reads_back_as_it_was_written() -> None:
     (read,) = shown(TEXT)
-    assert (read.id, read.container_port, read.target) == (HELD.id, 7777, "10.0.0.1:7777")
+    assert (read.ids, read.container_port, read.target) == ([HELD.id], 7777, "10.0.0.1:7777")
     assert (read.name, read.protocol, read.host) == ("game", "UDP", "bm.example")
     assert amended(TEXT, [HELD]) == TEXT
 

@@ -8,15 +8,35 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from domain.ports.request import Protocol, RequestError, Want, container_port, parse_ports
+from domain.ports.request import RequestError, parse_ports
+from domain.ports.want import Part, Protocol, Want, container_port, part_of
 
-PIECES = ["=", "/", "@", "-", "+", ",", "\n", " ", "7777", "0", "65536", "UDP", "TCP", "TCPUDP", "TLS", "arena", "game"]
+PIECES = [
+    "=",
+    "/",
+    "@",
+    "-",
+    "+",
+    ",",
+    "\n",
+    " ",
+    "7777",
+    "7779",
+    "0",
+    "65536",
+    "UDP",
+    "TCP",
+    "TLS",
+    "arena",
+    "lobby",
+    "a",
+]
 texts = st.text() | st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 entries = st.builds(
     "{}/{}@{}".format,
-    st.integers(1, 65535),
-    st.sampled_from(["TCP", "UDP", "TCPUDP"]),
-    st.sampled_from(["arena", "lobby", "b.c-d"]),
+    st.integers(1, 65535) | st.builds("{0}-{0}".format, st.integers(1, 65535)) | st.sampled_from(["1-50", "9-10"]),
+    st.sampled_from(["TCP", "UDP", "TCPUDP", "QUIC"]),
+    st.lists(st.sampled_from(["arena", "lobby", "b.c-d"]), min_size=1, unique=True).map("+".join),
 )
 
 
@@ -26,6 +46,10 @@ def read(text: str, default: str = "") -> tuple[Want, ...] | str:
         return parse_ports(text, default)
     except RequestError as error:
         return str(error)
+
+
+def parts(want: Want) -> list[Part]:
+    return [Part(want.key, port, want.protocol) for port in range(want.port, want.last + 1)]
 
 
 def refusal(text: str) -> str:
@@ -74,18 +98,25 @@ def test_an_entry_without_a_name_is_called_by_port_and_protocol() -> None:
         ("7777/udp@arena", "protocol 'udp' is unknown"),
         ("7777/SCTP@arena", "protocol 'SCTP' is unknown"),
         ("7777/TLS@arena", "TLS is not supported yet"),
-        ("7777/QUIC@arena", "QUIC is not supported yet"),
         ("7777/UDP", "POOL is missing"),
         ("7777/UDP@", "POOL is missing"),
-        ("7777/UDP@arena+lobby", "several pools for one entry are not supported yet"),
+        ("7777/UDP@arena+", "'' is not the name of a PortPool"),
+        ("7777/UDP@arena+Lobby", "'Lobby' is not the name of a PortPool"),
+        ("7777/UDP@arena+lobby+arena", "names a pool twice"),
+        ("7777/UDP@" + "+" * 100_000, "'' is not the name of a PortPool"),
         ("7777/UDP@Arena", "'Arena' is not the name of a PortPool"),
         ("7777/UDP@-", "'-' is not the name of a PortPool"),
-        ("7000-7009/UDP@arena", "port ranges are not supported yet"),
+        ("7009-7000/UDP@arena", "the range ends at 7000, before it begins at 7009"),
+        ("7000-7050/UDP@arena", "51 ports in a row are more than the 50 of an NLB"),
+        ("7000-/UDP@arena", "END is missing"),
+        ("7000-x/UDP@arena", "port 'x' is not a number"),
+        ("65530-65540/UDP@arena", "port '65540' is not a number from 1 to 65535"),
+        ("7000-7001-7002/UDP@arena", "port '7001-7002' is not a number"),
         ("Game=7777/UDP@arena", "the name 'Game' must be lower-case"),
         ("=7777/UDP@arena", "the name '' must be lower-case"),
         ("a" * 64 + "=7777/UDP@arena", "must be lower-case letters, digits and hyphens, at most 63"),
-        ("7777/UDP@arena@lobby", "is not [name=]PORT/PROTOCOL@POOL"),
-        ("a=b=7777/UDP@arena", "is not [name=]PORT/PROTOCOL@POOL"),
+        ("7777/UDP@arena@lobby", "is not [name=]PORT[-END]/PROTOCOL@POOL"),
+        ("a=b=7777/UDP@arena", "is not [name=]PORT[-END]/PROTOCOL@POOL"),
         ("7777", "PROTOCOL is missing"),
     ],
 )
@@ -127,6 +158,9 @@ def test_one_number_in_two_pools_is_two_wants() -> None:
     [
         ("a=1/UDP@x, b=1/UDP@x", "port 1/UDP of pool x is asked for twice"),
         ("a=1/TCPUDP@x, b=1/TCP@x", "port 1/TCP of pool x is asked for twice"),
+        ("a=1/QUIC@x, b=1/UDP@x", "port 1/UDP of pool x is asked for twice"),
+        ("a=1-9/UDP@x, b=9-12/UDP@x", "port 9/UDP of pool x is asked for twice"),
+        ("a=1-9/UDP@x+y, b=5/TCPUDP@y", "port 5/UDP of pool y is asked for twice"),
         ("a=1/UDP@x, a=2/UDP@x", "the name 'a' is given to two entries"),
         ("1/UDP@x, 1/UDP@y", "the name '1-udp' is given to two entries"),
     ],
@@ -157,18 +191,21 @@ def test_any_text_gives_wants_or_an_error_of_one_line(text: str, default: str) -
         assert len(answer) < 400
         assert answer.isprintable()
     else:
-        assert len({(w.pool, w.port) for w in answer}) == len(answer) > 0
+        assert len({(w.pool, w.key) for w in answer}) == len(answer) > 0
+        assert all(1 <= w.port <= w.last <= 65535 for w in answer)
+        assert all([part_of(key) for key in w.keys] == parts(w) for w in answer)
 
 
 @pytest.mark.row("BD-03", "AL-03")
 @given(st.lists(entries, min_size=1, max_size=20))
-def test_every_entry_is_served_by_exactly_one_want(listed: list[str]) -> None:
+def test_every_entry_is_served_by_exactly_one_want_in_each_of_its_pools(listed: list[str]) -> None:
     wants = read("\n".join(f"n{n}={entry}" for n, entry in enumerate(listed)))
     if isinstance(wants, str):
-        assert "asked for twice" in wants
+        assert "asked for twice" in wants or "too many" in wants
         return
-    assert sorted(name for want in wants for name, _ in want.names) == sorted(f"n{n}" for n in range(len(listed)))
-    assert all(container_port(want.key) == want.port for want in wants)
+    served = sorted((name, want.pool) for want in wants for name, _ in want.names)
+    asked = ((f"n{n}", pool) for n, entry in enumerate(listed) for pool in entry.partition("@")[2].split("+"))
+    assert served == sorted(asked)
 
 
 @pytest.mark.row("BD-03")
@@ -188,7 +225,50 @@ def test_the_cost_grows_with_the_length_only(piece: str) -> None:
     assert time.process_time() - began < 5
 
 
-@given(st.text())
+@pytest.mark.row("BD-03")
+def test_a_range_is_one_want_whose_entries_have_keys_of_their_own() -> None:
+    (want,) = parse_ports("rtp=10000-10002/UDP@arena")
+    assert (want.key, want.ports, want.names) == ("10000-10002/UDP", 3, (("rtp", Protocol.UDP),))
+    assert [container_port(key) for key in want.keys] == [10000, 10001, 10002]
+    assert parse_ports("10000-10002/UDP@arena")[0].names == (("10000-10002-udp", Protocol.UDP),)
+    assert parse_ports("x=7-7/UDP@arena") == parse_ports("x=7/UDP@arena")
+
+
+@pytest.mark.row("AL-09")
+def test_an_entry_of_several_pools_is_a_want_in_each() -> None:
+    wants = parse_ports("game=7777/UDP@arena+lobby, voice=9000/TCP@arena")
+    assert [(w.pool, w.key) for w in wants] == [("arena", "7777/UDP"), ("lobby", "7777/UDP"), ("arena", "9000/TCP")]
+
+
+@pytest.mark.row("AL-05")
+def test_quic_is_udp_under_its_own_word() -> None:
+    (want,) = parse_ports("web=443/QUIC@arena, old=443/TCP@arena")
+    assert (want.key, want.names) == ("443/TCPUDP", (("web", Protocol.QUIC), ("old", Protocol.TCP)))
+
+
+@pytest.mark.row("BD-03")
+def test_only_ranges_of_the_same_numbers_share_a_want() -> None:
+    assert [w.key for w in parse_ports("a=1-9/UDP@x, b=1-9/TCP@x")] == ["1-9/TCPUDP"]
+    assert [w.key for w in parse_ports("a=1-9/UDP@x, b=1-8/TCP@x, c=1/TCP@y")] == ["1-9/UDP", "1-8/TCP", "1/TCP"]
+
+
+@pytest.mark.row("BD-03", "SU-12")
+def test_too_many_ports_are_refused() -> None:
+    text = ",".join(f"{100 * n}-{100 * n + 49}/UDP@arena+lobby" for n in range(1, 4))
+    assert len(parse_ports(text)) == 6
+    assert "400 ports are too many: at most 300 a pod, counted in every pool" in refusal(text + ",9-58/TCP@arena+lobby")
+
+
+@given(st.text() | st.lists(st.sampled_from(["7", "0", "-", "+", "/UDP", "/TLS", "65535"]), max_size=6).map("".join))
+@example("7-9/UDP")
+@example("7/UDP+0")
+@example("7-9/UDP+3")
+@example("7-7/UDP+0")
+@example("7-57/UDP+0")
+@example("65535-65536/UDP+1")
 def test_a_text_that_is_no_key_has_no_port(text: str) -> None:
-    port = container_port(text)
-    assert port is None or Want("arena", port, Protocol(text.partition("/")[2]), ()).key.endswith(text.lstrip("0"))
+    part = part_of(text)
+    if part:
+        end = int(part.want.partition("/")[0].rpartition("-")[2])
+        first = int(part.want.partition("/")[0].partition("-")[0])
+        assert text == Want("arena", first, part.protocol, (), end).key_of(part.port)

@@ -17,6 +17,16 @@ local function next_run(bits, from, most, size) -- free ports from there on that
   return off, byte and ports or most -- beyond the string all are free
 end
 
+local function next_row(bits, ports, size, step) -- where so many free ports begin, at a multiple of step; nil: nowhere
+  local from = 0
+  while true do
+    local off, found = next_run(bits, from, ports, size)
+    if found < 1 then return nil end
+    if off % step == 0 and found == ports then return off end
+    from = off % step > 0 and off + step - off % step or off + math.ceil(found / step) * step
+  end
+end
+
 local function fill(bits, off, ports) -- the bits with this run, which is free, taken
   local bit = off % 8
   local first = (off - bit) / 8 + 1

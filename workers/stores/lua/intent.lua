@@ -4,14 +4,14 @@
 -- Returns {'NOT_READY'} | {'CLOSED'} | {'OLD', epoch} | {'ENOUGH'} | {'LIMIT'} | {'INTENT', JSON {id, epoch, slots}}.
 local server, epoch, id, capacity, per_round, slots = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
-local m = call('HMGET', META, 'intent', 'epoch', 'state', 'demand', 'free')
+local m = call('HMGET', META, 'intent', 'epoch', 'state')
 if m[3] ~= 'Active' then return { 'CLOSED' } end
 if m[1] then return { 'INTENT', m[1] } end
 if m[2] ~= epoch then return { 'OLD', m[2] } end
-local short = tonumber(m[4] or 0) - tonumber(m[5] or 0)
-if short <= 0 then return { 'ENOUGH' } end
+local lacking = short()
+if lacking == 0 then return { 'ENOUGH' } end
 slots = cjson.decode(slots)
-local most = math.min(math.ceil(short / capacity), tonumber(per_round), #slots - call('HLEN', SLOTS))
+local most = math.min(math.ceil(lacking / capacity), tonumber(per_round), #slots - call('HLEN', SLOTS))
 local picked = {}
 for _, slot in ipairs(slots) do
   if #picked >= most then break end

@@ -9,16 +9,14 @@ end
 
 local complete, at, i = lacking <= m[5] + 0, 1, 1 -- a full pool is not looked at
 for n = 1, complete and runs and #runs or 0 do
-  local keys, next_one, c, off, ports = {}, 1, candidate(1), 0, 0
+  local keys, next_one, c, off = {}, 0, nil, nil
   for port = 1, runs[n][2] do keys[port] = runs[n][1] .. '+' .. port - 1 end
-  while complete and c and ports < #keys do
-    off, ports = next_run(c.bits, off + ports, #keys, size)
-    if ports < 1 or c.most - c.used < #keys then
-      next_one, off, ports = next_one + 1, 0, 0
-      c = candidate(next_one)
-    end
-  end
-  complete = complete and c
+  repeat
+    next_one = next_one + 1
+    c = complete and candidate(next_one)
+    off = c and c.most - c.used >= #keys and next_row(c.bits, #keys, size, step)
+  until off or not c
+  complete = c
   if complete then take(c, off, keys, 1, #keys) end
 end
 while complete and at <= #singles do

@@ -5,10 +5,10 @@
 local server, forgotten = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 for _, name in ipairs(call('ZRANGEBYSCORE', WOKEN, '-inf', now_ms() - forgotten, 'LIMIT', 0, 1000)) do
-  local ports, joined = demand_of(name)
+  local ports, joined, picky = demand_of(name)
   call('ZREM', WOKEN, name); call('ZADD', WAITING, joined, name)
-  call('HINCRBY', META, 'woken', -ports)
+  call('HINCRBY', META, 'woken', -ports); call('HINCRBY', META, 'stuck', ports * picky)
 end
 local names = wake()
-local m = call('HMGET', META, 'epoch', 'demand', 'free', 'intent')
-return { 'OK', m[1] or '0', tonumber(m[2] or 0) - tonumber(m[3] or 0), m[4] and 1 or 0, names }
+local m = call('HMGET', META, 'epoch', 'intent')
+return { 'OK', m[1] or '0', short(), m[2] and 1 or 0, names }
