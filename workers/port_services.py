@@ -21,6 +21,7 @@ from workers.stores.journal import Journal
 from workers.stores.ledger import Ledger, load_scripts
 from workers.stores.orphans import Orphans
 from workers.stores.pool_names import PoolNames, ShownStatus
+from workers.stores.turns import RedisTurns
 
 
 def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
@@ -34,7 +35,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
     return PortServices(
         queue=queue,
         ledger=lambda pool: Ledger(redis, scripts, pool),
-        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates)),
+        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisTurns(redis)),
         pods=Pods(kube),
         pools=PortPools(kube),
         events=KubeEvents(kube),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.gateway import Caller, Gateway, Keep
@@ -22,9 +22,12 @@ from workers.cloud.session import elbv2
 from workers.cloud.settings import AwsSettings
 from workers.cloud.target_groups import TargetGroups
 from workers.cloud.targets import Targets
+from workers.cloud.turns import Turns, Unserialised
 
 if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
+
+ALONE: Final = Unserialised()
 
 
 class AwsNlb(LoadBalancers, Listeners, TargetGroups, Targets, AccountLimits):
@@ -37,26 +40,27 @@ class AwsNlb(LoadBalancers, Listeners, TargetGroups, Targets, AccountLimits):
         return AwsNlb(self._gateway.on_behalf_of(Caller(caller, priority, patient, keep)))
 
 
-def aws_nlb(settings: AwsSettings, region: str, buckets: Buckets) -> LoadBalancerApi:
+def aws_nlb(settings: AwsSettings, region: str, buckets: Buckets, turns: Turns = ALONE) -> LoadBalancerApi:
     """The driver of a region, with a client of its own."""
-    return on_client(elbv2(settings, region), settings, buckets)
+    return on_client(elbv2(settings, region), settings, buckets, turns)
 
 
-def on_client(client: ElasticLoadBalancingv2Client, settings: AwsSettings, buckets: Buckets) -> LoadBalancerApi:
+def on_client(
+    client: ElasticLoadBalancingv2Client, settings: AwsSettings, buckets: Buckets, turns: Turns = ALONE
+) -> LoadBalancerApi:
     """The driver of the client's region. Calls that nobody asked for in particular count as repair."""
-    caller = Caller("unnamed", Priority.REPAIR, settings.patience)
-    return AwsNlb(Gateway(client, buckets, caller, settings.call_timeout, settings.limits_for))
+    return AwsNlb(Gateway(client, settings, buckets, turns, Caller("unnamed", Priority.REPAIR, settings.patience)))
 
 
 class Regions:
     """The drivers of a process, made when first asked for; `buckets(region)` gives the call budget of a region."""
 
-    def __init__(self, settings: AwsSettings, buckets: Callable[[str], Buckets]) -> None:
-        self._settings, self._buckets = settings, buckets
+    def __init__(self, settings: AwsSettings, buckets: Callable[[str], Buckets], turns: Turns) -> None:
+        self._settings, self._buckets, self._turns = settings, buckets, turns
         self._lock, self._drivers = threading.Lock(), dict[str, LoadBalancerApi]()
 
     def __call__(self, region: str) -> LoadBalancerApi:
         with self._lock:
             if region not in self._drivers:
-                self._drivers[region] = aws_nlb(self._settings, region, self._buckets(region))
+                self._drivers[region] = aws_nlb(self._settings, region, self._buckets(region), self._turns)
             return self._drivers[region]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,6 +21,8 @@ from workers.cloud.answers import Answers
 from workers.cloud.errors import Throttled, translate
 from workers.cloud.priority import Priority
 from workers.cloud.rates import ACTIONS, ApiClass, Buckets, OverBudget
+from workers.cloud.settings import AwsSettings
+from workers.cloud.turns import Turns, TurnTaken
 
 if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 Keep = Callable[[timedelta], None]
+LOOK, COME_BACK = 0.02, timedelta(milliseconds=500)  # for a turn that another has: within the call, and in a later run
 
 
 @dataclass(frozen=True)
@@ -40,18 +44,18 @@ class Caller:
 
 
 class Gateway:
-    """`call_timeout`: the longest that one call can take, with connection. `answers` are kept for all callers."""
+    """`answers` are kept for all callers."""
 
     def __init__(
         self,
         client: ElasticLoadBalancingv2Client,
+        settings: AwsSettings,
         buckets: Buckets,
+        turns: Turns,
         caller: Caller,
-        call_timeout: timedelta,
-        limits_for: timedelta,
     ) -> None:
-        self.client, self.caller, self.limits_for, self.answers = client, caller, limits_for, Answers()
-        self._buckets, self._call_timeout = buckets, call_timeout
+        self.client, self.settings, self.caller, self.answers = client, settings, caller, Answers()
+        self._buckets, self._turns = buckets, turns
 
     def on_behalf_of(self, caller: Caller) -> Gateway:
         other = copy(self)
@@ -63,7 +67,7 @@ class Gateway:
         action: str = self.client.meta.method_to_api_mapping[method.__name__]
         self._take_token(ACTIONS[action])
         if self.caller.keep:
-            self.caller.keep(self._call_timeout)
+            self.caller.keep(self.settings.call_timeout)
         code, started = "ok", time.monotonic()
         try:
             return method(*args, **parameters)
@@ -83,6 +87,20 @@ class Gateway:
         while marker := page.get("NextMarker"):
             page = self.call(method, **parameters, Marker=marker)
             yield page
+
+    @contextmanager
+    def turn(self, load_balancer_arn: str) -> Iterator[None]:
+        """For one call that creates or deletes on that load balancer. Raises TurnTaken."""
+        longest = self.caller.patience + self.settings.call_timeout
+        patient_until = time.monotonic() + self.caller.patience.total_seconds()
+        while not (token := self._turns.enter(load_balancer_arn, longest)):
+            if time.monotonic() + LOOK > patient_until:
+                raise TurnTaken(f"another call is changing {load_balancer_arn}", COME_BACK)
+            time.sleep(LOOK)
+        try:
+            yield
+        finally:
+            self._turns.leave(load_balancer_arn, token)
 
     def _take_token(self, api_class: ApiClass) -> None:
         patient_until = time.monotonic() + self.caller.patience.total_seconds()

@@ -13,7 +13,7 @@ DEFAULTS: Final = Limits(load_balancers=50, listeners=50, target_groups=3000)
 
 class AccountLimits(Tagged):
     def limits(self) -> Limits:
-        return self._gateway.answers.get("limits", self._gateway.limits_for, self._limits)
+        return self._gateway.answers.get("limits", self._gateway.settings.limits_for, self._limits)
 
     def _limits(self) -> Limits:
         pages = self._gateway.pages(self._gateway.client.describe_account_limits)

@@ -36,13 +36,15 @@ class Listeners(Tagged):
         """Raises PortTaken, NotFound (code says load balancer or target group), QuotaExceeded."""
         wanted = Listener("", load_balancer_arn, port, protocol, target_group_arn, tags, certificate)
         try:
-            return self._create_listener(wanted)
+            with self._gateway.turn(load_balancer_arn):
+                return self._create_listener(wanted)
         except PortTaken:
             return self._made_before(wanted)
 
     def delete_listener(self, arn: str) -> None:
         try:
-            self._gateway.call(self._gateway.client.delete_listener, ListenerArn=arn)
+            with self._gateway.turn(load_balancer_of(arn)):
+                self._gateway.call(self._gateway.client.delete_listener, ListenerArn=arn)
         except NotFound:
             return
 
@@ -76,6 +78,10 @@ class Listeners(Tagged):
     def _tagged_listeners(self, found: Iterable[Listener]) -> list[Listener]:
         by_arn = {each.arn: each for each in found}
         return [replace(by_arn[arn], tags=tags) for arn, tags in self.tags_of(by_arn).items()]
+
+
+def load_balancer_of(listener_arn: str) -> str:
+    return listener_arn.replace(":listener/", ":loadbalancer/").rpartition("/")[0]
 
 
 def _place(listener: Listener) -> tuple[int, str, str]:

@@ -42,7 +42,8 @@ class LoadBalancers(Tagged):
     def delete_load_balancer(self, arn: str) -> None:
         """Raises Denied when it is protected against deletion."""
         try:
-            self._gateway.call(self._gateway.client.delete_load_balancer, LoadBalancerArn=arn)
+            with self._gateway.turn(arn):
+                self._gateway.call(self._gateway.client.delete_load_balancer, LoadBalancerArn=arn)
         except NotFound:
             return
 
