@@ -140,6 +140,11 @@ class PortPoolSpec(Spec):
         most = self.precreate.total or min(self.listener_quota or NLB_LISTENERS, self.range_size)
         return most - most % self.segment_length
 
+    def capacity_within(self, listeners: int) -> int:
+        """The same where the account allows a load balancer only so many listeners."""
+        most = min(self.capacity_of_one, listeners)
+        return most - most % self.segment_length
+
     def unsatisfiable(self, runs: Sequence[int]) -> str:
         """Why a pod can never be served that asks for ports in runs of these lengths (1: single ports), or ''.
 

@@ -68,6 +68,7 @@ class Cartographer:
 
     def _capacity(self, slot: int, strangers: tuple[int, ...]) -> int:
         quota = self._spec.listener_quota if slot < 0 and self._spec.listener_quota else NLB_LISTENERS
+        quota = min(quota, self._driver.limits().listeners)
         inside = sum(self._spec.start_port <= port <= self._spec.end_port for port in strangers)
         return max(0, min(quota - len(strangers), self._spec.range_size - inside))
 

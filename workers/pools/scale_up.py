@@ -4,6 +4,7 @@ the rest.
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 from random import SystemRandom
 
@@ -15,7 +16,7 @@ from domain.ports.placement import positions
 from domain.ports.pool import PortPoolSpec
 from domain.ports.scaleup import Intent, growth_limits
 from events.routing import pod_key, port_pool_key
-from workers.cloud.driver import LoadBalancer
+from workers.cloud.driver import LoadBalancer, LoadBalancerApi
 from workers.cloud.errors import CloudError
 from workers.cloud.names import load_balancer_name
 from workers.cloud.priority import Priority
@@ -64,8 +65,9 @@ def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Int
     ranks = positions(
         config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, made, strict=True)]
     )
+    capacity = config.spec.capacity_within(_driver(services, pool, config.spec).limits().listeners)
     lbs = [
-        PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, ranks[lb.name], config.spec.capacity_of_one)
+        PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, ranks[lb.name], capacity)
         for slot, lb in zip(intent.slots, made, strict=True)
     ]
     woken = growth.close(intent, lbs)
@@ -94,15 +96,27 @@ def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
 def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
     name = load_balancer_name(services.cluster, pool, slot)
     tags = dict(spec.auto_create.parameters.tags) | pool_tags(services.cluster, pool) | CREATED_BY
-    driver = services.driver(spec.region).on_behalf_of(
-        f"scale-up/{pool}/{slot}", Priority.GROW, patience=CREATE_PATIENCE
-    )
-    return driver.create_load_balancer(name, spec.auto_create.parameters, tags)
+    return _driver(services, f"{pool}/{slot}", spec).create_load_balancer(name, spec.auto_create.parameters, tags)
+
+
+def _driver(services: PortServices, what: str, spec: PortPoolSpec) -> LoadBalancerApi:
+    caller = f"scale-up/{what}"
+    return services.driver(spec.region).on_behalf_of(caller, Priority.GROW, patience=CREATE_PATIENCE)
+
+
+def _limit(services: PortServices, pool: str, config: PoolConfig, error: CloudError) -> str:
+    """For who must ask AWS for more: how many there may be."""
+    if error.code != "TooManyLoadBalancers":
+        return ""
+    with contextlib.suppress(TransientError):
+        most = _driver(services, pool, config.spec).limits().load_balancers
+        return f" (the account may have {most} network load balancers in {config.spec.region})"
+    return ""
 
 
 def _tell_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: Exception) -> None:
     count_scale_up(pool, "failed")
     log.warning("scale_up_failed", pool=pool, epoch=epoch, error=str(error))
     if isinstance(error, CloudError):
-        reason = f"AWS {error.action}: {error.code}"
+        reason = f"AWS {error.action}: {error.code}" + _limit(services, pool, config, error)
         services.events.pool(pool, config.uid, "ScaleUpFailed", reason, once=f"{epoch}/{reason}", warning=True)

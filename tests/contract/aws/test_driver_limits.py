@@ -9,6 +9,7 @@ import pytest
 from tests.fixtures.aws import REGION, Aws
 from workers.cloud.aws_nlb import aws_nlb
 from workers.cloud.driver import Limits, LoadBalancerApi
+from workers.cloud.limits import DEFAULTS
 from workers.cloud.priority import Priority
 from workers.cloud.rates import Unlimited
 
@@ -29,6 +30,13 @@ def test_limits_are_asked_for_once_by_all_callers(aws: Aws) -> None:
     for caller in range(3):
         driver.on_behalf_of(f"pod/a/{caller}", Priority.BIND).limits()
     assert aws.counts() == {"DescribeAccountLimits": 1}
+
+
+@pytest.mark.row("CL-10")
+def test_a_policy_that_does_not_allow_the_question_costs_only_the_numbers(aws: Aws) -> None:
+    aws.change(quotas={"load_balancers": 7})
+    aws.fault("DescribeAccountLimits", code="AccessDenied", status=403)
+    assert remembering(aws, timedelta(hours=1)).limits() == DEFAULTS
 
 
 @pytest.mark.row("CL-10")
