@@ -29,8 +29,8 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
     rates = settings.aws.rates
 
-    def send_scale_up(pool: str, epoch: str, token: str) -> None:
-        sender.send(routing.POOLS_SCALE_UP, pool, epoch, token)
+    def send_scale_up(pool: str, epoch: str, token: str) -> bool:
+        return sender.send(routing.POOLS_SCALE_UP, pool, epoch, token)
 
     return PortServices(
         queue=queue,

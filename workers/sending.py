@@ -32,14 +32,14 @@ class Sender:
     def __init__(self, url: str) -> None:
         self._connection = Connection(url, transport_options=OPTIONS)
 
-    def send(self, task: str, *args: object) -> None:
-        """To the queue that routing names for the task."""
-        self._send_all([(task, args)])
+    def send(self, task: str, *args: object) -> bool:
+        """To the queue that routing names for the task. False: it is not known to have been sent."""
+        return self._send_all([(task, args)])
 
     def hints(self, keys: Sequence[str]) -> None:
         self._send_all([(routing.reconciler(key), (key,)) for key in keys])
 
-    def _send_all(self, calls: Sequence[Call]) -> None:
+    def _send_all(self, calls: Sequence[Call]) -> bool:
         unsent = len(calls)
         try:
             with producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as producer:
@@ -49,6 +49,7 @@ class Sender:
         except UNREACHABLE as error:
             metrics.UNSENT.inc(unsent)
             log.warning("tasks_unsent", number=unsent, error=str(error))
+        return not unsent
 
 
 def publish(producer: Producer, task: str, args: tuple[object, ...]) -> None:

@@ -19,7 +19,9 @@ from workers.stores.pool_names import PoolNames, ShownStatus
 
 @dataclass(frozen=True)
 class PortServices:
-    """`driver` gives the load-balancer API of a region; `send_scale_up(pool, epoch, token)` sends the task."""
+    """`driver` gives the load-balancer API of a region; `send_scale_up(pool, epoch, token)` sends the task, if
+    it can.
+    """
 
     queue: Workqueue
     ledger: Callable[[str], Ledger]
@@ -31,7 +33,7 @@ class PortServices:
     pool_names: PoolNames
     shown: ShownStatus
     orphans: Orphans
-    send_scale_up: Callable[[str, str, str], None]
+    send_scale_up: Callable[[str, str, str], bool]
     cluster: str = "default"
     default_spec: str = ""
     call_time: timedelta = timedelta(seconds=15)  # the longest that one AWS or Kubernetes call takes

@@ -63,6 +63,12 @@ RULES: Final = (
         lambda spec: spec.auto_create.enabled and not spec.auto_create.parameters.subnets,
     ),
     Rule(
+        "autoCreate.parameters.namePrefix",
+        "autoCreate.parameters.namePrefix makes names that begin with internal-, which AWS keeps for itself",
+        "!(self.autoCreate.parameters.namePrefix + '-').startsWith('internal-')",
+        lambda spec: f"{spec.auto_create.parameters.name_prefix}-".startswith("internal-"),
+    ),
+    Rule(
         "segmentLength",
         "segmentLength is more than listenerQuota and the range of ports allow: no port could ever be given",
         "self.segmentLength <= (has(self.listenerQuota) ? self.listenerQuota : 50)"

@@ -5,12 +5,14 @@ It says nothing about time or attempts: a text that changes by itself would make
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+MOST_NAMED: Final = 10
 
 
 class Shape(BaseModel):
@@ -23,7 +25,12 @@ class LoadBalancerStatus(Shape):
     name: str
     arn: str
     dns_name: str
-    state: Annotated[str, Field(description="Active, Full, or NotFound: AWS does not know it")]
+    state: Annotated[
+        str,
+        Field(
+            description="Active; Full; NotFound: AWS does not know it; Unusable: see the condition LoadBalancersFound"
+        ),
+    ]
     allocated: Annotated[int, Field(description="ports in use")]
     capacity: Annotated[int, Field(description="ports that it can carry for this pool")]
     auto_created: Annotated[bool, Field(description="ours, and removed with the pool")]
@@ -53,7 +60,7 @@ class PortPoolStatus(Shape):
 
 @dataclass(frozen=True)
 class LoadBalancerLine:
-    """One load balancer of a pool. `missing` means that AWS does not know it."""
+    """One load balancer of a pool. `special` is a state that says more than how full it is."""
 
     name: str
     arn: str
@@ -62,19 +69,38 @@ class LoadBalancerLine:
     capacity: int
     auto_created: bool
     foreign: int
-    missing: bool = False
+    special: str = ""
 
     @property
     def state(self) -> str:
-        if self.missing:
-            return "NotFound"
-        return "Full" if self.allocated >= self.capacity else "Active"
+        return self.special or ("Full" if self.allocated >= self.capacity else "Active")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a pool's people must know, in words; '' for nothing.
+
+    `invalid` is wrong with the spec, `conflict` with another pool, `unusable` with load balancers (ARN: why), `trouble`
+    is what AWS refused, `left` keeps a pool from being deleted. `growable`: load balancers may still be created.
+    """
+
+    invalid: str = ""
+    conflict: str = ""
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    trouble: str = ""
+    left: str = ""
+    growable: bool = False
 
 
 def pool_status(
-    state: str, epoch: str, waiting: int, lines: Iterable[LoadBalancerLine], generation: int, problem: str = ""
+    state: str,
+    epoch: str,
+    waiting: int,
+    lines: Iterable[LoadBalancerLine],
+    generation: int,
+    findings: Findings = Findings(),
 ) -> dict[str, Any]:
-    """The object to write. `problem` is what is wrong with the spec, '' for nothing."""
+    """The object to write."""
     rows = [_row(line) for line in lines]
     return PortPoolStatus(
         state=state,
@@ -85,8 +111,42 @@ def pool_status(
         waiting=waiting,
         load_balancer_count=len(rows),
         load_balancers=rows,
-        conditions=[_condition("Valid", not problem, "Invalid" if problem else "Accepted", problem)],
+        conditions=[_valid(findings), _found(findings.unusable), _ready(state, rows, findings)],
     ).model_dump(by_alias=True)
+
+
+def _valid(findings: Findings) -> Condition:
+    reason = "Invalid" if findings.invalid else "Conflict" if findings.conflict else "Accepted"
+    problem = findings.invalid or findings.conflict
+    return _condition("Valid", not problem, reason, problem)
+
+
+def _found(unusable: Mapping[str, str]) -> Condition:
+    told = [f"{arn}: {why}" for arn, why in sorted(unusable.items())]
+    more = f" (and {len(told) - MOST_NAMED} more)" if len(told) > MOST_NAMED else ""
+    message = "; ".join(told[:MOST_NAMED]) + more
+    return _condition("LoadBalancersFound", not told, "Unusable" if told else "AllFound", message)
+
+
+def _ready(state: str, rows: Sequence[LoadBalancerStatus], findings: Findings) -> Condition:
+    """Whether the pool can give a port, now or by growing."""
+    room = any(row.allocated < row.capacity for row in rows)
+    why = {
+        "Deleting": state == "Deleting",
+        "Invalid": findings.invalid,
+        "Conflict": findings.conflict,
+        "Refused": not (room and state == "Active") and findings.trouble,
+        "Pending": state != "Active",
+        "Exhausted": not room and not findings.growable,
+    }
+    reason = next((name for name, holds in why.items() if holds), "Ready")
+    words = {
+        "Deleting": findings.left or "the pool is being deleted",
+        "Pending": "the ledger of the pool is not ready yet",
+        "Exhausted": "no load balancer has a free port, and no other may be created",
+    }
+    message = words.get(reason) or (why.get(reason) or "")
+    return _condition("Ready", reason == "Ready", reason, str(message))
 
 
 def _row(line: LoadBalancerLine) -> LoadBalancerStatus:

@@ -89,6 +89,11 @@ def pools(kube: Kube) -> Iterator[Pools]:
         (EXISTING | {"deregistrationDelay": "2h"}, "spec.deregistrationDelay", "the hour that AWS allows"),
         (EXISTING | {"deregistrationDelay": "2"}, "spec.deregistrationDelay", "should match"),
         (GROWING | {"targetAddressType": "ipv6"}, "spec.targetAddressType", "dualstack"),
+        (
+            GROWING | {"autoCreate": {"parameters": {"namePrefix": "internal"}}, "loadBalancers": ["a"]},
+            "spec.autoCreate.parameters.namePrefix",
+            "which AWS keeps for itself",
+        ),
         ({"startPort": 7000, "loadBalancers": ["a"], "vpcId": "vpc-1"}, "spec.region", "Required value"),
     ],
 )

@@ -69,11 +69,15 @@ class Fleet:
             pool_names=PoolNames(self.redis),
             shown=ShownStatus(self.redis),
             orphans=Orphans(self.redis),
-            send_scale_up=lambda pool, epoch, token: self.requests.append((pool, epoch, token)),
+            send_scale_up=self.send_scale_up,
             cluster=self.cluster,
             orphan_grace=timedelta(0),
             forgotten=timedelta(0),
         )
+
+    def send_scale_up(self, pool: str, epoch: str, token: str) -> bool:
+        self.requests.append((pool, epoch, token))
+        return True
 
     # ---- Kubernetes objects
 

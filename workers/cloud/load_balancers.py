@@ -9,7 +9,7 @@ from domain.ports.load_balancer_spec import LoadBalancerParameters
 from workers.cloud.batches import existing
 from workers.cloud.driver import LoadBalancer, LoadBalancerState
 from workers.cloud.errors import AlreadyExists, ForeignName, NotFound
-from workers.cloud.names import OURS
+from workers.cloud.names import may_be_ours
 from workers.cloud.tagged import Tagged, aws_tags, belongs_to, same_owner
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _shape(parameters: LoadBalancerParameters) -> dict[str, Any]:
 
 
 def _may_be_ours(found: LoadBalancerTypeDef) -> bool:
-    return found.get("Type") == "network" and found["LoadBalancerName"].startswith(OURS)
+    return found.get("Type") == "network" and may_be_ours(found["LoadBalancerName"])
 
 
 def _load_balancer(told: LoadBalancerTypeDef, tags: Mapping[str, str]) -> LoadBalancer:

@@ -14,12 +14,20 @@ from typing import Final
 
 OURS: Final = "bm-"
 LONGEST: Final = 32
+UNREADABLE: Final = len("--0123456789-999")
+_LOAD_BALANCER: Final = re.compile(r"[a-z][A-Za-z0-9-]*-[0-9]{1,4}")
 
 
-def load_balancer_name(cluster: str, pool: str, slot: int) -> str:
+def load_balancer_name(cluster: str, pool: str, slot: int, prefix: str = "bm") -> str:
     """For example `bm-arena-4kq2zt7m5a-0`; slots count from 0 and stay below the pool's maxLoadBalancers."""
-    readable = re.sub(r"[^A-Za-z0-9]+", "-", pool)[:10].strip("-") or "pool"
-    return f"{OURS}{readable}-{_hash(10, cluster, pool)}-{slot}"
+    most = min(10, LONGEST - UNREADABLE - len(prefix))
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", pool)[:most].strip("-") or "pool"
+    return f"{prefix}-{readable}-{_hash(10, cluster, pool)}-{slot}"
+
+
+def may_be_ours(load_balancer: str) -> bool:
+    """Whether a name has the form of ours, whatever its prefix: spares the tags of most others. Tags decide."""
+    return bool(_LOAD_BALANCER.fullmatch(load_balancer))
 
 
 def target_group_name(uid: str, lb: str, port: int) -> str:

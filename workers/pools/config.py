@@ -13,17 +13,19 @@ from domain.ports.pool import PortPoolSpec
 
 @dataclass(frozen=True)
 class PoolConfig:
-    """`uid` and `generation` are those of the PortPool whose spec this is."""
+    """`uid` and `generation` are those of the PortPool whose spec this is; `conflict` is why it gives no new ports."""
 
     uid: str
     generation: int
     spec: PortPoolSpec
+    conflict: str = ""
 
     def encoded(self) -> dict[str, Any]:
         return {
             "uid": self.uid,
             "generation": self.generation,
             "spec": self.spec.model_dump(by_alias=True, mode="json"),
+            "conflict": self.conflict,
         }
 
 
@@ -33,4 +35,5 @@ def decode_config(text: bytes) -> PoolConfig | None:
     if not text:
         return None
     stored = orjson.loads(text)
-    return PoolConfig(stored["uid"], stored["generation"], PortPoolSpec.model_validate(stored["spec"]))
+    spec = PortPoolSpec.model_validate(stored["spec"])
+    return PoolConfig(stored["uid"], stored["generation"], spec, stored.get("conflict", ""))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import structlog
 
-from workers.cloud.driver import LoadBalancerApi
+from domain.ports.pool import PortPoolSpec
+from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi
 from workers.cloud.errors import NotFound
+from workers.cloud.tagged import belongs_to
 from workers.pools.inventory import slot_of
 from workers.services import PortServices
 from workers.stores.growth import Growth
@@ -14,7 +18,7 @@ from workers.stores.ledger_view import owners
 log = structlog.get_logger()
 
 
-def finalize(services: PortServices, driver: LoadBalancerApi, pool: str, growth: Growth) -> str:
+def finalize(services: PortServices, driver: LoadBalancerApi, pool: str, spec: PortPoolSpec, growth: Growth) -> str:
     """Removes what we created; the state Deleting keeps new ports from being given.
 
     '' when all is gone, else what is left.
@@ -22,21 +26,45 @@ def finalize(services: PortServices, driver: LoadBalancerApi, pool: str, growth:
     holding = sum(1 for _, entries in owners(growth.ledger) if entries)
     if holding:
         return f"{holding} pods still hold ports of the pool"
-    for lb in driver.find_owned_load_balancers(services.cluster, pool):
-        if slot_of(services.cluster, pool, lb.name) is None:
-            continue
-        if foreign := _listeners(driver, lb.arn):
-            return f"load balancer {lb.name} has {foreign} listeners that are not ours to delete"
-        driver.delete_load_balancer(lb.arn)
-        log.info("load_balancer_deleted", pool=pool, lb=lb.name)
-    for group in driver.target_groups_owned(services.cluster, pool):
-        driver.delete_target_group(group.arn)
-    left = growth.drop()
-    return f"{left} pods still hold ports of the pool" if left else ""
+    if left := Demolition(driver, services.cluster, pool, spec).left():
+        return left
+    still = growth.drop()
+    return f"{still} pods still hold ports of the pool" if still else ""
 
 
-def _listeners(driver: LoadBalancerApi, arn: str) -> int:
-    try:
-        return len(driver.listeners(arn))
-    except NotFound:
-        return 0
+class Demolition:
+    """Deletes listeners, load balancers and target groups with the tags of one pool, each by its ARN."""
+
+    def __init__(self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec) -> None:
+        self._driver, self._cluster, self._pool, self._spec = driver, cluster, pool, spec
+
+    def left(self) -> str:
+        """Why something of ours must stay for now, '' when nothing is left."""
+        created = self._created()
+        for lb in self._driver.find_load_balancers(arns=self._spec.load_balancers):
+            self._clear(lb)
+        strangers = {lb.name: self._clear(lb) for lb in created}
+        for lb in created:
+            if not strangers[lb.name]:
+                self._driver.delete_load_balancer(lb.arn)
+                log.info("load_balancer_deleted", pool=self._pool, lb=lb.name)
+        for group in self._driver.target_groups_owned(self._cluster, self._pool):
+            self._driver.delete_target_group(group.arn)
+        kept = next((name for name, others in strangers.items() if others), "")
+        return f"load balancer {kept} has {strangers[kept]} listeners that are not ours to delete" if kept else ""
+
+    def _created(self) -> list[LoadBalancer]:
+        prefix = self._spec.auto_create.parameters.name_prefix
+        owned = self._driver.find_owned_load_balancers(self._cluster, self._pool)
+        return [lb for lb in owned if slot_of(self._cluster, self._pool, lb.name, prefix) is not None]
+
+    def _clear(self, lb: LoadBalancer) -> int:
+        """Deletes our listeners on it; how many of others it has."""
+        listeners: list[Listener] = []
+        with contextlib.suppress(NotFound):
+            listeners = self._driver.listeners(lb.arn)
+        ours = [each for each in listeners if belongs_to(each.tags, self._cluster, self._pool)]
+        for listener in ours:
+            self._driver.delete_listener(listener.arn)
+            log.info("listener_deleted", pool=self._pool, lb=lb.name, port=listener.port)
+        return len(listeners) - len(ours)

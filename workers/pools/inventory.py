@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from domain.ports.placement import positions
 from domain.ports.pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.rebuild import Found
-from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi
+from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBalancerState
 from workers.cloud.errors import NotFound
 from workers.cloud.names import load_balancer_name
-from workers.cloud.tags import CLUSTER, POOL, RETIRING
+from workers.cloud.tagged import belongs_to
+from workers.cloud.tags import RETIRING
 from workers.ports.tags import read_tags
 from workers.stores.growth import PoolLoadBalancer
+
+NOT_FOUND: Final = "AWS knows no such load balancer"
 
 
 @dataclass
 class Inventory:
-    """`listeners` and `groups` are ours, by their tags; `missing` are ARNs of the spec that AWS does not know."""
+    """`listeners` and `groups` are ours, by their tags; `unusable`: ARN of a load balancer -> why it gives no ports."""
 
     load_balancers: list[PoolLoadBalancer] = field(default_factory=list)
     listeners: list[Found] = field(default_factory=list)
     groups: list[Found] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    unusable: dict[str, str] = field(default_factory=dict)
 
 
 class Cartographer:
@@ -31,12 +36,14 @@ class Cartographer:
     def __init__(self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec) -> None:
         self._driver, self._cluster, self._pool, self._spec = driver, cluster, pool, spec
 
-    def take(self, with_groups: bool = True) -> Inventory:
+    def take(self, with_groups: bool = True, known: Iterable[str] = ()) -> Inventory:
+        """`known`: ARNs of created load balancers that must not count as gone only because a list lacks them."""
         inventory = Inventory()
         existing = {lb.arn: lb for lb in self._driver.find_load_balancers(arns=self._spec.load_balancers)}
-        inventory.missing = [arn for arn in self._spec.load_balancers if arn not in existing]
-        named = [existing[arn] for arn in self._spec.load_balancers if arn in existing]
-        created = self._created()
+        faults = ((arn, self._fault(existing.get(arn))) for arn in self._spec.load_balancers)
+        inventory.unusable = {arn: fault for arn, fault in faults if fault}
+        named = [existing[arn] for arn in self._spec.load_balancers if arn not in inventory.unusable]
+        created = self._created(known)
         ranks = positions([lb.name for lb in named], [(slot, lb.name) for slot, lb in created])
         for slot, lb in [(-1, lb) for lb in named] + created:
             self._add(inventory, lb, slot, ranks[lb.name])
@@ -44,11 +51,29 @@ class Cartographer:
             inventory.groups = self._groups(inventory.listeners)
         return inventory
 
-    def _created(self) -> list[tuple[int, LoadBalancer]]:
+    def _fault(self, lb: LoadBalancer | None) -> str:
+        """Why ports cannot be given on it, '' when they can."""
+        if lb is None:
+            return NOT_FOUND
+        if lb.kind != "network":
+            return f"it is a load balancer of type {lb.kind}, not network"
+        if lb.state is LoadBalancerState.FAILED:
+            return "AWS failed to set it up"
+        return f"it is in {lb.vpc_id}, not in {self._spec.vpc_id}" if self._elsewhere(lb) else ""
+
+    def _elsewhere(self, lb: LoadBalancer) -> bool:
+        return bool(lb.vpc_id) and lb.vpc_id != self._spec.vpc_id
+
+    def _created(self, known: Iterable[str]) -> list[tuple[int, LoadBalancer]]:
         """Those that carry our tags and a name made from a slot; a tagged one with another name is not one of ours."""
-        owned = self._driver.find_owned_load_balancers(self._cluster, self._pool)
-        slots = ((slot_of(self._cluster, self._pool, lb.name), lb) for lb in owned)
+        owned = {lb.arn: lb for lb in self._driver.find_owned_load_balancers(self._cluster, self._pool)}
+        unlisted = [arn for arn in known if arn not in owned]
+        owned |= {lb.arn: lb for lb in self._driver.find_load_balancers(arns=unlisted) if self._is_ours(lb)}
+        slots = ((self._slot(lb), lb) for lb in owned.values())
         return sorted(((slot, lb) for slot, lb in slots if slot is not None), key=lambda pair: pair[0])
+
+    def _slot(self, lb: LoadBalancer) -> int | None:
+        return slot_of(self._cluster, self._pool, lb.name, self._spec.auto_create.parameters.name_prefix)
 
     def _add(self, inventory: Inventory, lb: LoadBalancer, slot: int, position: int) -> None:
         try:
@@ -57,14 +82,17 @@ class Cartographer:
             return
         ours = [listener for listener in listeners if self._is_ours(listener)]
         strangers = tuple(sorted(x.port for x in listeners if not self._is_ours(x)))
-        capacity = 0 if RETIRING in lb.tags else self._capacity(slot, strangers)
+        fault = self._fault(lb)
+        if fault:
+            inventory.unusable[lb.arn] = fault
+        capacity = 0 if fault or RETIRING in lb.tags else self._capacity(slot, strangers)
         entry = PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, position, capacity, strangers)
         inventory.load_balancers.append(entry)
         found = (read_tags(x.tags, x.arn, x.target_group_arn) for x in ours)
         inventory.listeners += [f for f in found if f and f.entry.lb == lb.name]
 
-    def _is_ours(self, listener: Listener) -> bool:
-        return listener.tags.get(CLUSTER) == self._cluster and listener.tags.get(POOL) == self._pool
+    def _is_ours(self, thing: Listener | LoadBalancer) -> bool:
+        return belongs_to(thing.tags, self._cluster, self._pool)
 
     def _capacity(self, slot: int, strangers: tuple[int, ...]) -> int:
         quota = self._spec.listener_quota if slot < 0 and self._spec.listener_quota else NLB_LISTENERS
@@ -80,9 +108,9 @@ class Cartographer:
         return [f for f in found if f]
 
 
-def slot_of(cluster: str, pool: str, name: str) -> int | None:
+def slot_of(cluster: str, pool: str, name: str, prefix: str) -> int | None:
     """The slot that a load balancer's name was made from, None for another's name."""
     digits = name.rpartition("-")[2]
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 4:
         return None
-    return int(digits) if load_balancer_name(cluster, pool, int(digits)) == name else None
+    return int(digits) if load_balancer_name(cluster, pool, int(digits), prefix) == name else None

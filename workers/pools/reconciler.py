@@ -4,6 +4,7 @@ delete.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,24 +15,25 @@ from pydantic import ValidationError
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.ports.pool import PoolState, PortPoolSpec
-from domain.ports.pool_status import LoadBalancerLine, pool_status
 from domain.ports.spec_errors import spec_problem
 from events.kube_api import Conflict, NotFound
 from events.routing import pod_key, split_key
 from events.workqueue import Snapshot
 from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.errors import Denied, Invalid
 from workers.cloud.priority import Priority
 from workers.kube.errors import translated
 from workers.kube.port_pools import FINALIZER
 from workers.pools.config import PoolConfig, decode_config
 from workers.pools.deletion import finalize
-from workers.pools.inventory import Cartographer, Inventory
+from workers.pools.inventory import NOT_FOUND, Cartographer, Inventory
 from workers.pools.rebuilding import rebuild_ledger, touch_owners_without_port
-from workers.ports.metrics import show_ports
+from workers.pools.showing import status_of
 from workers.run import Run
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.ledger_view import LedgerView, view
+from workers.stores.pool_notes import PoolNotes
 
 log = structlog.get_logger()
 CHANGED = timedelta(milliseconds=250)
@@ -70,27 +72,38 @@ class PoolRunSteps:
         self._growth = Growth(self._ledger)
 
     def outcome(self) -> Outcome:
+        if self._pool.body["deleting"] and FINALIZER not in self._pool.body["finalizers"]:
+            self._services.pool_names.remove(self._name)
+            return Settled()
         try:
             spec = PortPoolSpec.model_validate(self._pool.body["spec"])
         except ValidationError as error:
             return self._invalid(spec_problem(error))
+        config = PoolConfig(self._pool.uid, self._pool.body["generation"], spec)
+        try:
+            return self._serve(config)
+        except (Denied, Invalid) as error:  # nobody but a person can mend it
+            self._show(status_of(self._growth, self._pool, config, trouble=f"AWS {error.action}: {error.reason}"))
+            raise
+
+    def _serve(self, config: PoolConfig) -> Outcome:
         self._services.pool_names.add(self._name)
         if not self._pool.body["deleting"]:
             self._finalizer()
-        config = PoolConfig(self._pool.uid, self._pool.body["generation"], spec)
         fresh = rebuild_ledger(self._services, self._run, self._name, config)
         self._configure(config, fresh)
         if self._pool.body["deleting"]:
             return self._delete(config)
-        self._show(pool_status_of(view(self._ledger), self._pool))
+        self._show(status_of(self._growth, self._pool, config))
         return Settled()
 
     def _invalid(self, problem: str) -> Outcome:
         """What the ledger has stays as it is: a mistake in the spec costs no bound port."""
         log.warning("pool_invalid", pool=self._name, reason=problem)
+        last = decode_config(self._growth.config())
         if self._pool.body["deleting"]:
-            return self._release_finalizer()
-        self._show(pool_status_of(None, self._pool, problem))
+            return self._serve(last) if last else self._release_finalizer()
+        self._show(status_of(self._growth, self._pool, last, invalid=problem))
         return Settled()
 
     def _finalizer(self) -> None:
@@ -109,22 +122,29 @@ class PoolRunSteps:
         same = before.state == state and old and (old.uid, old.generation) == (config.uid, config.generation)
         if not self._growth.must_recheck() and same:
             return
-        inventory = fresh or self._inventory(config)
+        inventory = fresh or self._inventory(config, before)
         span = (config.spec.start_port, config.spec.range_size)
         lbs = inventory.load_balancers + _left_behind(before, inventory)
         woken = self._growth.configure(before.epoch, state, config.encoded(), span, lbs)
         if woken is None:
             raise TransientError(f"the capacity of pool {self._name} changed meanwhile", timedelta(0))
-        log.info("pool_configured", pool=self._name, state=state, lbs=len(lbs), missing=inventory.missing)
-        for arn in inventory.missing + _vanished(before, inventory):
-            message = f"AWS knows no load balancer {arn}"
-            self._services.events.pool(self._name, self._pool.uid, "LoadBalancerNotFound", message, arn, warning=True)
+        unusable = inventory.unusable | dict.fromkeys(_vanished(before, inventory), NOT_FOUND)
+        log.info("pool_configured", pool=self._name, state=state, lbs=len(lbs), unusable=unusable)
+        PoolNotes(self._growth.redis, self._growth.prefix).put_unusable(unusable)
+        for arn, why in unusable.items():
+            self._tell_unusable(arn, why)
         self._services.queue.touch([pod_key(*name.split("/")) for name in woken])
-        touch_owners_without_port(self._services, self._ledger, self._name)
+        if not (fresh and state is PoolState.DELETING):  # each would touch the pool, which would rebuild and go again
+            touch_owners_without_port(self._services, self._ledger, self._name)
 
-    def _inventory(self, config: PoolConfig) -> Inventory:
-        driver = self._driver(config)
-        return Cartographer(driver, self._services.cluster, self._name, config.spec).take(with_groups=False)
+    def _tell_unusable(self, arn: str, why: str) -> None:
+        reason = "LoadBalancerNotFound" if why == NOT_FOUND else "LoadBalancerUnusable"
+        message, once = f"load balancer {arn}: {why}", f"{arn}/{why}"
+        self._services.events.pool(self._name, self._pool.uid, reason, message, once, warning=True)
+
+    def _inventory(self, config: PoolConfig, before: LedgerView) -> Inventory:
+        cartographer = Cartographer(self._driver(config), self._services.cluster, self._name, config.spec)
+        return cartographer.take(with_groups=False, known=[lb.arn for lb in before.load_balancers if lb.slot >= 0])
 
     def _driver(self, config: PoolConfig) -> LoadBalancerApi:
         driver = self._services.driver(config.spec.region)
@@ -132,14 +152,15 @@ class PoolRunSteps:
 
     def _delete(self, config: PoolConfig) -> Outcome:
         """Drain, then remove only what is ours. Pods that hold ports keep them until they end or ask for less."""
-        if left := finalize(self._services, self._driver(config), self._name, self._growth):
-            self._show(pool_status_of(view(self._ledger), self._pool, left))
+        if left := finalize(self._services, self._driver(config), self._name, config.spec, self._growth):
+            self._show(status_of(self._growth, self._pool, config, left=left))
             return Wait(DRAINING, left)
         return self._release_finalizer()
 
     def _release_finalizer(self) -> Outcome:
         if FINALIZER in self._pool.body["finalizers"]:
-            self._set_finalizers([f for f in self._pool.body["finalizers"] if f != FINALIZER])
+            with suppress(NotFound):  # it is gone already, and the news of it on the way
+                self._set_finalizers([f for f in self._pool.body["finalizers"] if f != FINALIZER])
         self._services.pool_names.remove(self._name)
         self._services.shown.forget(self._ledger.prefix)
         return Settled()
@@ -164,16 +185,3 @@ def _left_behind(before: LedgerView, inventory: Inventory) -> list[PoolLoadBalan
     """Load balancers that the pool has no more, on which pods still have ports: no new ports, nothing else changes."""
     now = {lb.name for lb in inventory.load_balancers}
     return [replace(lb, capacity=0) for lb in before.load_balancers if lb.used and lb.name not in now]
-
-
-def pool_status_of(seen: LedgerView | None, pool: Snapshot, problem: str = "") -> dict[str, object]:
-    """The status to write; `seen` None where there is no ledger to speak of."""
-    lbs = seen.load_balancers if seen else ()
-    lines = [
-        LoadBalancerLine(lb.name, lb.arn, lb.dns, lb.used, lb.capacity, lb.slot >= 0, len(lb.foreign)) for lb in lbs
-    ]
-    if seen:
-        show_ports(pool.body["name"], seen.allocated, seen.free, seen.demand)
-    state = seen.state if seen and seen.state else PoolState.PENDING
-    generation = pool.body["generation"]
-    return pool_status(state, seen.epoch if seen else "0", seen.waiting if seen else 0, lines, generation, problem)

@@ -26,6 +26,7 @@ from workers.pools.config import PoolConfig, decode_config
 from workers.ports.metrics import count_scale_up
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
+from workers.stores.pool_notes import PoolNotes
 
 log = structlog.get_logger()
 CREATED_BY = {"berthmaster.dev/created-by": "berthmaster"}
@@ -60,7 +61,7 @@ def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
 
 def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Intent) -> None:
     """Idempotent: names come from slots, so that every winner asks for the same load balancers."""
-    made = [_ensure(services, pool, config.spec, slot) for slot in intent.slots]
+    made = [_usable(_ensure(services, pool, config.spec, slot), config.spec) for slot in intent.slots]
     growth = Growth(services.ledger(pool))
     ranks = positions(
         config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, made, strict=True)]
@@ -75,6 +76,7 @@ def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Int
         log.info("scale_up_closed_by_another", pool=pool, intent=intent.id)
         return
     growth.failures(0)
+    PoolNotes(growth.redis, growth.prefix).put_trouble("")
     count_scale_up(pool, "created")
     log.info("load_balancers_added", pool=pool, lbs=[lb.name for lb in made], woken=len(woken))
     services.queue.touch([pod_key(*name.split("/")) for name in woken])
@@ -94,7 +96,7 @@ def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
 
 
 def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
-    name = load_balancer_name(services.cluster, pool, slot)
+    name = load_balancer_name(services.cluster, pool, slot, spec.auto_create.parameters.name_prefix)
     tags = dict(spec.auto_create.parameters.tags) | pool_tags(services.cluster, pool) | CREATED_BY
     return _driver(services, f"{pool}/{slot}", spec).create_load_balancer(name, spec.auto_create.parameters, tags)
 
@@ -114,9 +116,26 @@ def _limit(services: PortServices, pool: str, config: PoolConfig, error: CloudEr
     return ""
 
 
+def _usable(made: LoadBalancer, spec: PortPoolSpec) -> LoadBalancer:
+    """One elsewhere could never reach a target group of the pool: no second one is made like it."""
+    if made.vpc_id and made.vpc_id != spec.vpc_id:
+        raise TerminalError(f"the subnets are in {made.vpc_id}, spec.vpcId is {spec.vpc_id}")
+    return made
+
+
 def _tell_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: Exception) -> None:
     count_scale_up(pool, "failed")
     log.warning("scale_up_failed", pool=pool, epoch=epoch, error=str(error))
     if isinstance(error, CloudError):
-        reason = f"AWS {error.action}: {error.code}" + _limit(services, pool, config, error)
-        services.events.pool(pool, config.uid, "ScaleUpFailed", reason, once=f"{epoch}/{reason}", warning=True)
+        reason = f"AWS {error.action}: {error.reason}" + _limit(services, pool, config, error)
+        _tell_people(services, pool, config, reason, f"{epoch}/{error.code}")
+    elif isinstance(error, TerminalError):
+        _tell_people(services, pool, config, str(error), f"{epoch}/{error}")
+
+
+def _tell_people(services: PortServices, pool: str, config: PoolConfig, reason: str, once: str) -> None:
+    """In an Event, and in the pool's status until a scale-up goes well."""
+    services.events.pool(pool, config.uid, "ScaleUpFailed", reason, once=once, warning=True)
+    ledger = services.ledger(pool)
+    PoolNotes(ledger.redis, ledger.prefix).put_trouble(reason)
+    services.queue.touch([port_pool_key(pool)])

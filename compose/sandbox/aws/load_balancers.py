@@ -14,6 +14,7 @@ from compose.sandbox.aws.core import Core
 from compose.sandbox.aws.refusals import invalid, quota, unusable
 
 NAME = re.compile(r"(?!internal-)[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?")
+ARN = re.compile(r"arn:[a-z-]+:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:loadbalancer/[a-z]+/[A-Za-z0-9-]+/[0-9a-f]+")
 MOST_IN_ONE_DESCRIBE = 20
 
 
@@ -68,6 +69,8 @@ class LoadBalancers(Core):
             raise invalid("Load balancer names and load balancer ARNs cannot be specified at the same time")
         if len(arns or names or ()) > MOST_IN_ONE_DESCRIBE:
             raise invalid(f"at most {MOST_IN_ONE_DESCRIBE} load balancers can be described by name or ARN")
+        if odd := next((arn for arn in arns or () if not ARN.fullmatch(arn)), None):
+            raise invalid(f"'{odd}' is not a valid load balancer ARN")
         for balancer in self.load_balancers.values():
             if isinstance(balancer, NetworkLoadBalancer) and self.now() >= balancer.active_at:
                 balancer.activate()

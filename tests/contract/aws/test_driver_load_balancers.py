@@ -62,6 +62,13 @@ def test_missing_load_balancers_do_not_hide_the_others(cloud: Driven) -> None:
     assert [each.arn for each in cloud.api.find_load_balancers(arns=made)] == [*made[:3], *made[4:21]]
 
 
+@pytest.mark.row("PP-14")
+def test_what_is_no_arn_does_not_hide_the_others(drive: Driving) -> None:
+    made = [drive.balancer(f"bm-arena-{n}").arn for n in range(3)]
+    asked = [*made[:2], "arn:of:nothing", "", made[2]]
+    assert [each.arn for each in drive.api.find_load_balancers(arns=asked)] == made
+
+
 def test_load_balancers_are_found_by_name(cloud: Driven) -> None:
     made = cloud.balancer()
     assert [each.arn for each in cloud.api.find_load_balancers(names=["bm-arena-0", "bm-arena-1"])] == [made.arn]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.cloud.names import load_balancer_name, target_group_name
+from workers.cloud.names import load_balancer_name, may_be_ours, target_group_name
 
 LEGAL = re.compile(r"(?!.*--)[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?")
 LB = "bm-arena-4kq2zt7m5a-0"
@@ -37,6 +37,16 @@ def test_any_text_gives_a_legal_target_group_name(uid: str, lb: str, port: int) 
 @given(st.text(), st.text(), st.integers(0, 999))
 def test_any_text_gives_a_legal_load_balancer_name(cluster: str, pool: str, slot: int) -> None:
     assert LEGAL.fullmatch(load_balancer_name(cluster, pool, slot))
+
+
+@pytest.mark.row("PP-18")
+@given(st.text(), st.text(), st.integers(0, 999), st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True))
+def test_any_prefix_begins_a_legal_name_that_is_known_as_ours(cluster: str, pool: str, slot: int, prefix: str) -> None:
+    name = load_balancer_name(cluster, pool, slot, prefix)
+    assert name.startswith(f"{prefix}-")
+    assert LEGAL.fullmatch(name.removeprefix(prefix)[1:])
+    assert len(name) <= 32
+    assert may_be_ours(name)
 
 
 @pytest.mark.row("BD-24")

@@ -5,4 +5,5 @@
 local server = ARGV[1]
 if ready(server) and call('HLEN', OWNERS) > 0 then return { 'BUSY', call('HLEN', OWNERS) } end
 call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND)
+call('DEL', P .. 'notes', P .. 'orphans', P .. 'failures', P .. 'recheck')
 return { 'OK' }

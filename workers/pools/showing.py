@@ -1,0 +1,62 @@
+"""What the status of a PortPool says: its load balancers, and what people must know, put together from the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from domain.ports.pool import PoolState, PortPoolSpec
+from domain.ports.pool_status import Findings, LoadBalancerLine, pool_status
+from events.workqueue import Snapshot
+from workers.pools.config import PoolConfig
+from workers.pools.inventory import NOT_FOUND
+from workers.ports.metrics import show_ports
+from workers.stores.growth import Growth
+from workers.stores.ledger_view import LedgerView, view
+from workers.stores.pool_notes import PoolNotes
+
+
+def status_of(
+    growth: Growth, pool: Snapshot, config: PoolConfig | None, invalid: str = "", trouble: str = "", left: str = ""
+) -> dict[str, object]:
+    """`invalid` is what is wrong with the spec, `trouble` with AWS, `left` what keeps the pool from being deleted."""
+    seen, notes = view(growth.ledger), PoolNotes(growth.redis, growth.prefix)
+    findings = Findings(
+        invalid=invalid,
+        conflict=config.conflict if config else "",
+        unusable=notes.unusable(),
+        trouble=trouble or notes.trouble(),
+        left=left,
+        growable=config is not None and _growable(seen, config.spec),
+    )
+    show_ports(pool.body["name"], seen.allocated, seen.free, seen.demand)
+    state = seen.state or PoolState.PENDING
+    return pool_status(state, seen.epoch, seen.waiting, _lines(seen, findings), pool.body["generation"], findings)
+
+
+def _growable(seen: LedgerView, spec: PortPoolSpec) -> bool:
+    create = spec.auto_create
+    return create.enabled and sum(lb.slot >= 0 for lb in seen.load_balancers) < create.max_load_balancers
+
+
+def _lines(seen: LedgerView, findings: Findings) -> list[LoadBalancerLine]:
+    lines = [
+        LoadBalancerLine(lb.name, lb.arn, lb.dns, lb.used, lb.capacity, lb.slot >= 0, len(lb.foreign))
+        for lb in seen.load_balancers
+    ]
+    known = {line.arn for line in lines}
+    lines += [_unknown(arn) for arn in findings.unusable if arn not in known]
+    return [replace(line, special=_special(findings.unusable.get(line.arn, ""))) for line in lines]
+
+
+def _unknown(arn: str) -> LoadBalancerLine:
+    return LoadBalancerLine(name_in(arn), arn, "", 0, 0, auto_created=False, foreign=0)
+
+
+def _special(fault: str) -> str:
+    return ("NotFound" if fault == NOT_FOUND else "Unusable") if fault else ""
+
+
+def name_in(arn: str) -> str:
+    """The load balancer's name in its ARN; the text itself when it is none."""
+    parts = arn.split("/")
+    return parts[-2] if len(parts) >= 3 else arn

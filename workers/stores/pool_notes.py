@@ -1,0 +1,38 @@
+"""What a pool's people must know and no script needs: which load balancers are of no use, why the last scale-up failed.
+
+Lost with Redis; the next look at AWS writes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+
+LONGEST: Final = 500
+
+
+class PoolNotes:
+    def __init__(self, redis: Redis, prefix: str) -> None:
+        self._redis, self._key = redis, f"{prefix}notes"
+
+    def unusable(self) -> dict[str, str]:
+        """ARN of a load balancer -> why it gives no ports."""
+        text = self._get("unusable")
+        return dict(orjson.loads(text)) if text else {}
+
+    def put_unusable(self, unusable: Mapping[str, str]) -> None:
+        self._redis.hset(self._key, "unusable", orjson.dumps(unusable))
+
+    def trouble(self) -> str:
+        return self._get("trouble").decode()
+
+    def put_trouble(self, reason: str) -> None:
+        """'' when the last scale-up went well."""
+        self._redis.hset(self._key, "trouble", reason[:LONGEST])
+
+    def _get(self, field: str) -> bytes:
+        stored: Any = self._redis.hget(self._key, field)
+        return stored or b""
