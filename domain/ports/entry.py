@@ -29,6 +29,7 @@ class Entry:
     target_group: str = ""
     target: str = ""
     token: str = ""  # of the run that allocated it
+    tried: tuple[str, ...] = ()  # of a precreated port: addresses that calls may have registered since
 
     @property
     def key(self) -> str:

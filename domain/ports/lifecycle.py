@@ -42,6 +42,7 @@ class Observed:
     refusal: str = ""  # the words of that refusal
     fresh: Ids = frozenset()  # allocated by this run, no cloud call made yet
     confirmed: Ids = frozenset()  # recorded bound by this run, after it read the pod
+    due: Ids = frozenset()  # precreated ports whose targets must be compared with AWS
 
 
 def next_step(seen: Observed) -> Step:
@@ -176,9 +177,11 @@ def _aim(seen: Observed, entries: list[Entry]) -> Step | None:
         if port is None:  # a tag edited by hand, kept while the annotation cannot be read
             continue
         target = f"{seen.pod.ip}:{port}" if seen.pod.ip and seen.pod.enabled else ""
-        if not seen.pod.enabled and entry.target:
+        unsure = bool(entry.tried) or entry.id in seen.due
+        if not seen.pod.enabled and (entry.target or unsure):
             return Disable(entry)
-        if not entry.listener or entry.target != target or (target and entry.state is not EntryState.BOUND):
+        settled = entry.listener and entry.target == target and (not target or entry.state is EntryState.BOUND)
+        if unsure or not settled:
             return Provision(entry, target)
     return None
 

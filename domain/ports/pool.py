@@ -130,6 +130,11 @@ class PortPoolSpec(Spec):
         return self.end_port - self.start_port + 1
 
     @property
+    def ports(self) -> range:
+        """The ports of a load balancer that are given out."""
+        return range(self.start_port, self.start_port + (self.precreate.total or self.range_size))
+
+    @property
     def drain_seconds(self) -> int:
         """AWS's deregistration delay; -1 where AWS's own default stands."""
         return int(length(self.deregistration_delay).total_seconds()) if self.deregistration_delay else -1
@@ -150,7 +155,7 @@ class PortPoolSpec(Spec):
 
         A run lies on one load balancer, and of those longer than half of it each needs its own.
         """
-        most, capacity = self._most_load_balancers, self.capacity_of_one
+        most, capacity = self.most_load_balancers, self.capacity_of_one
         ports, longest = sum(runs), max(runs, default=0)
         if longest > capacity:
             return f"{longest} ports in a row are asked for and a load balancer of the pool has {capacity}"
@@ -159,5 +164,6 @@ class PortPoolSpec(Spec):
         return ""
 
     @property
-    def _most_load_balancers(self) -> int:
+    def most_load_balancers(self) -> int:
+        """How many the pool can ever have."""
         return len(self.load_balancers) + (self.auto_create.max_load_balancers if self.auto_create.enabled else 0)

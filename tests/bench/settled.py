@@ -20,7 +20,7 @@ from events import routing
 from events.workqueue import Mark, Workqueue
 from workers.cloud.names import load_balancer_name, target_group_name
 from workers.pools.config import PoolConfig
-from workers.stores.growth import Growth, PoolLoadBalancer
+from workers.stores.growth import Growth, PoolLoadBalancer, Span
 from workers.stores.ledger import Ledger, load_scripts
 from workers.stores.ledger_codec import encode_owner
 
@@ -80,7 +80,7 @@ def fill_ledger(redis: Redis, entries: dict[str, Entry]) -> None:
         PoolLoadBalancer(lb, f"{ARN}:loadbalancer/net/{lb}/{slot:016x}", dns_name(lb), slot, slot, NLB_LISTENERS)
         for slot, lb in enumerate(names)
     ]
-    span = (spec.start_port, spec.range_size)
+    span = Span(spec.start_port, spec.range_size)
     epoch: Any = redis.hget(f"{growth.prefix}meta", "epoch")
     told = growth.configure((epoch or b"0").decode(), "Active", PoolConfig("uid", 1, spec).encoded(), span, lbs)
     assert told is not None

@@ -29,6 +29,8 @@ class Books:
     waiting: dict[str, float]
     woken: dict[str, float]
     demand: dict[str, str]
+    stock: dict[str, str]
+    coming: dict[str, str]
 
     def number(self, field: str) -> int:
         return int(self.meta.get(field, 0))
@@ -43,6 +45,10 @@ class Books:
         found: dict[str, Any] = orjson.loads(self.lbs[f"j:{lb}"])
         return found
 
+    def absent(self, lb: str) -> set[int]:
+        """Ports without their precreated listener."""
+        return set(orjson.loads(self.lbs.get(f"a:{lb}", b"[]")) or ())
+
     def bits(self, lb: str) -> set[int]:
         stored = self.lbs.get(f"b:{lb}", b"")
         return {byte * 8 + bit for byte in range(len(stored)) for bit in range(8) if stored[byte] >> bit & 1}
@@ -50,21 +56,21 @@ class Books:
 
 def read(redis: Redis, prefix: str) -> Books:
     pipeline = redis.pipeline(transaction=True)
-    for name in ("meta", "owners", "lbs", "slots", "demand"):
+    for name in ("meta", "owners", "lbs", "slots", "demand", "stock", "coming"):
         pipeline.hgetall(prefix + name)
     for name in ("order", "room", "waiting", "woken"):
         pipeline.zrange(prefix + name, 0, -1, withscores=True)
-    meta, owners, lbs, slots, demand, order, room, waiting, woken = pipeline.execute()
+    meta, owners, lbs, slots, demand, stock, coming, order, room, waiting, woken = pipeline.execute()
     scores = [{name.decode(): float(score) for name, score in rows} for rows in (order, room, waiting, woken)]
-    texts = [{k.decode(): v.decode() for k, v in rows.items()} for rows in (meta, slots, demand)]
+    texts = [{k.decode(): v.decode() for k, v in rows.items()} for rows in (meta, slots, demand, stock, coming)]
     named = [{k.decode(): v for k, v in rows.items()} for rows in (owners, lbs)]
-    return Books(texts[0], named[0], named[1], texts[1], scores[0], scores[1], scores[2], scores[3], texts[2])
+    return Books(texts[0], named[0], named[1], texts[1], scores[0], scores[1], scores[2], scores[3], *texts[2:])
 
 
 def faults(redis: Redis, prefix: str) -> list[str]:
     """One line each; [] when all adds up."""
     books = read(redis, prefix)
-    return [fault for check in (_ports, _counts, _indexes, _list) for fault in check(books)]
+    return [fault for check in (_ports, _counts, _indexes, _list, _stock) for fault in check(books)]
 
 
 def _held(books: Books) -> list[tuple[str, str, int]]:
@@ -80,7 +86,7 @@ def _ports(books: Books) -> Iterator[str]:
         foreign = set(books.facts(lb)["foreign"] or ()) if f"j:{lb}" in books.lbs else set()
         held = {port for name, port in places if name == lb}
         yield from (f"{lb}:{port} is held, and foreign" for port in held & foreign)
-        taken = {port - start for port in held | foreign if start <= port <= 65535}
+        taken = {port - start for port in held | foreign | books.absent(lb) if start <= port <= 65535}
         if books.bits(lb) != taken:
             yield f"{lb} has the bits {sorted(books.bits(lb))}, taken are {sorted(taken)}"
         if books.of("u", lb) != len(held):
@@ -118,3 +124,19 @@ def _list(books: Books) -> Iterator[str]:
     woken = sum(ports.get(name, 0) for name in books.woken)
     if books.number("woken") != woken:
         yield f"woken is {books.number('woken')}, {woken} are"
+
+
+def _stock(books: Books) -> Iterator[str]:
+    """A free port of a precreated pool is in stock, and only such are missing that are not."""
+    start, held = books.number("start"), _held(books)
+    for lb in books.names("a"):
+        mine, absent = {port for _, name, port in held if name == lb}, books.absent(lb)
+        foreign = set(books.facts(lb)["foreign"] or ())
+        stocked = {port for port in range(start, start + books.number("size")) if f"{lb}:{port}" in books.stock}
+        if absent != set(range(start, start + books.number("size"))) - stocked - mine - foreign:
+            yield f"{lb} lacks {sorted(absent)}, has {sorted(stocked)}, held are {sorted(mine)}"
+        if lb in books.names("c") and books.of("c", lb) != len((stocked | mine) - (foreign - mine)):
+            yield f"{lb} can carry {books.of('c', lb)}, {sorted(stocked)} are in stock, {sorted(mine)} held"
+        if int(books.coming.get(lb, 0)) > len(absent):
+            yield f"{books.coming[lb]} are to come on {lb}, {len(absent)} are missing"
+    yield from (f"{lb} has a stock and is not in the pool" for lb in set(books.coming) - books.names("a"))

@@ -14,7 +14,7 @@ from domain.ports.entry import Entry
 from domain.ports.placement import Ordering
 from events.incarnation import INCARNATION
 from tests.support.ledger_recount import faults
-from workers.stores.growth import Growth, PoolLoadBalancer
+from workers.stores.growth import Growth, PoolLoadBalancer, Span
 from workers.stores.ledger import Closed, Full, Granted, Ledger, PoolRun, load_scripts
 from workers.stores.ledger_codec import encode_owner
 from workers.stores.ledger_view import LedgerView, owners, view
@@ -38,6 +38,7 @@ class LivePool:
     name: str
     start: int
     size: int
+    precreated: bool = False
     _last: int = 0
     _nonces: count[int] = field(default_factory=count)
 
@@ -131,7 +132,9 @@ class LivePool:
         self, lbs: Sequence[PoolLoadBalancer], state: str = "Active", config: dict[str, Any] | None = None
     ) -> tuple[str, ...]:
         """The names that were woken."""
-        woken = self.growth.configure(self.view().epoch, state, config or {}, (self.start, self.size), lbs)
+        woken = self.growth.configure(
+            self.view().epoch, state, config or {}, Span(self.start, self.size, self.precreated), lbs
+        )
         assert woken is not None, "the epoch moved"
         return woken
 

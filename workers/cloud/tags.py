@@ -13,6 +13,7 @@ OWNER: Final = "berthmaster.dev/owner"
 PORT: Final = "berthmaster.dev/port"
 WANT: Final = "berthmaster.dev/want"
 LOAD_BALANCER: Final = "berthmaster.dev/load-balancer"
+PRECREATED: Final = "berthmaster.dev/precreated"
 RETIRING: Final = "berthmaster.dev/retiring"
 
 
@@ -25,3 +26,8 @@ def port_tags(cluster: str, entry: Entry, owner: str) -> dict[str, str]:
     """The tags of a listener and its target group; `owner` is `namespace/name` of the pod."""
     ids = {UID: entry.uid, OWNER: owner, LOAD_BALANCER: entry.lb, PORT: str(entry.port), WANT: entry.want}
     return pool_tags(cluster, entry.pool) | ids
+
+
+def stock_tags(cluster: str, pool: str, lb: str, port: int) -> dict[str, str]:
+    """The tags of a precreated listener and its target group: they are nobody's in particular."""
+    return pool_tags(cluster, pool) | {PRECREATED: "true", LOAD_BALANCER: lb, PORT: str(port)}

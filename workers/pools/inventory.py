@@ -8,12 +8,13 @@ from typing import Final
 
 from domain.ports.placement import positions
 from domain.ports.pool import NLB_LISTENERS, PortPoolSpec
-from domain.ports.rebuild import Found
+from domain.ports.rebuild import Found, Place
 from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBalancerState
 from workers.cloud.errors import NotFound
 from workers.cloud.names import load_balancer_name
 from workers.cloud.tagged import belongs_to
 from workers.cloud.tags import RETIRING
+from workers.ports.stocking import is_stock
 from workers.ports.tags import read_tags
 from workers.stores.growth import PoolLoadBalancer
 
@@ -28,6 +29,11 @@ class Inventory:
     listeners: list[Found] = field(default_factory=list)
     groups: list[Found] = field(default_factory=list)
     unusable: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def stock(self) -> dict[Place, tuple[str, str]]:
+        """Precreated listeners and their target groups, by load balancer and port."""
+        return {(lb.name, port): (listener, group) for lb in self.load_balancers for port, listener, group in lb.stock}
 
 
 class Cartographer:
@@ -86,7 +92,8 @@ class Cartographer:
         if fault:
             inventory.unusable[lb.arn] = fault
         capacity = 0 if fault or RETIRING in lb.tags else self._capacity(slot, strangers)
-        entry = PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, position, capacity, strangers)
+        stock = tuple((x.port, x.arn, x.target_group_arn) for x in ours if is_stock(self._spec, x))
+        entry = PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, position, capacity, strangers, stock=stock)
         inventory.load_balancers.append(entry)
         found = (read_tags(x.tags, x.arn, x.target_group_arn) for x in ours)
         inventory.listeners += [f for f in found if f and f.entry.lb == lb.name]
@@ -97,8 +104,8 @@ class Cartographer:
     def _capacity(self, slot: int, strangers: tuple[int, ...]) -> int:
         quota = self._spec.listener_quota if slot < 0 and self._spec.listener_quota else NLB_LISTENERS
         quota = min(quota, self._driver.limits().listeners)
-        inside = sum(self._spec.start_port <= port <= self._spec.end_port for port in strangers)
-        return max(0, min(quota - len(strangers), self._spec.range_size - inside))
+        inside = sum(port in self._spec.ports for port in strangers)
+        return max(0, min(quota - len(strangers), len(self._spec.ports) - inside))
 
     def _groups(self, listeners: list[Found]) -> list[Found]:
         """Target groups of ours that no listener of ours forwards to."""

@@ -24,16 +24,19 @@ from workers.cloud.errors import Denied, Invalid
 from workers.cloud.priority import Priority
 from workers.kube.errors import translated
 from workers.kube.port_pools import FINALIZER
+from workers.pools.clearing import clear
 from workers.pools.config import PoolConfig, decode_config
 from workers.pools.deletion import finalize
+from workers.pools.filling import Filling
 from workers.pools.inventory import NOT_FOUND, Cartographer, Inventory
 from workers.pools.rebuilding import rebuild_ledger, touch_owners_without_port
 from workers.pools.showing import status_of
 from workers.run import Run
 from workers.services import PortServices
-from workers.stores.growth import Growth, PoolLoadBalancer
+from workers.stores.growth import Growth, PoolLoadBalancer, Span
 from workers.stores.ledger_view import LedgerView, view
 from workers.stores.pool_notes import PoolNotes
+from workers.stores.stock import Stock
 
 log = structlog.get_logger()
 CHANGED = timedelta(milliseconds=250)
@@ -92,10 +95,13 @@ class PoolRunSteps:
             self._finalizer()
         fresh = rebuild_ledger(self._services, self._run, self._name, config)
         self._configure(config, fresh)
+        if config.spec.precreate.total:
+            clear(self._ledger, self._driver(config), config.spec)
         if self._pool.body["deleting"]:
             return self._delete(config)
+        more = Filling(self._services, self._run, self._name, config.spec).some()
         self._show(status_of(self._growth, self._pool, config))
-        return Settled()
+        return more
 
     def _invalid(self, problem: str) -> Outcome:
         """What the ledger has stays as it is: a mistake in the spec costs no bound port."""
@@ -123,8 +129,8 @@ class PoolRunSteps:
         if not self._growth.must_recheck() and same:
             return
         inventory = fresh or self._inventory(config, before)
-        span = (config.spec.start_port, config.spec.range_size)
-        lbs = inventory.load_balancers + _left_behind(before, inventory)
+        span = Span(config.spec.start_port, len(config.spec.ports), bool(config.spec.precreate.total))
+        lbs = inventory.load_balancers + _left_behind(before, inventory, Stock(self._ledger).carriers())
         woken = self._growth.configure(before.epoch, state, config.encoded(), span, lbs)
         if woken is None:
             raise TransientError(f"the capacity of pool {self._name} changed meanwhile", timedelta(0))
@@ -181,7 +187,8 @@ def _vanished(before: LedgerView, inventory: Inventory) -> list[str]:
     return [lb.arn for lb in before.load_balancers if lb.slot >= 0 and lb.capacity and lb.name not in now]
 
 
-def _left_behind(before: LedgerView, inventory: Inventory) -> list[PoolLoadBalancer]:
-    """Load balancers that the pool has no more, on which pods still have ports: no new ports, nothing else changes."""
+def _left_behind(before: LedgerView, inventory: Inventory, stocked: set[str]) -> list[PoolLoadBalancer]:
+    """Load balancers that the pool has no more, with ports of pods or listeners of ours: they give no new ports."""
     now = {lb.name for lb in inventory.load_balancers}
-    return [replace(lb, capacity=0) for lb in before.load_balancers if lb.used and lb.name not in now]
+    left = (lb for lb in before.load_balancers if lb.name not in now and (lb.used or lb.name in stocked))
+    return [replace(lb, capacity=0) for lb in left]

@@ -22,6 +22,7 @@ from workers.cloud.rates import OverBudget
 from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
+from workers.ports.precreated import Precreated
 from workers.ports.taken import clear_the_way, give_up_with_load_balancer
 from workers.services import PortServices
 
@@ -39,7 +40,9 @@ class Binding:
         driver = self._driver(entry)
         self._world.fresh.discard(entry.id)
         try:
-            if made := self._listening(driver, entry):
+            if self._precreated(entry):
+                Precreated(self._services, self._world, driver, entry).aim(target)
+            elif made := self._listening(driver, entry):
                 self._aim(driver, made, target)
         except CloudError as error:
             self._tell(error)
@@ -59,11 +62,17 @@ class Binding:
         self._record([aimed])
 
     def disable(self, entry: Entry) -> None:
-        self._record([self._aimed(self._driver(entry), entry, "")])
+        if self._precreated(entry):
+            Precreated(self._services, self._world, self._driver(entry), entry).aim("")
+        else:
+            self._record([self._aimed(self._driver(entry), entry, "")])
 
     def confirm(self, entries: tuple[Entry, ...]) -> None:
         """A fenced script of this run, later than its read of the pod."""
         self._record(list(entries))
+
+    def _precreated(self, entry: Entry) -> bool:
+        return bool(self._world.config(entry.pool).spec.precreate.total)
 
     def _driver(self, entry: Entry, priority: Priority = Priority.BIND) -> LoadBalancerApi:
         run, region = self._world.run, self._world.config(entry.pool).spec.region

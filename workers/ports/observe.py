@@ -9,6 +9,7 @@ from domain.ports.entry import Entry
 from domain.ports.lifecycle import Observed
 from domain.ports.pod import PORTS, PodView
 from domain.ports.pool import PoolState
+from domain.ports.precreate import uncovered
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.want import Want
 from workers.pools.config import PoolConfig
@@ -49,6 +50,7 @@ class World:
     refusal: str = ""
     fresh: set[EntryId] = field(default_factory=set)
     confirmed: set[EntryId] = field(default_factory=set)
+    due: set[EntryId] = field(default_factory=set)
 
     @property
     def full_name(self) -> str:
@@ -67,9 +69,11 @@ class World:
     def refuse_impossible(self) -> None:
         """A demand that the pool can never meet is a problem of the request, not a wait."""
         for pool, access in sorted(self.pools.items()):
-            runs = [w.ports for w in self.wants if w.pool == pool]
-            if access.config and runs and (why := access.config.spec.unsatisfiable(runs)):
-                self.problem = f"pool {pool}: {why}"
+            wants = [w for w in self.wants if w.pool == pool]
+            if access.config and wants:
+                spec = access.config.spec
+                if why := uncovered(spec, wants) or spec.unsatisfiable([w.ports for w in wants]):
+                    self.problem = f"pool {pool}: {why}"
 
     def put(self, entries: tuple[Entry, ...], pool: str) -> None:
         """The entries of this name in `pool` are now these."""
@@ -98,4 +102,5 @@ class World:
             refusal=self.refusal,
             fresh=frozenset(self.fresh),
             confirmed=frozenset(self.confirmed),
+            due=frozenset(self.due),
         )

@@ -79,6 +79,7 @@ class PortsReconciler:
         world.pools[pool] = PoolAccess(state, opened, config)
         world.put(opened.entries, pool)
         world.carriers |= opened.carriers
+        world.due |= {e.id for e in opened.entries if e.key in opened.due}
         if opened.waits:
             world.waiting.add(pool)
 

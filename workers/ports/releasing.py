@@ -15,6 +15,7 @@ from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import UID
 from workers.ports.observe import World
+from workers.ports.precreated import Precreated
 from workers.services import PortServices
 
 log = structlog.get_logger()
@@ -24,8 +25,18 @@ def release(services: PortServices, world: World, entry: Entry) -> None:
     """Any error leaves the entry releasing, so that its port is not given out while the cloud may still have something
     on it.
     """
-    region = world.config(entry.pool).spec.region
-    driver = services.driver(region).on_behalf_of(world.run.key, Priority.UNBIND, world.run.keep)
+    spec = world.config(entry.pool).spec
+    driver = services.driver(spec.region).on_behalf_of(world.run.key, Priority.UNBIND, world.run.keep)
+    if spec.precreate.total:
+        woken = Precreated(services, world, driver, entry).release()
+    else:
+        woken = _deleted(world, driver, entry)
+    _forget(services, world, entry, woken)
+    log.info("port_released", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
+
+
+def _deleted(world: World, driver: LoadBalancerApi, entry: Entry) -> tuple[str, ...]:
+    """The names that were woken."""
     known = _learn(world, driver, entry)
     going = replace(known, state=EntryState.RELEASING)
     world.access(entry.pool).releasing(going)
@@ -34,8 +45,7 @@ def release(services: PortServices, world: World, entry: Entry) -> None:
         _delete(world, driver, going)
     except TerminalError as error:  # nothing that a person changes would wake this run: so it tries again by itself
         raise TransientError(f"port {entry.port} of {entry.lb} cannot be released: {error}") from error
-    _free(services, world, going)
-    log.info("port_released", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
+    return world.access(entry.pool).free(going)
 
 
 def _delete(world: World, driver: LoadBalancerApi, entry: Entry) -> None:
@@ -59,11 +69,10 @@ def _late_listener(world: World, driver: LoadBalancerApi, entry: Entry) -> str:
 
 def rollback(services: PortServices, world: World, entry: Entry) -> None:
     """Frees what this very run has allocated and for which no cloud call was made."""
-    _free(services, world, entry)
+    _forget(services, world, entry, world.access(entry.pool).free(entry))
 
 
-def _free(services: PortServices, world: World, entry: Entry) -> None:
-    woken = world.access(entry.pool).free(entry)
+def _forget(services: PortServices, world: World, entry: Entry, woken: tuple[str, ...]) -> None:
     world.entries.pop(entry.id)
     world.fresh.discard(entry.id)
     services.queue.touch([pod_key(*name.split("/")) for name in woken])

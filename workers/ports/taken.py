@@ -38,7 +38,7 @@ def clear_the_way(services: PortServices, world: World, driver: LoadBalancerApi,
             f"the listener on port {entry.port} of {entry.lb} went away meanwhile", timedelta(seconds=1)
         )
     if found.tags.get(CLUSTER) != services.cluster or found.tags.get(POOL) != entry.pool:
-        _give_up(services, world, entry)
+        give_up(services, world, entry)
         return _without_group(driver, entry)
     if found.tags.get(UID) == entry.uid and found.target_group_arn == entry.target_group:
         return found.arn
@@ -61,7 +61,7 @@ def _lives_and_publishes(services: PortServices, entry: Entry, found: Listener) 
 
 def give_up_with_load_balancer(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> NoReturn:
     """The load balancer was deleted by hand: the port goes, the pool looks again, and the pod gets one elsewhere."""
-    _give_up(services, world, entry)
+    give_up(services, world, entry)
     _without_group(driver, entry)
     Growth(services.ledger(entry.pool)).ask_recheck()
     services.queue.touch([port_pool_key(entry.pool)])
@@ -70,12 +70,13 @@ def give_up_with_load_balancer(services: PortServices, world: World, driver: Loa
 
 def _without_group(driver: LoadBalancerApi, entry: Entry) -> str:
     """The target group that was made for the port is of no use; what fails here, the audit removes."""
-    with contextlib.suppress(TransientError):
-        driver.delete_target_group(entry.target_group)
+    if entry.target_group:
+        with contextlib.suppress(TransientError):
+            driver.delete_target_group(entry.target_group)
     return ""
 
 
-def _give_up(services: PortServices, world: World, entry: Entry) -> None:
+def give_up(services: PortServices, world: World, entry: Entry) -> None:
     """A stranger's listener: the port stays taken, the pod gets another one."""
     woken = world.access(entry.pool).foreign(entry)
     services.queue.touch([pod_key(*name.split("/")) for name in woken])

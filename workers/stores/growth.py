@@ -35,10 +35,20 @@ class PoolLoadBalancer:
     capacity: int
     foreign: tuple[int, ...] = ()
     used: int = 0
+    stock: tuple[tuple[int, str, str], ...] = ()  # precreated: port, listener ARN, target group ARN
 
     def encoded(self) -> dict[str, Any]:
         keys = ("name", "arn", "dns", "slot", "position", "capacity")
-        return {k: getattr(self, k) for k in keys} | {"foreign": list(self.foreign)}
+        return {k: getattr(self, k) for k in keys} | {"foreign": self.foreign, "stock": self.stock}
+
+
+@dataclass(frozen=True)
+class Span:
+    """The ports of each load balancer of a pool, and whether they can be given only once they have their listener."""
+
+    first: int
+    size: int
+    precreated: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,10 +162,17 @@ class Growth:
         return bool(reply[0] == b"OK")
 
     def configure(
-        self, epoch: str, state: str, config: dict[str, Any], span: tuple[int, int], lbs: Sequence[PoolLoadBalancer]
+        self, epoch: str, state: str, config: dict[str, Any], span: Span, lbs: Sequence[PoolLoadBalancer]
     ) -> tuple[str, ...] | None:
-        """`span`: first port, number of ports. The names that were woken; None: the epoch moved, read again."""
-        args = (state, orjson.dumps(config), *span, orjson.dumps([lb.encoded() for lb in lbs]))
+        """The names that were woken; None: the epoch moved, read again."""
+        args = (
+            state,
+            orjson.dumps(config),
+            span.first,
+            span.size,
+            int(span.precreated),
+            orjson.dumps([lb.encoded() for lb in lbs]),
+        )
         status, *rest = self.ledger.call("configure", INCARNATION, epoch, *args)
         return texts(rest[1]) if status == b"OK" else None
 

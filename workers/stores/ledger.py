@@ -23,7 +23,7 @@ from events.workqueue.scripts import Script
 from workers.stores.ledger_codec import encode_item, entries_of, texts
 
 LUA: Final = Path(__file__).parent / "lua"
-ENTRIES: Final = ("names_head", "gate_head", "entries_head", "bits_head")
+ENTRIES: Final = ("names_head", "gate_head", "entries_head", "bits_head", "stock_head")
 HEADS: Final = {
     "ledger": ENTRIES,
     "waiting": (*ENTRIES, "waiting_head"),
@@ -33,8 +33,22 @@ SCRIPTS: Final = {
     **dict.fromkeys(
         ("open", "record", "releasing", "confirm", "give_way", "orphan", "adopt", "missing", "prune_fences"), "ledger"
     ),
+    **dict.fromkeys(("unstock", "compare", "aim", "aimed"), "ledger"),
     **dict.fromkeys(
-        ("free", "foreign", "leave", "wake", "intent", "close", "rebuild", "stamp", "configure", "drop", "unwin"),
+        (
+            "free",
+            "foreign",
+            "leave",
+            "wake",
+            "intent",
+            "close",
+            "rebuild",
+            "stamp",
+            "configure",
+            "drop",
+            "unwin",
+            "stock",
+        ),
         "waiting",
     ),
     "allocate": "allocating",
@@ -95,17 +109,31 @@ class Closed:
     """The pool gives no ports: it is not Active."""
 
 
+@dataclass(frozen=True)
+class Aim:
+    """What a run must know before it registers an address at a precreated port; '' listener: there is none (any more).
+
+    `wish` is the wish to compare that its calls will serve, '' for none; `tried` are all addresses that may be there.
+    """
+
+    listener: str
+    target_group: str
+    wish: str
+    tried: frozenset[str]
+
+
 class PoolRun:
     """One run's access to one pool: its name, token and incarnation go with every script."""
 
     def __init__(self, ledger: Ledger, name: str, token: str, reply: Sequence[Any]) -> None:
         self.ledger, self.name, self.token = ledger, name, token
-        inc, epoch, state, config, held, waits, *lbs = reply
+        inc, epoch, state, config, held, waits, due, *lbs = reply
         self.incarnation = inc.decode().rpartition("/")[2]
         self.epoch, self.state = epoch.decode(), state.decode()
         self.config: bytes = config
         self.carriers = _carriers(zip(lbs[::2], map(orjson.loads, lbs[1::2]), strict=True))
         self.entries, self.waits = entries_of(ledger.pool, orjson.loads(held or b"{}")), bool(waits)
+        self.due = frozenset(texts(due))
 
     def allocate(
         self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering, segment: int = 1
@@ -136,6 +164,15 @@ class PoolRun:
     def record(self, uid: str, entries: Sequence[Entry]) -> None:
         """Writes state, ARNs and target of each entry. Raises EntryChanged when one is not this uid's any more."""
         self._checked("record", uid, orjson.dumps({e.key: encode_item(e) for e in entries}))
+
+    def aim(self, entry: Entry, target: str) -> Aim:
+        """Notes, before the call, that `target` (ip:port, '' = none) will be registered for a precreated port."""
+        listener, group, wish, *tried = self._checked("aim", entry.uid, entry.key, target)[1:]
+        return Aim(listener.decode(), group.decode(), wish.decode(), frozenset(texts(tried[0])))
+
+    def aimed(self, entry: Entry, wish: str) -> bool:
+        """Records target and state. True: its targets must be compared (again), for `wish` was not the last."""
+        return bool(self._checked("aimed", entry.uid, entry.key, entry.target, entry.state, wish)[1])
 
     def releasing(self, entry: Entry) -> None:
         self._checked("releasing", entry.uid, entry.key, entry.listener, entry.target_group)

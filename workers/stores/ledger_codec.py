@@ -21,9 +21,10 @@ def entries_of(pool: str, held: dict[str, dict[str, Any]]) -> tuple[Entry, ...]:
     return tuple(sorted(found, key=attrgetter("lb", "port")))
 
 
-def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, str]) -> Entry:
+def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, Any]) -> Entry:
     get, uid, state = item.get, item["u"], STATES[item["s"]]
-    return Entry(pool, lb, port, want, uid, state, get("l") or "", get("t") or "", get("a") or "", get("k") or "")
+    known = (get("l") or "", get("t") or "", get("a") or "", get("k") or "")
+    return Entry(pool, lb, port, want, uid, state, *known, tuple(get("x") or ()))
 
 
 def encode_item(entry: Entry) -> dict[str, str]:

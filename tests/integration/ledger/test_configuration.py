@@ -9,7 +9,7 @@ import pytest
 from tests.integration.ledger.conftest import MakePool
 from tests.support.builders import NLB, load_balancer, load_balancers
 from tests.support.live_pool import LivePool
-from workers.stores.growth import PoolLoadBalancer
+from workers.stores.growth import PoolLoadBalancer, Span
 from workers.stores.ledger import Full
 
 
@@ -63,7 +63,7 @@ def test_a_configuration_from_before_a_change_of_capacity_is_refused(pool: LiveP
     """Else it would drop the load balancers that a winner has just added."""
     before = pool.view().epoch
     pool.configure(load_balancers(2))
-    assert pool.growth.configure(before, "Active", {}, (30000, 1000), load_balancers(1)) is None
+    assert pool.growth.configure(before, "Active", {}, Span(30000, 1000), load_balancers(1)) is None
     assert pool.view().capacity == 2 * NLB
 
 

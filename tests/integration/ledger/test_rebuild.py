@@ -14,22 +14,28 @@ from domain.ports.rebuild import Found, rebuild
 from tests.integration.ledger.conftest import MakePool
 from tests.support.builders import entry, limits, load_balancer, load_balancers
 from tests.support.live_pool import IN_ORDER, LivePool, single, stored
-from workers.stores.growth import Growth
+from workers.stores.growth import Growth, Span
 from workers.stores.ledger import Closed, Ledger, NotReady, PoolRun, load_scripts
+from workers.stores.stock import Stock
 
 GRANTS: dict[str, Callable[[LivePool], object]] = {
     "open": lambda pool: pool.run(),
     "intent": lambda pool: pool.growth.intent("1", limits()),
     "adopt": lambda pool: pool.growth.adopt(0),
     "wake": lambda pool: pool.sweep(),
-    "configure": lambda pool: pool.growth.configure("1", "Active", {}, (30000, 10), [load_balancer()]),
+    "configure": lambda pool: pool.growth.configure("1", "Active", {}, Span(30000, 10), [load_balancer()]),
     "orphan": lambda pool: pool.ledger.orphan("games/a", "u", "lb-0:30000", "arn:l", ""),
     "missing": lambda pool: pool.growth.missing("games/a", entry()),
     "prune_fences": lambda pool: pool.growth.prune_fences(),
+    "stock": lambda pool: Stock(pool.ledger).put("lb-0:30000", "arn:l", "arn:g"),
+    "unstock": lambda pool: Stock(pool.ledger).lost("lb-0:30000", "arn:l"),
+    "compare": lambda pool: Stock(pool.ledger).compare("lb-0:30000"),
 }
 WRITES: dict[str, Callable[[PoolRun, Entry], object]] = {
     "allocate": lambda run, _: run.allocate("uid-of-a", single(2), IN_ORDER),
     "record": lambda run, held: run.record(held.uid, [held]),
+    "aim": lambda run, held: run.aim(held, "10.0.0.1:7777"),
+    "aimed": lambda run, held: run.aimed(held, ""),
     "releasing": lambda run, held: run.releasing(held),
     "free": lambda run, held: run.free(held),
     "confirm": lambda run, held: run.confirm(held),

@@ -15,9 +15,9 @@ local function bit_set(bits, off, on) -- a port outside 1 to 65535 has no bit: t
   return bits:sub(1, at - 1) .. string.char(byte) .. bits:sub(at + 1)
 end
 
-local function use_of(lb) -- in use, may carry (nil: gives no new ports), bits
-  local row = call('HMGET', LBS, 'u:' .. lb, 'c:' .. lb, 'b:' .. lb)
-  return tonumber(row[1]) or 0, tonumber(row[2]), row[3] or ''
+local function use_of(lb) -- in use, may carry (nil: gives no new ports), bits, ports without their precreated listener
+  local row = call('HMGET', LBS, 'u:' .. lb, 'c:' .. lb, 'b:' .. lb, 'a:' .. lb)
+  return tonumber(row[1]) or 0, tonumber(row[2]), row[3] or '', row[4]
 end
 
 local function reindex(lb, used, most, now, now_most) -- `used` of `most` has become `now` of `now_most`

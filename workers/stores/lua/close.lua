@@ -9,10 +9,11 @@ if not json or cjson.decode(json).id ~= id then return { 'OVER' } end
 for _, lb in ipairs(cjson.decode(lbs)) do
   if call('HEXISTS', LBS, 'j:' .. lb.name) == 0 then
     local facts = { arn = lb.arn, dns = lb.dns, slot = lb.slot, position = lb.position, foreign = {}, contested = {} }
-    local used = use_of(lb.name) -- it may have been in the pool before, and still carry ports
-    call('HSET', LBS, 'j:' .. lb.name, cjson.encode(facts), 'c:' .. lb.name, lb.capacity)
+    local used, _, bits = use_of(lb.name) -- it may have been in the pool before, and still carry ports
+    local now_bits, most = furnish(lb.name, bits, 0, lb.capacity)
+    call('HSET', LBS, 'j:' .. lb.name, cjson.encode(facts), 'c:' .. lb.name, most, 'b:' .. lb.name, now_bits)
     call('HSET', SLOTS, lb.slot, lb.name)
-    reindex(lb.name, used, nil, used, lb.capacity)
+    reindex(lb.name, used, nil, used, most)
   end
 end
 call('HDEL', META, 'intent')

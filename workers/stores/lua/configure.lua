@@ -1,9 +1,10 @@
 -- Sets a pool's state, range and load balancers as its spec and the cloud have them; more capacity raises the epoch and wakes.
 -- KEYS[1] prefix of the pool.
--- ARGV server, epoch read, state, config JSON, first port, ports in the range, load balancers JSON
---   [{name, arn, dns, slot (-1: not ours), position, capacity (0: no new ports), foreign [port, ...]}, ...]: all that the pool has.
+-- ARGV server, epoch read, state, config JSON, first port, ports in the range, 1 if their listeners are precreated, JSON
+--   [{name, arn, dns, slot (-1: not ours), position, capacity (0: no new ports), foreign [port, ...], stock [[port,
+--   listener ARN, target group ARN], ...]}, ...]: all load balancers that the pool has.
 -- Returns {'NOT_READY'} | {'OLD', epoch} (read again) | {'OK', epoch, woken names}.
-local server, seen, state, config, start, size, lbs = unpack(ARGV)
+local server, seen, state, config, start, size, precreated, lbs = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 local epoch = call('HGET', META, 'epoch')
 if epoch ~= seen then return { 'OLD', epoch } end
@@ -31,21 +32,24 @@ for i = 1, #flat, 2 do
   was[lb] = was[lb] or {}
   was[lb][flat[i]:sub(1, 1)] = flat[i + 1]
 end
-call('DEL', LBS, SLOTS, ORDER, ROOM)
+call('DEL', LBS, SLOTS, ORDER, ROOM, COMING)
 local before = tonumber(call('HGET', META, 'free') or 0)
-call('HSET', META, 'state', state, 'config', config, 'start', start, 'size', size, 'free', 0)
+call('HSET', META, 'state', state, 'config', config, 'start', start, 'size', size, 'precreated', precreated, 'free', 0)
 for lb, row in pairs(was) do -- what owners hold stays, also on a load balancer that is in the pool no more
-  local bits = clear(row.b or '', row.j and cjson.decode(row.j).foreign or {})
+  local bits = clear(clear(row.b or '', row.j and cjson.decode(row.j).foreign or {}), cjson.decode(row.a or '[]'))
   if tonumber(row.u or 0) > 0 then call('HSET', LBS, 'u:' .. lb, row.u, 'b:' .. lb, bits) end
 end
-for _, lb in ipairs(cjson.decode(lbs)) do
+lbs = cjson.decode(lbs)
+supply(lbs)
+for _, lb in ipairs(lbs) do
   local used, _, bits = use_of(lb.name)
   local facts = { arn = lb.arn, dns = lb.dns, slot = lb.slot, position = lb.position }
   bits, facts.foreign, facts.contested = mark(bits, lb.foreign)
-  call('HSET', LBS, 'j:' .. lb.name, cjson.encode(facts), 'u:' .. lb.name, used, 'b:' .. lb.name, bits)
+  local now_bits, most = furnish(lb.name, bits, #facts.foreign, lb.capacity)
+  call('HSET', LBS, 'j:' .. lb.name, cjson.encode(facts), 'u:' .. lb.name, used, 'b:' .. lb.name, now_bits)
   if lb.slot >= 0 then call('HSET', SLOTS, lb.slot, lb.name) end
-  if lb.capacity > 0 then call('HSET', LBS, 'c:' .. lb.name, lb.capacity) end
-  reindex(lb.name, used, nil, used, lb.capacity)
+  if most then call('HSET', LBS, 'c:' .. lb.name, most) end
+  reindex(lb.name, used, nil, used, most)
 end
 local grown = tonumber(call('HGET', META, 'free')) > before
 if grown then epoch = string.format('%.0f', call('HINCRBY', META, 'epoch', 1)) end

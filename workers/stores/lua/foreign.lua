@@ -9,13 +9,13 @@ local held, lb, port = entries(name), port_of(key)
 if not held[key] or held[key].u ~= uid or held[key].s == 'releasing' then return { 'CHANGED' } end
 held[key] = nil
 keep(name, held)
-local used, most, bits = use_of(lb)
+local used, most, bits, absent = use_of(lb)
 local json, now_most = call('HGET', LBS, 'j:' .. lb), most
 if json then
   local facts, contested = cjson.decode(json), {}
   facts.foreign[#facts.foreign + 1] = tonumber(port)
   for _, other in ipairs(facts.contested) do if other ~= tonumber(port) then contested[#contested + 1] = other end end
-  if most and #contested == #facts.contested then -- a contested port is counted already
+  if most and (absent or #contested == #facts.contested) then -- a contested port is counted already, if not by its listener
     now_most = most - 1
     call('HSET', LBS, 'c:' .. lb, now_most)
   end
@@ -25,5 +25,6 @@ else -- the load balancer is in the pool no more, so that nobody knows its stran
   bits = bit_set(bits, port - call('HGET', META, 'start'), false)
 end
 call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bits)
+call('HDEL', STOCK, key)
 reindex(lb, used, most, used - 1, now_most)
 return { 'OK', wake() }

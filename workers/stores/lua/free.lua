@@ -12,7 +12,9 @@ if e.s ~= 'releasing' and not (e.s == 'allocated' and e.k == tok and not e.l) th
 held[key] = nil
 keep(name, held)
 local lb, port = port_of(key)
-local used, most, bits = use_of(lb)
-call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bit_set(bits, port - call('HGET', META, 'start'), false))
-reindex(lb, used, most, used - 1, most)
+local used, most, bits, absent = use_of(lb)
+local lost = absent and call('HEXISTS', STOCK, key) == 0 -- its precreated listener is not there
+if lost then lacks(lb, absent, port) else bits = bit_set(bits, port - call('HGET', META, 'start'), false) end
+call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bits)
+reindex(lb, used, most, used - 1, lost and most and most - 1 or most)
 return { 'OK', wake() }

@@ -5,4 +5,5 @@
 -- ORDER (by position) and ROOM (by use) have those with something to give. OWNERS has entries (entries_head).
 local call, P = redis.call, KEYS[1]
 local META, FENCES, OWNERS, LBS, SLOTS = P .. 'meta', P .. 'fences', P .. 'owners', P .. 'lbs', P .. 'slots'
+local STOCK, COMING, COMPARE = P .. 'stock', P .. 'coming', P .. 'compare' -- stock_head
 local ORDER, ROOM, WAITING, WOKEN, DEMAND = P .. 'order', P .. 'room', P .. 'waiting', P .. 'woken', P .. 'demand'

@@ -1,0 +1,44 @@
+"""Whether an address that stands at a port of ours is another pod's by right: live, and published there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from domain.ports.endpoints import shown
+from domain.ports.entry import Entry
+from domain.ports.pod import PORTS, PodView
+from domain.ports.request import RequestError, parse_ports
+from workers.services import PortServices
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The pod `owner` (namespace/name), and its want that the port serves."""
+
+    owner: str
+    uid: str
+    want: str
+
+
+def rival(services: PortServices, name: str, entry: Entry, addresses: Collection[str]) -> Rival | None:
+    """Another pod than `name` that asks for, and publishes, the very port of `entry` with one of `addresses`.
+
+    Asks the API server for all pods, so it is for the rare case that there are any strange addresses.
+    """
+    for pod in services.pods.all() if addresses else ():
+        if pod.full_name != name and pod.wants_ports:
+            for want in _served(pod, entry, addresses, services.default_spec):
+                return Rival(pod.full_name, pod.uid, want)
+    return None
+
+
+def _served(pod: PodView, entry: Entry, addresses: Collection[str], default: str) -> Iterator[str]:
+    """The keys of its wants that are published there. An address that another pod has by now is nobody's right."""
+    try:
+        wants = [w for w in parse_ports(pod.annotations[PORTS], default) if w.pool == entry.pool]
+    except RequestError:
+        return
+    for row in shown(pod.outputs.endpoints):
+        if row.id == entry.id and row.target in addresses and row.target.rpartition(":")[0] in pod.ips:
+            yield from (want.key for want in wants if want.port == row.container_port)
