@@ -20,18 +20,9 @@ SERVES: Final = {Protocol.QUIC: Protocol.UDP}
 def ports_of(spec: PortPoolSpec) -> dict[Protocol, range]:
     """The ports of each load balancer that have such a listener."""
     first, found = spec.start_port, dict[Protocol, range]()
-    for protocol, count in zip(
-        LISTENERS, (spec.precreate.tcp, spec.precreate.udp, spec.precreate.tcp_udp), strict=True
-    ):
+    for protocol, count in zip(LISTENERS, kinds(spec) or (0, 0, 0), strict=True):
         found[protocol], first = range(first, first + count), first + count
     return found
-
-
-def ports_for(spec: PortPoolSpec, protocol: Protocol) -> range:
-    """Those that a want of that protocol may get; in a pool without precreated listeners all."""
-    if not spec.precreate.total:
-        return spec.ports
-    return ports_of(spec).get(SERVES.get(protocol, protocol), range(0))
 
 
 def listener_of(spec: PortPoolSpec, port: int) -> Protocol | None:
@@ -39,19 +30,40 @@ def listener_of(spec: PortPoolSpec, port: int) -> Protocol | None:
     return next((protocol for protocol, ports in ports_of(spec).items() if port in ports), None)
 
 
+def kind_of(protocol: Protocol) -> int:
+    """The number of its listeners' kind, from 1 on in the order of the layout."""
+    return LISTENERS.index(SERVES.get(protocol, protocol)) + 1
+
+
+def kinds(spec: PortPoolSpec) -> tuple[int, ...]:
+    """How many listeners of each kind a load balancer has; () in a pool without precreated ones."""
+    counts = spec.precreate
+    return (counts.tcp, counts.udp, counts.tcp_udp) if counts.total else ()
+
+
+def asks(spec: PortPoolSpec, wants: Iterable[Want]) -> list[tuple[str, int] | tuple[str, int, int]]:
+    """What the ledger is asked for: key, ports in a row and, in a pool of precreated listeners, their kind."""
+    if not spec.precreate.total:
+        return [(want.key, want.ports) for want in wants]
+    return [(want.key, want.ports, kind_of(want.protocol)) for want in wants]
+
+
 def uncovered(spec: PortPoolSpec, wants: Iterable[Want]) -> str:
     """Why the precreated listeners can never serve these wants of the pool, or ''."""
-    asked = dict[Protocol, int]()
+    asked = dict[Protocol, list[int]]()
     for want in wants if spec.precreate.total else ():
-        protocol = SERVES.get(want.protocol, want.protocol)
-        asked[protocol] = asked.get(protocol, 0) + want.ports
-    for protocol, ports in asked.items():
-        there = len(ports_of(spec).get(protocol, ()))
-        if not there:
-            return f"{protocol} is asked for and precreate has no {protocol} listeners ({_said(spec)})"
-        if ports > there * spec.most_load_balancers:
-            most = f"{spec.most_load_balancers} x {there}"
-            return f"{ports} {protocol} ports are asked for and the pool can never have more than {most}"
+        asked.setdefault(SERVES.get(want.protocol, want.protocol), []).append(want.ports)
+    return next((why for protocol, runs in asked.items() if (why := _uncovered(spec, protocol, runs))), "")
+
+
+def _uncovered(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str:
+    there, most = len(ports_of(spec).get(protocol, ())), spec.most_load_balancers
+    if not there:
+        return f"{protocol} is asked for and precreate has no {protocol} listeners ({_said(spec)})"
+    if max(runs) > there:
+        return f"{max(runs)} {protocol} ports in a row are asked for and a load balancer of the pool has {there}"
+    if sum(runs) > there * most or sum(2 * run > there for run in runs) > most:
+        return f"{sum(runs)} {protocol} ports are asked for and the pool can never have more than {most} x {there}"
     return ""
 
 

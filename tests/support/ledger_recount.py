@@ -118,9 +118,14 @@ def _list(books: Books) -> Iterator[str]:
         yield f"waiting {set(books.waiting)}, woken {set(books.woken)}, of {set(ports)}"
     if books.number("demand") != sum(ports.values()):
         yield f"demand is {books.number('demand')}, {sum(ports.values())} are wanted"
-    stuck = sum(ports[name] for name in books.waiting if books.demand[name].endswith(":1"))
+    stuck = sum(ports[name] for name in books.waiting if books.demand[name].split(":")[2] == "1")
     if books.number("stuck") != stuck:
         yield f"stuck is {books.number('stuck')}, {stuck} are"
+    kinds = [[int(n) for n in books.demand[name].split(":")[4].split(",") if n] for name in books.woken]
+    kept = [sum(row) for row in zip(*(row for row in kinds if row), strict=True)]
+    said = [int(n) for n in books.meta.get("kept", "").split(",") if n]
+    if (any(said) and kept != said) or (any(kept) and kept != said):
+        yield f"of each kind {said} are kept, for the woken {kept}"
     woken = sum(ports.get(name, 0) for name in books.woken)
     if books.number("woken") != woken:
         yield f"woken is {books.number('woken')}, {woken} are"

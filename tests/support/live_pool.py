@@ -15,12 +15,12 @@ from domain.ports.placement import Ordering
 from events.incarnation import INCARNATION
 from tests.support.ledger_recount import faults
 from workers.stores.growth import Growth, PoolLoadBalancer, Span
-from workers.stores.ledger import Closed, Full, Granted, Ledger, PoolRun, load_scripts
+from workers.stores.ledger import Ask, Closed, Full, Granted, Ledger, PoolRun, load_scripts
 from workers.stores.ledger_codec import encode_owner
 from workers.stores.ledger_view import LedgerView, owners, view
 
 IN_ORDER, UNIFORM, RANDOM = Ordering.POSITION, Ordering.USED, Ordering.SHUFFLED
-Wants = int | Sequence[tuple[str, int]]
+Wants = int | Sequence[Ask]
 """So many single ports, or each want with its number of consecutive ports."""
 
 
@@ -38,7 +38,7 @@ class LivePool:
     name: str
     start: int
     size: int
-    precreated: bool = False
+    kinds: tuple[int, ...] = ()
     _last: int = 0
     _nonces: count[int] = field(default_factory=count)
 
@@ -133,7 +133,7 @@ class LivePool:
     ) -> tuple[str, ...]:
         """The names that were woken."""
         woken = self.growth.configure(
-            self.view().epoch, state, config or {}, Span(self.start, self.size, self.precreated), lbs
+            self.view().epoch, state, config or {}, Span(self.start, self.size, self.kinds), lbs
         )
         assert woken is not None, "the epoch moved"
         return woken

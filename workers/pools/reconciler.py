@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.ports.pool import PoolState, PortPoolSpec
+from domain.ports.precreate import kinds
 from domain.ports.spec_errors import spec_problem
 from events.kube_api import Conflict, NotFound
 from events.routing import pod_key, split_key
@@ -129,7 +130,7 @@ class PoolRunSteps:
         if not self._growth.must_recheck() and same:
             return
         inventory = fresh or self._inventory(config, before)
-        span = Span(config.spec.start_port, len(config.spec.ports), bool(config.spec.precreate.total))
+        span = Span(config.spec.start_port, len(config.spec.ports), kinds(config.spec))
         lbs = inventory.load_balancers + _left_behind(before, inventory, Stock(self._ledger).carriers())
         woken = self._growth.configure(before.epoch, state, config.encoded(), span, lbs)
         if woken is None:

@@ -15,6 +15,7 @@ import structlog
 
 from domain.errors import StaleToken, TransientError
 from domain.ports.entry import Entry, EntryState
+from domain.ports.target import address_of, target_text
 from events.routing import pod_key
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import NotFound, PortTaken
@@ -77,15 +78,15 @@ class Precreated:
         certain = self._entry.target == target and not self._entry.tried
         try:
             if target and (target not in there if there is not None else not certain):
-                self._driver.register(known.target_group, *_address(target))
+                self._driver.register(known.target_group, [address_of(target)])
             self._drop(known.target_group, (told.tried if there is None else there) - {target})
         except NotFound:
             self._stock.lost(known.key, known.listener)
             raise
 
     def _drop(self, group: str, addresses: set[str] | frozenset[str]) -> None:
-        for address in sorted(addresses - {""}):
-            self._driver.deregister(group, *_address(address))
+        if going := sorted(addresses - {""}):
+            self._driver.deregister(group, [address_of(text) for text in going])
 
     def _registered(self, known: Entry) -> set[str]:
         try:
@@ -93,7 +94,7 @@ class Precreated:
         except NotFound:
             self._stock.lost(known.key, known.listener)
             raise
-        return {f"{each.ip}:{each.port}" for each in found if each.health != DRAINING}
+        return {target_text(each.ip, each.port) for each in found if each.health != DRAINING}
 
     def _record(self, aimed: Entry, wish: str) -> None:
         due = self._run.aimed(aimed, wish)
@@ -164,8 +165,3 @@ def ask_to_compare(services: PortServices, pool: str, key: str) -> None:
     present = [name for name, entries in owners(ledger) if any(entry.key == key for entry in entries)]
     log.warning("targets_to_compare", pool=pool, place=key, owners=present)
     services.queue.touch([pod_key(*name.split("/")) for name in present], [pool])
-
-
-def _address(text: str) -> tuple[str, int]:
-    ip, port = text.rsplit(":", 1)
-    return ip, int(port)

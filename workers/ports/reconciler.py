@@ -13,6 +13,7 @@ from domain.ports.lifecycle import next_step
 from domain.ports.placement import ordering
 from domain.ports.pod import PodView
 from domain.ports.pool import PoolState
+from domain.ports.precreate import asks
 from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Stop
 from events.routing import pod_key, port_pool_key, split_key
 from workers.kube.errors import translated
@@ -128,7 +129,7 @@ class PodSteps:
             world.run.hold([*world.run.pools, pool])
         order = ordering(world.config(pool).spec.lb_policy)
         before = set(world.entries)
-        answer = world.access(pool).allocate(pod.uid, [(w.key, w.ports) for w in step.wants], order)
+        answer = world.access(pool).allocate(pod.uid, asks(world.config(pool).spec, step.wants), order)
         count_allocation(pool, type(answer).__name__.lower())
         if isinstance(answer, Closed):
             world.pools[pool].state = PoolState.PENDING

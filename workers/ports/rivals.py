@@ -9,6 +9,7 @@ from domain.ports.endpoints import shown
 from domain.ports.entry import Entry
 from domain.ports.pod import PORTS, PodView
 from domain.ports.request import RequestError, parse_ports
+from domain.ports.target import address_of
 from workers.services import PortServices
 
 
@@ -39,6 +40,7 @@ def _served(pod: PodView, entry: Entry, addresses: Collection[str], default: str
         wants = [w for w in parse_ports(pod.annotations[PORTS], default) if w.pool == entry.pool]
     except RequestError:
         return
-    for row in shown(pod.outputs.endpoints):
-        if row.id == entry.id and row.target in addresses and row.target.rpartition(":")[0] in pod.ips:
-            yield from (want.key for want in wants if want.port == row.container_port)
+    for port in (port for row in shown(pod.outputs.endpoints) for port in row.each()):
+        there = (port.pool, port.lb, port.port) == entry.id and port.target in addresses
+        if there and address_of(port.target)[0] in pod.ips:
+            yield from (key for want in wants if (key := want.key_of(port.container_port)))

@@ -42,7 +42,8 @@ class Stocking:
         assert protocol, f"port {port} has no precreated listener"
         tags = stock_tags(self._cluster, self._pool, lb, port)
         name = target_group_name(f"{self._cluster}/{self._pool}", lb, port)
-        group = self._driver.ensure_target_group(name, _word(protocol), port, GroupSettings.of(self._spec), tags), port, spec.vpc_id, spec.health_check, tags)
+        settings = GroupSettings.of(self._spec)
+        group = self._driver.ensure_target_group(name, _word(protocol), port, settings, tags)
         try:
             return self._driver.ensure_listener(arn, port, _word(protocol), group, tags), group
         except PortTaken:

@@ -44,11 +44,13 @@ class PoolLoadBalancer:
 
 @dataclass(frozen=True)
 class Span:
-    """The ports of each load balancer of a pool, and whether they can be given only once they have their listener."""
+    """The ports of each load balancer of a pool; `kinds`: how many of each kind have precreated listeners, one after
+    the other from the first, and then no others can be given.
+    """
 
     first: int
     size: int
-    precreated: bool = False
+    kinds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Growth:
             orjson.dumps(config),
             span.first,
             span.size,
-            int(span.precreated),
+            ",".join(map(str, span.kinds)),
             orjson.dumps([lb.encoded() for lb in lbs]),
         )
         status, *rest = self.ledger.call("configure", INCARNATION, epoch, *args)

@@ -26,8 +26,16 @@ LUA: Final = Path(__file__).parent / "lua"
 ENTRIES: Final = ("names_head", "gate_head", "entries_head", "bits_head", "stock_head")
 HEADS: Final = {
     "ledger": ENTRIES,
-    "waiting": (*ENTRIES, "waiting_head"),
-    "allocating": ("names_head", "asking_head", "finding_head", "placing_head", "gate_head", "waiting_head"),
+    "waiting": (*ENTRIES, "demand_head", "waiting_head"),
+    "allocating": (
+        "names_head",
+        "asking_head",
+        "finding_head",
+        "placing_head",
+        "gate_head",
+        "demand_head",
+        "waiting_head",
+    ),
 }
 SCRIPTS: Final = {
     **dict.fromkeys(
@@ -53,6 +61,8 @@ SCRIPTS: Final = {
     ),
     "allocate": "allocating",
 }
+Ask = tuple[str, int] | tuple[str, int, int]
+"""A want's key, how many ports in a row and, in a pool of precreated listeners, their kind (domain.ports.precreate)."""
 PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
 
 
@@ -135,10 +145,8 @@ class PoolRun:
         self.entries, self.waits = entries_of(ledger.pool, orjson.loads(held or b"{}")), bool(waits)
         self.due = frozenset(texts(due))
 
-    def allocate(
-        self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering, segment: int = 1
-    ) -> Granted | Full | Closed:
-        """All wants (key, consecutive ports) or none; a run of several ports has the keys KEY+0, KEY+1 and so on.
+    def allocate(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1) -> Granted | Full | Closed:
+        """All wants or none; a run of several ports has the keys KEY+0, KEY+1 and so on.
 
         The ports of one owner go to one load balancer as far as they fit there. A run begins at a multiple of `segment`
         ports from the pool's first.
@@ -150,13 +158,13 @@ class PoolRun:
             return Granted(entries_of(self.ledger.pool, found["entries"]), _carriers(lbs), tuple(found["woken"]))
         return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
 
-    def question(self, uid: str, wants: Sequence[tuple[str, int]], order: Ordering, segment: int = 1) -> bytes:
+    def question(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1) -> bytes:
         """The second argument of the script `allocate`.
 
         Raises ValueError when a text cannot be joined into JSON as it is.
         """
-        singles, runs = [key for key, ports in wants if ports == 1], [want for want in wants if want[1] > 1]
-        if not PLAIN.fullmatch("".join([self.token, uid, *(key for key, _ in wants)])):
+        singles, runs = [want[0] for want in wants if want[1:] == (1,)], [want for want in wants if want[1:] != (1,)]
+        if not PLAIN.fullmatch("".join([self.token, uid, *(want[0] for want in wants)])):
             raise ValueError(f"the uid or a want of {self.name} has a character that JSON escapes")
         in_rows = [runs, segment] if runs else []
         return orjson.dumps([self.incarnation, self.name, self.token, uid, order.value, singles, *in_rows])

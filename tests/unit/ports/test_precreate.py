@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.ports.pool import Precreate
-from domain.ports.precreate import in_turns, listener_of, ports_for, ports_of, uncovered
-from domain.ports.request import Protocol, parse_ports
+from domain.ports.precreate import in_turns, kind_of, listener_of, ports_of, uncovered
+from domain.ports.request import parse_ports
+from domain.ports.want import Protocol, Want
 from tests.support.builders import pool_spec
 
 some = st.integers(0, 16)
@@ -30,12 +31,11 @@ def test_the_layout_is_tcp_then_udp_then_both_from_the_first_port_upward() -> No
 def test_every_port_of_the_pool_has_one_listener_and_serves_its_protocol(tcp: int, udp: int, both: int) -> None:
     spec = pool_spec(precreate=Precreate(tcp=tcp, udp=udp, tcp_udp=both), end_port=30999)
     if not spec.precreate.total:
-        assert ports_for(spec, Protocol.TLS) == spec.ports == range(30000, 31000)
+        assert spec.ports == range(30000, 31000)
         return
     for port in spec.ports:
         protocol = listener_of(spec, port)
-        assert protocol is not None
-        assert [p for p in (Protocol.TCP, Protocol.UDP, Protocol.TCPUDP) if port in ports_for(spec, p)] == [protocol]
+        assert [p for p, ports in ports_of(spec).items() if port in ports] == [protocol]
     assert listener_of(spec, spec.ports.stop) is None
     assert sorted(in_turns(spec, spec.ports)) == list(spec.ports)
 
@@ -49,8 +49,9 @@ def test_listeners_of_every_protocol_are_made_in_turn() -> None:
 @pytest.mark.row("PP-11", "AL-05")
 def test_quic_is_served_by_udp_and_tls_by_nobody() -> None:
     spec = pool_spec(precreate=Precreate(tcp=3, udp=2))
-    assert ports_for(spec, Protocol.QUIC) == ports_for(spec, Protocol.UDP) == range(30003, 30005)
-    assert not ports_for(spec, Protocol.TLS)
+    assert kind_of(Protocol.QUIC) == kind_of(Protocol.UDP) == 2
+    tls = Want("arena", 443, Protocol.TLS, ())
+    assert uncovered(spec, [tls]).startswith("TLS is asked for and precreate has no TLS listeners")
 
 
 @pytest.mark.row("PP-11")

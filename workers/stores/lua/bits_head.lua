@@ -23,6 +23,7 @@ end
 local function reindex(lb, used, most, now, now_most) -- `used` of `most` has become `now` of `now_most`
   local before, after = math.max(0, (most or 0) - used), math.max(0, (now_most or 0) - now)
   if before ~= after then call('HINCRBY', META, 'free', after - before) end
+  if before < after then call('HINCRBY', META, 'freed', 1) end -- who did not fit may fit now
   if after > 0 then
     call('ZADD', ROOM, now, lb)
     if before == 0 then call('ZADD', ORDER, cjson.decode(call('HGET', LBS, 'j:' .. lb)).position, lb) end

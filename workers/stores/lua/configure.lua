@@ -1,6 +1,6 @@
 -- Sets a pool's state, range and load balancers as its spec and the cloud have them; more capacity raises the epoch and wakes.
 -- KEYS[1] prefix of the pool.
--- ARGV server, epoch read, state, config JSON, first port, ports in the range, 1 if their listeners are precreated, JSON
+-- ARGV server, epoch read, state, config JSON, first port, ports in the range, kinds of precreated listeners (demand_head), JSON
 --   [{name, arn, dns, slot (-1: not ours), position, capacity (0: no new ports), foreign [port, ...], stock [[port,
 --   listener ARN, target group ARN], ...]}, ...]: all load balancers that the pool has.
 -- Returns {'NOT_READY'} | {'OLD', epoch} (read again) | {'OK', epoch, woken names}.

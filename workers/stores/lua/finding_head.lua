@@ -17,8 +17,7 @@ local function next_run(bits, from, most, size) -- free ports from there on that
   return off, byte and ports or most -- beyond the string all are free
 end
 
-local function next_row(bits, ports, size, step) -- where so many free ports begin, at a multiple of step; nil: nowhere
-  local from = 0
+local function next_row(bits, ports, from, size, step) -- where so many free ports begin, at a multiple of step; nil: nowhere
   while true do
     local off, found = next_run(bits, from, ports, size)
     if found < 1 then return nil end
@@ -39,4 +38,11 @@ local function fill(bits, off, ports) -- the bits with this run, which is free, 
   local last = first + whole + 1
   local tail = over > 0 and string.char((bits:byte(last) or 0) + 2 ^ over - 1) or bits:sub(last, last)
   return before .. string.char(byte + 256 - 2 ^ bit) .. string.rep('\255', whole) .. tail .. bits:sub(last + 1)
+end
+
+local added, mine = {}, ',"u":"' .. uid .. '","s":"allocated","k":"' .. tok .. '"}'
+local function take(c, off, keys, from, to)
+  local want = from == to and '"' .. keys[from] .. '"' or '["' .. table.concat(keys, '","', from, to) .. '"]'
+  added[#added + 1] = '"' .. c.lb .. ':' .. start + off .. '":{"w":' .. want .. mine
+  c.bits, c.used = fill(c.bits, off, to - from + 1), c.used + to - from + 1
 end

@@ -1,20 +1,18 @@
 -- Third part of `allocate`: finds a place for every want; if all have one, writes it and, where nobody waits, answers.
 -- KEYS[1], ARGV and what may be returned here: see allocate.lua. JSON is joined from text: encoding takes longer than the rest.
-local added, mine = {}, ',"u":"' .. uid .. '","s":"allocated","k":"' .. tok .. '"}'
-local function take(c, off, keys, from, to)
-  local want = from == to and '"' .. keys[from] .. '"' or '["' .. table.concat(keys, '","', from, to) .. '"]'
-  added[#added + 1] = '"' .. c.lb .. ':' .. start + off .. '":{"w":' .. want .. mine
-  c.bits, c.used = fill(c.bits, off, to - from + 1), c.used + to - from + 1
-end
-
 local complete, at, i = lacking <= m[5] + 0, 1, 1 -- a full pool is not looked at
 for n = 1, complete and runs and #runs or 0 do
   local keys, next_one, c, off = {}, 0, nil, nil
-  for port = 1, runs[n][2] do keys[port] = runs[n][1] .. '+' .. port - 1 end
+  local first, last, kind = 0, size, runs[n][3]
+  for count in (kind and call('HGET', META, 'precreated') or ''):gmatch('%d+') do
+    if kind == 1 then last = first + count elseif kind > 1 then first = first + count end
+    kind = kind - 1
+  end
+  for port = 1, runs[n][2] do keys[port] = runs[n][1] .. (runs[n][2] > 1 and '+' .. port - 1 or '') end
   repeat
     next_one = next_one + 1
     c = complete and candidate(next_one)
-    off = c and c.most - c.used >= #keys and next_row(c.bits, #keys, size, step)
+    off = c and c.most - c.used >= #keys and next_row(c.bits, #keys, first, last, step)
   until off or not c
   complete = c
   if complete then take(c, off, keys, 1, #keys) end

@@ -33,7 +33,7 @@ end
 
 local function furnish(lb, bits, strangers, most) -- bits with what is not in stock taken; what it can carry now, of `most`
   local m, keys, absent = call('HMGET', META, 'start', 'size', 'precreated'), {}, {}
-  if m[3] ~= '1' then return bits, most > 0 and most or nil end
+  if (m[3] or '') == '' then return bits, most > 0 and most or nil end
   for off = 0, m[2] - 1 do keys[#keys + 1] = lb .. ':' .. m[1] + off end
   for n, row in ipairs(call('HMGET', STOCK, unpack(keys))) do
     if not row and not bit_get(bits, n - 1) then

@@ -5,9 +5,10 @@
 local server, forgotten = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 for _, name in ipairs(call('ZRANGEBYSCORE', WOKEN, '-inf', now_ms() - forgotten, 'LIMIT', 0, 1000)) do
-  local ports, joined, picky = demand_of(name)
+  local ports, joined, picky, _, kinds = demand_of(name)
   call('ZREM', WOKEN, name); call('ZADD', WAITING, joined, name)
   call('HINCRBY', META, 'woken', -ports); call('HINCRBY', META, 'stuck', ports * picky)
+  keep_kinds(kinds, -1)
 end
 local names = wake()
 local m = call('HMGET', META, 'epoch', 'intent')
