@@ -4,6 +4,8 @@ made again, load balancers outside the ledger adopted. What does not carry our t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import structlog
 
 from domain.ports.entry import Entry, EntryState
@@ -20,6 +22,7 @@ from workers.services import PortServices
 from workers.stores.growth import Growth
 from workers.stores.ledger import Ledger, NotReady
 from workers.stores.ledger_view import owners, view
+from workers.stores.stock import Stock
 
 log = structlog.get_logger()
 Held = dict[tuple[str, str, int], tuple[str, Entry]]  # id of an entry -> name of its owner, and the entry
@@ -45,10 +48,12 @@ class PoolAudit:
             return
         driver = self._services.driver(config.spec.region)
         driver = driver.on_behalf_of(f"audit/{self._pool}", Priority.REPAIR, patience=self._services.call_time)
+        stock = Stock(self._ledger).all()
         before = self._held()  # what was bound before AWS was listed must be in the list; what is bound since may not
         inventory = Cartographer(driver, self._services.cluster, self._pool, config.spec).take()
         self._orphans(driver, inventory, self._held())
         self._missing(inventory, before)
+        self._lost(inventory, stock)
         self._strays(inventory)
         self._growth.prune_fences()
 
@@ -80,13 +85,22 @@ class PoolAudit:
 
     def _missing(self, inventory: Inventory, held: Held) -> None:
         """A bound entry whose listener AWS does not have is bound again by its owner's run."""
-        there = {f.entry.listener for f in inventory.listeners}
+        there = {f.entry.listener for f in inventory.listeners} | {listener for listener, _ in inventory.stock.values()}
         known = {lb.name for lb in inventory.load_balancers}
         for name, entry in held.values():
             lost = entry.state is EntryState.BOUND and entry.listener and entry.listener not in there
             if lost and entry.lb in known and self._growth.missing(name, entry):
                 log.warning("listener_missing", pool=self._pool, pod=name, lb=entry.lb, port=entry.port)
                 self._services.queue.touch([pod_key(*name.split("/"))], [self._pool])
+
+    def _lost(self, inventory: Inventory, stock: Mapping[str, tuple[str, str]]) -> None:
+        """A precreated listener that AWS does not have is made again, by its owner's run or by the pool's."""
+        there = {listener for listener, _ in inventory.stock.values()}
+        known = {lb.name for lb in inventory.load_balancers}
+        for key, (listener, _) in stock.items():
+            if key.rpartition(":")[0] in known and listener not in there and Stock(self._ledger).lost(key, listener):
+                log.warning("precreated_listener_missing", pool=self._pool, place=key)
+                self._services.queue.touch([port_pool_key(self._pool)])
 
     def _strays(self, inventory: Inventory) -> None:
         ledger, there = view(self._ledger).load_balancers, {lb.name for lb in inventory.load_balancers}

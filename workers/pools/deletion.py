@@ -13,7 +13,7 @@ from workers.cloud.tagged import belongs_to
 from workers.pools.inventory import slot_of
 from workers.services import PortServices
 from workers.stores.growth import Growth
-from workers.stores.ledger_view import owners, view
+from workers.stores.ledger_view import owners
 
 log = structlog.get_logger()
 

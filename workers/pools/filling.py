@@ -18,6 +18,7 @@ from events.routing import pod_key, port_pool_key
 from workers.cloud.errors import CloudError, NotFound, PortTaken, QuotaExceeded
 from workers.cloud.priority import Priority
 from workers.cloud.rates import OverBudget
+from workers.pools.ask import ask
 from workers.ports.stocking import Stocking
 from workers.run import Run
 from workers.services import PortServices
@@ -58,7 +59,16 @@ class Filling:
             return self._failed(error)
         if len(places) > MOST:
             self._services.queue.touch([port_pool_key(self._pool)])
+        else:
+            self._ask_again()
         return Settled()
+
+    def _ask_again(self) -> None:
+        """All is filled, and what still does not fit needs more load balancers."""
+        pressure = Growth(self._ledger).pressure(self._services.forgotten)
+        self._services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
+        if pressure.short > 0:
+            ask(self._services, self._pool, pressure.epoch)
 
     def _fill(self, stocking: Stocking, gap: Gap, port: int) -> None:
         try:

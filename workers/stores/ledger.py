@@ -26,7 +26,7 @@ LUA: Final = Path(__file__).parent / "lua"
 ENTRIES: Final = ("names_head", "gate_head", "entries_head", "bits_head", "stock_head")
 HEADS: Final = {
     "ledger": ENTRIES,
-    "waiting": (*ENTRIES, "demand_head", "waiting_head"),
+    "waiting": (*ENTRIES, "demand_head", "waiting_head", "short_head"),
     "allocating": (
         "names_head",
         "asking_head",

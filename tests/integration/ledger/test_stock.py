@@ -19,6 +19,7 @@ from workers.stores.stock import Stock
 
 SIZE = 5
 KINDS = (3, 2, 0)
+TCP, UDP = 1, 2
 
 
 def listed(ports: int = 0, number: int = 0, capacity: int = SIZE, foreign: Sequence[int] = ()) -> PoolLoadBalancer:
@@ -80,9 +81,9 @@ def test_a_load_balancer_that_the_pool_does_not_have_gets_no_stock(pool: LivePoo
 def test_a_new_load_balancer_gives_nothing_before_it_is_filled(pool: LivePool) -> None:
     put(pool, 0, 1, 2, 3, 4)
     pool.fill(5, each=1)
-    pool.fail("games/a")
+    pool.fail("games/a", [("7/TCP", 1, TCP)])
     pool.growth.close(intent_of(pool), [load_balancer(1, capacity=SIZE)])
-    pool.fail("games/a")
+    pool.fail("games/a", [("7/TCP", 1, TCP)])
     assert missing(pool) == {"lb-1": 5}
     assert pool.faults() == []
     assert put(pool, 0, lb="lb-1") == ("games/a",)
@@ -233,9 +234,6 @@ def test_after_a_rebuild_what_is_held_counts_and_everything_is_compared(redis: R
     assert pool.faults() == []
     assert (pool.view().capacity, pool.view().free, missing(pool)) == (4, 2, {"lb-0": 1})
     assert pool.run("games/a").due == {f"lb-0:{START + 1}"}
-
-
-TCP, UDP = 1, 2
 
 
 class TestKinds:

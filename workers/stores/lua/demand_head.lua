@@ -45,10 +45,3 @@ local function demand_of(name)
   local ports, joined, picky, freed, kinds = (call('HGET', DEMAND, name) or ''):match('^(%d+):(%d+):([01]):(%d+):(.*)$')
   return tonumber(ports), tonumber(joined), tonumber(picky), freed, kinds
 end
-
-local function short() -- ports wanted that those free now, and precreated ones that are still to come, cannot serve
-  local m = call('HMGET', META, 'demand', 'stuck', 'free')
-  local stuck, coming = tonumber(m[2] or 0), 0
-  for _, ports in ipairs(call('HVALS', COMING)) do coming = coming + ports end
-  return math.max(0, math.max(0, tonumber(m[1] or 0) - stuck - tonumber(m[3] or 0)) + stuck - coming)
-end

@@ -8,10 +8,10 @@ local m = call('HMGET', META, 'intent', 'epoch', 'state')
 if m[3] ~= 'Active' then return { 'CLOSED' } end
 if m[1] then return { 'INTENT', m[1] } end
 if m[2] ~= epoch then return { 'OLD', m[2] } end
-local lacking = short()
-if lacking == 0 then return { 'ENOUGH' } end
+local _, needed = short(capacity)
+if needed == 0 then return { 'ENOUGH' } end
 slots = cjson.decode(slots)
-local most = math.min(math.ceil(lacking / capacity), tonumber(per_round), #slots - call('HLEN', SLOTS))
+local most = math.min(needed, tonumber(per_round), #slots - call('HLEN', SLOTS))
 local picked = {}
 for _, slot in ipairs(slots) do
   if #picked >= most then break end

@@ -12,4 +12,4 @@ for _, name in ipairs(call('ZRANGEBYSCORE', WOKEN, '-inf', now_ms() - forgotten,
 end
 local names = wake()
 local m = call('HMGET', META, 'epoch', 'intent')
-return { 'OK', m[1] or '0', short(), m[2] and 1 or 0, names }
+return { 'OK', m[1] or '0', (short()), m[2] and 1 or 0, names }
