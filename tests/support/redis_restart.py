@@ -13,7 +13,10 @@ def restart(server: RedisServer) -> None:
     """SIGKILL, start, and wait until it has loaded its data: it accepts connections long before."""
     server.kill()
     server.start()
+    await_loaded(server)
 
+
+def await_loaded(server: RedisServer) -> None:
     def loaded() -> bool:
         try:
             with Redis.from_url(server.url) as redis:

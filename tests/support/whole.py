@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -76,18 +76,27 @@ class Whole:
 
 
 @contextmanager
-def whole(directory: Path, kube_kind: str, most_pods: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Whole]:
-    """Running, with a pool for so many pods and none of them yet."""
+def running(
+    directory: Path, kube_kind: str, monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, str] | None = None
+) -> Iterator[Whole]:
+    """Every process, and nothing in the cluster yet."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)  # for the clients of the test itself
-    with Stack(directory, kube_kind, flower=False, throttle=False, settings=IMPATIENT) as stack:
+    with Stack(directory, kube_kind, flower=False, throttle=False, settings=IMPATIENT | dict(settings or {})) as stack:
         stack.start()
         stack.complete()
         system = Whole(stack)
         try:
             system.world.start()
-            system.workload.prepare(most_pods, stack.remote_aws.network())
-            eventually(lambda: stack.working() and system.world.picture().pool.state == "Active", timeout=60)
             yield system
         finally:
             system.close()
+
+
+@contextmanager
+def whole(directory: Path, kube_kind: str, most_pods: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Whole]:
+    """Running, with a pool for so many pods and none of them yet."""
+    with running(directory, kube_kind, monkeypatch) as system:
+        system.workload.prepare(most_pods, system.stack.remote_aws.network())
+        eventually(lambda: system.stack.working() and system.world.picture().pool.state == "Active", timeout=60)
+        yield system

@@ -46,11 +46,11 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
     pods = fleet.api.list(f"/api/v1/namespaces/{fleet.namespace}/pods")["items"]
     live = {p["metadata"]["uid"] for p in pods if PORTS in (p["metadata"].get("annotations") or {})}
     driver, places = aws.driver(), set()
-    for lb in driver.find_owned_load_balancers(fleet.cluster):
-        for listener in driver.listeners(lb.arn):
+    for name, arn in load_balancers(aws).items():  # also those that users gave us
+        for listener in driver.listeners(arn):
             if listener.tags.get(CLUSTER) == fleet.cluster:
                 assert listener.tags[UID] in live, f"orphan listener {listener}"
-                places.add((lb.name, listener.port, listener.tags[UID]))
+                places.add((name, listener.port, listener.tags[UID]))
     orphans = [
         g.name for g in driver.target_groups_owned(fleet.cluster) if g.tags[UID] not in live or not g.load_balancer_arns
     ]
@@ -60,6 +60,12 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
         for row in json.loads(notes.get(ENDPOINTS) or "[]") if notes.get(STATE) == "Bound" else []:
             for port in range(row["port"], row["endPort"] + 1):
                 assert (row["loadBalancer"], port, uid) in places, f"{pod['metadata']['name']} has no listener: {row}"
+
+
+def load_balancers(aws: Aws) -> dict[str, str]:
+    """Name -> ARN of all that there are."""
+    pages = aws.client().get_paginator("describe_load_balancers").paginate()
+    return {lb["LoadBalancerName"]: lb["LoadBalancerArn"] for page in pages for lb in page["LoadBalancers"]}
 
 
 def check_all(fleet: Fleet, aws: Aws) -> None:

@@ -1,4 +1,4 @@
-"""How a tick of the beat is done: by one worker a period, and quietly put off while Redis is away."""
+"""How a tick of the beat is done: by one worker a period, and quietly put off while Redis, AWS or Kubernetes is away."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import structlog
 
+from domain.errors import TransientError
 from workers import metrics
 from workers.stores.outage import OUTAGE
 from workers.stores.ticks import Ticks
@@ -21,5 +22,5 @@ def once_a_period(ticks: Ticks, task: str, period: timedelta, work: Callable[[],
         metrics.TICKS.labels(task, "done" if mine else "skipped").inc()
         if mine:
             work()
-    except OUTAGE as error:
+    except (*OUTAGE, TransientError) as error:
         log.warning("tick_missed", task=task, error=str(error))

@@ -1,0 +1,188 @@
+"""The whole system in a storm: everything that may die, dies, while pods come, go and change their minds. In the end it
+is as if nothing had happened, and those whom nobody touched have not noticed.
+
+BERTHMASTER_CHAOS_SECONDS is how long it blows, BERTHMASTER_CHAOS_SEED repeats one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from compose.sandbox.aws.remote import Network
+from compose.sandbox.kube.apply import apply
+from compose.sandbox.workload import NAMESPACE, POOL, pool
+from domain.ports.endpoints import shown
+from domain.ports.pod import PodView, PortsState
+from events.incarnation import connect
+from events.kube_api import KubeError
+from tests.support.crowd import BIG, REQUESTS, SMALL, Crowd
+from tests.support.served import Books, astray, movement, unserved
+from tests.support.storm_faults import Faults
+from tests.support.waiting import eventually
+from tests.support.whole import Whole, running
+from tests.support.world_checks import check_unique, load_balancers
+from workers.cloud.errors import CloudError
+
+SECONDS = float(os.environ.get("BERTHMASTER_CHAOS_SECONDS", "45"))
+SEED = int(os.environ.get("BERTHMASTER_CHAOS_SEED", "0")) or Random().randrange(1, 10**6)
+REST = 120.0
+"""Seconds in which everybody must have been served again: leases, retries, sweeps and audits of a busy machine."""
+BYSTANDERS = 5
+PORTS_OF_ONE = 12
+MOST = 8
+ROOM = 6
+"""Ports of the small pool."""
+IMPATIENT = {"BERTHMASTER_PORTS__AUDIT_EVERY": "4s", "BERTHMASTER_PORTS__ORPHAN_GRACE": "3s",
+             "BERTHMASTER_PORTS__WAITING_RECHECK": "5s"}  # fmt: skip
+
+
+class Storm:
+    def __init__(self, system: Whole, directory: Path, seed: int) -> None:
+        self.system, self.aws, self.chance = system, system.aws, Random(seed)
+        self.crowd, self.faults = Crowd(system.api, self.chance), Faults(system, self.chance, directory)
+        self.happened: Counter[str] = Counter()
+        self.redis: Redis = connect(system.stack.redis.url)
+        self.books = Books(self.redis, (BIG, SMALL))
+
+    def prepare(self) -> None:
+        """Two pools, a stranger's listener, and pods that are left in peace."""
+        network = self.aws.ids
+        self.stranger = self.foreign(network)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        apply(self.system.api, [namespace, big(network), small(network, self.annex)])
+        for n in range(BYSTANDERS):
+            self.crowd.make(f"bystander-{n}", REQUESTS[n % 4])
+        eventually(self.system.stack.working, timeout=60)
+        eventually(lambda: len(self.at_peace()) == BYSTANDERS, timeout=60, every=0.2)
+        self.untouched = self.at_peace()
+        self.faults.spared = frozenset(arn for _, arns in self.untouched.values() for arn in arns)
+
+    def foreign(self, network: Network) -> str:
+        client = self.aws.client()
+        made = client.create_load_balancer(Name="users-own", Type="network", Subnets=list(network.subnets))
+        self.annex = made["LoadBalancers"][0]["LoadBalancerArn"]
+        group = client.create_target_group(Name="users-own", Protocol="TCP", Port=443, VpcId=network.vpc)
+        action: Any = {"Type": "forward", "TargetGroupArn": group["TargetGroups"][0]["TargetGroupArn"]}
+        listener = client.create_listener(
+            LoadBalancerArn=self.annex, Protocol="TCP", Port=30001, DefaultActions=[action]
+        )
+        return listener["Listeners"][0]["ListenerArn"]
+
+    def at_peace(self) -> dict[str, tuple[str, list[str]]]:
+        """Bystander -> what it shows, and the listeners that serve it."""
+        found = {}
+        for pod in self.crowd.pods():
+            if pod.name.startswith("bystander") and pod.outputs.state == PortsState.BOUND:
+                found[pod.name] = (pod.outputs.endpoints, self.listeners_of(pod))
+        return found
+
+    def listeners_of(self, pod: PodView) -> list[str]:
+        names, driver = load_balancers(self.aws), self.aws.driver()
+        found = [driver.find_listener(names[row.lb], row.port) for row in shown(pod.outputs.endpoints)]
+        return [listener.arn if listener else "" for listener in found]
+
+    # ---- while it blows
+
+    def blow(self, seconds: float) -> None:
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends:
+            with contextlib.suppress(KubeError):  # the pod is there already, or is not
+                self.step()
+            self.faults.due()
+            check_unique(self.system)
+            with contextlib.suppress(CloudError):
+                assert self.system.load_balancers() <= MOST
+            time.sleep(self.chance.random() * 0.4)
+
+    def step(self) -> None:
+        crowd, faults = self.crowd, self.faults
+        weights: dict[Callable[[], object], float] = {
+            crowd.create: 30, crowd.delete: 8, crowd.remove: 4, crowd.replace: 6, crowd.change: 12,
+            faults.kill_worker: 2, faults.kill_workers: 1, faults.kill_publisher: 1, faults.kill_beat: 0.5,
+            faults.pause_worker: 1, faults.pause_publisher: 0.5, faults.restart_redis: 1, faults.flush_redis: 1,
+            faults.copy_redis: 1, faults.old_redis: 1, faults.trouble_writes: 6, faults.trouble_reads: 3,
+            faults.throttle: 1, faults.trouble_kube: 3, faults.delete_by_hand: 2,
+        }  # fmt: skip
+        chosen = self.chance.choices(list(weights), list(weights.values()))[0]
+        self.happened[chosen.__name__] += 1
+        chosen()
+
+    # ---- afterwards
+
+    def rest(self) -> None:
+        """Troubles are over; what happens by itself, happens."""
+        self.faults.calm()
+        eventually(self.all_well, timeout=REST, every=1.0)
+        before = self.moves()
+        time.sleep(6)  # longer than an audit's and a sweep's period: nothing may move any more
+        assert self.moves() == before
+
+    def all_well(self) -> bool:
+        pods = list(self.crowd.pods())
+        assert unserved(pods, self.books) == []
+        assert self.books.faults() == []
+        assert astray(self.aws, self.system.cluster, pods, self.books) == []
+        self.system.check()
+        return True
+
+    def moves(self) -> tuple[int, list[tuple[str, int]]]:
+        return movement(self.aws), [(pod.name, pod.version) for pod in self.crowd.pods()]
+
+    def check(self) -> None:
+        assert self.at_peace() == self.untouched
+        named = set(self.faults.spared) | {self.stranger}
+        deleted = {call["params"].get("ListenerArn") for call in self.aws.calls("DeleteListener")}
+        assert not deleted & named, "a listener was deleted that nobody had asked to go"
+        there = self.aws.client().describe_listeners(LoadBalancerArn=self.annex)["Listeners"]
+        assert self.stranger in {listener["ListenerArn"] for listener in there}
+        assert self.system.load_balancers() <= MOST
+        assert failures(self.system) == []
+
+
+def failures(system: Whole) -> list[str]:
+    """Runs that ended by an exception that nobody had foreseen."""
+    logs = [worker.log.read_text(errors="replace").splitlines() for worker in system.stack.workers]
+    signs = ("reconcile_failed", "raised unexpected")
+    return sorted({line[:2000] for lines in logs for line in lines if any(sign in line for sign in signs)})
+
+
+def big(network: Network) -> dict[str, Any]:
+    made = pool(1, network)
+    made["spec"] |= {"endPort": 30000 + PORTS_OF_ONE - 1}
+    made["spec"]["autoCreate"] |= {"maxLoadBalancers": MOST, "maxPerRound": 2}
+    return made
+
+
+def small(network: Network, annex: str) -> dict[str, Any]:
+    spec = {"region": "us-east-1", "vpcId": network.vpc, "startPort": 30000, "endPort": 30000 + ROOM,
+            "loadBalancers": [annex]}  # fmt: skip
+    return {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PortPool", "metadata": {"name": SMALL}, "spec": spec}
+
+
+@pytest.mark.row("EV-23", "EV-10", "EV-11", "EV-14", "FZ-02", "FZ-03", "FZ-05", "FZ-06", "FZ-08")
+@pytest.mark.timeout(SECONDS + 400)
+def test_after_a_storm_all_are_served_and_nothing_is_left_over(
+    kube_kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert POOL == BIG
+    with running(tmp_path, kube_kind, monkeypatch, IMPATIENT) as system:
+        storm = Storm(system, tmp_path, SEED)
+        storm.prepare()
+        try:
+            storm.blow(SECONDS)
+            storm.rest()
+            storm.check()
+        except AssertionError as error:
+            raise AssertionError(f"seed {SEED}: {dict(storm.happened)}: {error}") from error
+        finally:
+            storm.redis.close()

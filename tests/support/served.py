@@ -1,0 +1,107 @@
+"""What the world must show once a crowd has come to rest: everybody has what it asked for, or cannot have it; books,
+load balancers and targets say the same; and nothing moves any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from redis import Redis
+
+from domain.ports.endpoints import shown
+from domain.ports.entry import EntryState
+from domain.ports.pod import PodView, PortsState
+from tests.fixtures.aws import Aws
+from tests.support.crowd import Request, request_of
+from tests.support.ledger_recount import faults
+from workers.stores.ledger import Ledger, load_scripts
+from workers.stores.ledger_view import owners, view
+
+WRITES = ("Create", "Delete", "Register", "Deregister", "Modify", "Add", "Remove", "Set")
+
+
+class Books:
+    """The ledgers of some pools, after the storm."""
+
+    def __init__(self, redis: Redis, pools: tuple[str, ...]) -> None:
+        scripts = load_scripts(redis)
+        self.redis, self.ledgers = redis, {pool: Ledger(redis, scripts, pool) for pool in pools}
+
+    def free(self, pool: str) -> int:
+        return view(self.ledgers[pool]).free
+
+    def faults(self) -> list[str]:
+        """What does not add up, what goes and does not get away, who waits though nobody of that name does."""
+        return [f"{pool}: {fault}" for pool, ledger in self.ledgers.items() for fault in self._faults(ledger)]
+
+    def _faults(self, ledger: Ledger) -> Iterator[str]:
+        yield from faults(self.redis, ledger.prefix)
+        for name, entries in owners(ledger):
+            yield from (f"{name} still gives back {e.key}" for e in entries if e.state is EntryState.RELEASING)
+
+    def places(self) -> dict[tuple[str, str, int], tuple[str, str]]:
+        """(pool, load balancer, port) -> uid of its owner and the address that it should be sent to by the books."""
+        found: dict[tuple[str, str, int], tuple[str, str]] = {}
+        for ledger in self.ledgers.values():
+            for _, entries in owners(ledger):
+                found |= {entry.id: (entry.uid, entry.target) for entry in entries}
+        return found
+
+    def arns(self) -> dict[str, str]:
+        """Target group -> address registered in it, by the books."""
+        held = [entry for ledger in self.ledgers.values() for _, entries in owners(ledger) for entry in entries]
+        return {entry.target_group: entry.target for entry in held}
+
+
+def unserved(pods: list[PodView], books: Books) -> list[str]:
+    """Who does not show what comes of its request. I6: nobody waits for what is free."""
+    return [f"{pod.name}: {why}" for pod in pods if (why := _unserved(pod, request_of(pod), books))]
+
+
+def _unserved(pod: PodView, asked: Request, books: Books) -> str:
+    state = pod.outputs.state
+    if state == PortsState.NO_PORT_AVAILABLE and asked.wanted:
+        short = [pool for pool, ports in asked.wanted if books.free(pool) < ports]
+        return "" if short else f"waits, and every pool has room: {pod.outputs.message}"
+    if state != asked.state:
+        return f"{state or 'nothing'} ({pod.outputs.message}) instead of {asked.state or 'nothing'}"
+    places = {row.id for row in shown(pod.outputs.endpoints)}
+    published = Counter(pool for pool, _, _ in places)
+    if state == PortsState.BOUND and published != dict(asked.wanted):
+        return f"publishes {dict(published)} instead of {dict(asked.wanted)}"
+    return _unbooked(pod, asked, books.places())
+
+
+def _unbooked(pod: PodView, asked: Request, places: dict[tuple[str, str, int], tuple[str, str]]) -> str:
+    """What is published must be in the books, and the books must hold no more than was asked for."""
+    rows = shown(pod.outputs.endpoints)
+    if wrong := [row.id for row in rows if places.get(row.id, ("", ""))[0] != pod.uid]:
+        return f"publishes what is not its own: {wrong}"
+    held = Counter(pool for (pool, _, _), (uid, _) in places.items() if uid == pod.uid)
+    kept = asked.state == PortsState.FAILED  # a mistake costs nothing that is held
+    return f"holds {dict(held)}" if held != dict(asked.wanted) and not kept else ""
+
+
+def astray(aws: Aws, cluster: str, pods: list[PodView], books: Books) -> list[str]:
+    """Target groups of ours whose targets are not exactly the address of the pod that the books name."""
+    wrong, expected = [], books.arns()
+    for group in aws.driver().target_groups_owned(cluster):
+        told = aws.client().describe_target_health(TargetGroupArn=group.arn)["TargetHealthDescriptions"]
+        there = sorted(f"{row['Target']['Id']}:{row['Target']['Port']}" for row in told)
+        if there != list(filter(None, [expected.get(group.arn, "?")])):
+            wrong.append(f"{group.name} sends to {there} instead of {expected.get(group.arn, 'nobody')}")
+    return wrong + [f"{pod.name} has no target {port}" for pod in pods for port in _lacking(pod, expected)]
+
+
+def _lacking(pod: PodView, expected: dict[str, str]) -> list[int]:
+    """Container ports that a bound pod publishes and that the books send elsewhere."""
+    if pod.outputs.state != PortsState.BOUND:
+        return []
+    rows = shown(pod.outputs.endpoints)
+    return [row.container_port for row in rows if f"{pod.ip}:{row.container_port}" not in expected.values()]
+
+
+def movement(aws: Aws) -> int:
+    """Writes to AWS so far."""
+    return sum(number for action, number in aws.counts().items() if action.startswith(WRITES))
