@@ -37,9 +37,9 @@ SECONDS = float(os.environ.get("BERTHMASTER_CHAOS_SECONDS", "45"))
 SEED = int(os.environ.get("BERTHMASTER_CHAOS_SEED", "0")) or Random().randrange(1, 10**6)
 REST = 120.0
 """Seconds in which everybody must have been served again: leases, retries, sweeps and audits of a busy machine."""
-BYSTANDERS = 5
+BYSTANDERS = 6
 PORTS_OF_ONE = 12
-MOST = 8
+MOST = 10
 ROOM = 6
 """Ports of the small pool."""
 IMPATIENT = {"BERTHMASTER_PORTS__AUDIT_EVERY": "4s", "BERTHMASTER_PORTS__ORPHAN_GRACE": "3s",
@@ -61,7 +61,7 @@ class Storm:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
         apply(self.system.api, [namespace, big(network), small(network, self.annex)])
         for n in range(BYSTANDERS):
-            self.crowd.make(f"bystander-{n}", REQUESTS[n % 4])
+            self.crowd.make(f"bystander-{n}", REQUESTS[n])
         eventually(self.system.stack.working, timeout=60)
         eventually(lambda: len(self.at_peace()) == BYSTANDERS, timeout=60, every=0.2)
         self.untouched = self.at_peace()
@@ -88,7 +88,8 @@ class Storm:
 
     def listeners_of(self, pod: PodView) -> list[str]:
         names, driver = load_balancers(self.aws), self.aws.driver()
-        found = [driver.find_listener(names[row.lb], row.port) for row in shown(pod.outputs.endpoints)]
+        rows = [place for row in shown(pod.outputs.endpoints) for place in row.each()]
+        found = [driver.find_listener(names[place.lb], place.port) for place in rows]
         return [listener.arn if listener else "" for listener in found]
 
     # ---- while it blows

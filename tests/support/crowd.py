@@ -40,6 +40,8 @@ REQUESTS: Final = (
     Request(f"game=7777/TCPUDP@{BIG}\nadmin=9000/TCP@{BIG}", PortsState.BOUND, ((BIG, 2),)),
     Request(f"game=7777/UDP@{BIG}, query=27015/TCP@{SMALL}", PortsState.BOUND, ((BIG, 1), (SMALL, 1))),
     Request(f"query=27015/TCP@{SMALL}", PortsState.BOUND, ((SMALL, 1),)),
+    Request(f"rtp=10000-10002/UDP@{BIG}", PortsState.BOUND, ((BIG, 3),)),
+    Request(f"game=7777/UDP@{BIG}+{SMALL}", PortsState.BOUND, ((BIG, 1), (SMALL, 1))),
     Request(f"game=7777/UDP@{BIG}", PortsState.DISABLED, ((BIG, 1),), "false"),
     Request(None, ""),
 )
@@ -49,7 +51,7 @@ MISTAKES: Final = (
     Request("game=7777/UDP@nowhere", PortsState.POOL_NOT_FOUND),
 )
 """What was held before a mistake of the first two kinds stays held."""
-WEIGHTS: Final = (6, 3, 2, 3, 2, 1, 1, 0.5, 0.5, 0.5)
+WEIGHTS: Final = (6, 3, 2, 3, 2, 3, 1, 1, 1, 0.5, 0.5, 0.5)
 
 
 def request_of(pod: PodView) -> Request:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from redis import Redis
 
-from domain.ports.endpoints import shown
+from domain.ports.endpoints import published, shown
 from domain.ports.entry import EntryState
 from domain.ports.pod import PodView, PortsState
 from tests.fixtures.aws import Aws
@@ -66,17 +66,17 @@ def _unserved(pod: PodView, asked: Request, books: Books) -> str:
         return "" if short else f"waits, and every pool has room: {pod.outputs.message}"
     if state != asked.state:
         return f"{state or 'nothing'} ({pod.outputs.message}) instead of {asked.state or 'nothing'}"
-    places = {row.id for row in shown(pod.outputs.endpoints)}
-    published = Counter(pool for pool, _, _ in places)
-    if state == PortsState.BOUND and published != dict(asked.wanted):
-        return f"publishes {dict(published)} instead of {dict(asked.wanted)}"
+    places = published(pod.outputs.endpoints)
+    counts = Counter(pool for pool, _, _ in places)
+    if state == PortsState.BOUND and counts != dict(asked.wanted):
+        return f"publishes {dict(counts)} instead of {dict(asked.wanted)}"
     return _unbooked(pod, asked, books.places())
 
 
 def _unbooked(pod: PodView, asked: Request, places: dict[tuple[str, str, int], tuple[str, str]]) -> str:
     """What is published must be in the books, and the books must hold no more than was asked for."""
-    rows = shown(pod.outputs.endpoints)
-    if wrong := [row.id for row in rows if places.get(row.id, ("", ""))[0] != pod.uid]:
+    shown_ids = published(pod.outputs.endpoints)
+    if wrong := [place for place in shown_ids if places.get(place, ("", ""))[0] != pod.uid]:
         return f"publishes what is not its own: {wrong}"
     held = Counter(pool for (pool, _, _), (uid, _) in places.items() if uid == pod.uid)
     kept = asked.state == PortsState.FAILED  # a mistake costs nothing that is held
@@ -98,8 +98,8 @@ def _lacking(pod: PodView, expected: dict[str, str]) -> list[int]:
     """Container ports that a bound pod publishes and that the books send elsewhere."""
     if pod.outputs.state != PortsState.BOUND:
         return []
-    rows = shown(pod.outputs.endpoints)
-    return [row.container_port for row in rows if f"{pod.ip}:{row.container_port}" not in expected.values()]
+    ports = [place.container_port for row in shown(pod.outputs.endpoints) for place in row.each()]
+    return [port for port in ports if f"{pod.ip}:{port}" not in expected.values()]
 
 
 def movement(aws: Aws) -> int:

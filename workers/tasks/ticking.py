@@ -1,4 +1,4 @@
-"""How a tick of the beat is done: by one worker a period, and quietly put off while Redis, AWS or Kubernetes is away."""
+"""How a tick of the beat is done: by one worker a period, and quietly put off while Redis or AWS is away."""
 
 from __future__ import annotations
 
