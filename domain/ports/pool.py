@@ -150,6 +150,10 @@ class PortPoolSpec(Spec):
         most = min(self.capacity_of_one, listeners)
         return most - most % self.segment_length
 
+    def blocks(self, name: str, arn: str = "") -> bool:
+        """Whether the load balancer gives no new ports."""
+        return name in self.lb_blocklist or arn in self.lb_blocklist
+
     def unsatisfiable(self, runs: Sequence[int]) -> str:
         """Why a pod can never be served that asks for ports in runs of these lengths (1: single ports), or ''.
 

@@ -5,6 +5,7 @@ The count itself is made inside one script, under the epoch (protocols.md, 'onei
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from domain.ports.pool import PortPoolSpec
@@ -12,11 +13,12 @@ from domain.ports.pool import PortPoolSpec
 
 @dataclass(frozen=True)
 class GrowthLimits:
-    """`slots` are the slot numbers that names may be made of; `per_round` is the most of one intent."""
+    """`slots` are the slot numbers that names may be made of; `per_round` is the most of one intent, `most` of all."""
 
     slots: tuple[int, ...]
     per_round: int
     capacity: int
+    most: int
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ class Intent:
     slots: tuple[int, ...]
 
 
-def growth_limits(spec: PortPoolSpec) -> GrowthLimits:
-    """No slots when autoCreate is off."""
+def growth_limits(spec: PortPoolSpec, blocked: Collection[int] = ()) -> GrowthLimits:
+    """No slots when autoCreate is off, and no `blocked` ones: what is made there would give no ports."""
     create = spec.auto_create
-    slots = range(create.max_load_balancers) if create.enabled else ()
-    return GrowthLimits(tuple(slots), create.max_per_round, spec.capacity_of_one)
+    most = create.max_load_balancers if create.enabled else 0
+    slots = (slot for slot in range(most) if slot not in blocked)
+    return GrowthLimits(tuple(slots), create.max_per_round, spec.capacity_of_one, most)

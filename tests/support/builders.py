@@ -57,7 +57,7 @@ def load_balancers(count: int, **changes: Any) -> list[PoolLoadBalancer]:
 
 
 def limits(most: int = 3, per_round: int = 10, capacity: int = NLB) -> GrowthLimits:
-    return GrowthLimits(tuple(range(most)), per_round, capacity)
+    return GrowthLimits(tuple(range(most)), per_round, capacity, most)
 
 
 def active_pool(

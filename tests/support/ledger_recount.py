@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -70,7 +71,7 @@ def read(redis: Redis, prefix: str) -> Books:
 def faults(redis: Redis, prefix: str) -> list[str]:
     """One line each; [] when all adds up."""
     books = read(redis, prefix)
-    return [fault for check in (_ports, _counts, _indexes, _list, _stock) for fault in check(books)]
+    return [fault for check in (_ports, _counts, _indexes, _list, _stock, _idle) for fault in check(books)]
 
 
 def _held(books: Books) -> list[tuple[str, str, int]]:
@@ -145,3 +146,18 @@ def _stock(books: Books) -> Iterator[str]:
         if int(books.coming.get(lb, 0)) > len(absent):
             yield f"{books.coming[lb]} are to come on {lb}, {len(absent)} are missing"
     yield from (f"{lb} has a stock and is not in the pool" for lb in set(books.coming) - books.names("a"))
+
+
+def _idle(books: Books) -> Iterator[str]:
+    for lb in books.names("j"):
+        if not books.of("u", lb) and f"e:{lb}" not in books.lbs:
+            yield f"nobody knows since when {lb} is empty"
+        if f"r:{lb}" in books.lbs and books.of("c", lb):
+            yield f"{lb} is retiring and may carry {books.of('c', lb)}"
+
+
+def grow_old(redis: Redis, prefix: str, by: timedelta) -> None:
+    """As if every load balancer had been empty for that much longer."""
+    books = read(redis, prefix)
+    for lb in books.names("e"):
+        redis.hset(f"{prefix}lbs", f"e:{lb}", str(books.of("e", lb) - by // timedelta(milliseconds=1)))

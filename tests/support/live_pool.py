@@ -13,11 +13,12 @@ from redis import Redis
 from domain.ports.entry import Entry
 from domain.ports.placement import Ordering
 from events.incarnation import INCARNATION
-from tests.support.ledger_recount import faults
+from tests.support.ledger_recount import faults, grow_old
 from workers.stores.growth import Growth, PoolLoadBalancer, Span
 from workers.stores.ledger import Ask, Closed, Full, Granted, Ledger, PoolRun, load_scripts
 from workers.stores.ledger_codec import encode_owner
 from workers.stores.ledger_view import LedgerView, owners, view
+from workers.stores.retirement import Retirement
 
 IN_ORDER, UNIFORM, RANDOM = Ordering.POSITION, Ordering.USED, Ordering.SHUFFLED
 Wants = int | Sequence[Ask]
@@ -45,7 +46,7 @@ class LivePool:
     def __post_init__(self) -> None:
         self.scripts = load_scripts(self.redis)
         self.ledger = Ledger(self.redis, self.scripts, self.name)
-        self.growth = Growth(self.ledger)
+        self.growth, self.retirement = Growth(self.ledger), Retirement(self.ledger)
 
     # ---- runs of pods
 
@@ -148,6 +149,10 @@ class LivePool:
 
     def sweep(self, forgotten: timedelta = timedelta(hours=1)) -> tuple[str, ...]:
         return self.growth.pressure(forgotten).woken
+
+    def grow_old(self, by: timedelta) -> None:
+        """As if every load balancer had been empty for that much longer."""
+        grow_old(self.redis, self.ledger.prefix, by)
 
     def faults(self) -> list[str]:
         """What does not add up in the ledger's own books."""

@@ -9,7 +9,7 @@ from typing import Final
 from domain.ports.placement import positions
 from domain.ports.pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.rebuild import Found, Place
-from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBalancerState
+from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBalancerState, TargetGroup
 from workers.cloud.errors import NotFound
 from workers.cloud.names import load_balancer_name
 from workers.cloud.tagged import belongs_to
@@ -54,7 +54,10 @@ class Cartographer:
         for slot, lb in [(-1, lb) for lb in named] + created:
             self._add(inventory, lb, slot, ranks[lb.name])
         if with_groups:
-            inventory.groups = self._groups(inventory.listeners)
+            owned = self._driver.target_groups_owned(self._cluster, self._pool)
+            for lb in self._taken_out(owned, inventory):
+                self._add(inventory, lb, -1, len(ranks))
+            inventory.groups = self._unused(owned, inventory.listeners)
         return inventory
 
     def _fault(self, lb: LoadBalancer | None) -> str:
@@ -69,6 +72,12 @@ class Cartographer:
 
     def _elsewhere(self, lb: LoadBalancer) -> bool:
         return bool(lb.vpc_id) and lb.vpc_id != self._spec.vpc_id
+
+    def _taken_out(self, groups: list[TargetGroup], inventory: Inventory) -> list[LoadBalancer]:
+        """Load balancers that are not in the pool any more, on which something of ours is left."""
+        arns = {arn for group in groups for arn in group.load_balancer_arns}
+        known = {lb.arn for lb in inventory.load_balancers}
+        return self._driver.find_load_balancers(arns=sorted(arns - known)) if arns - known else []
 
     def _created(self, known: Iterable[str]) -> list[tuple[int, LoadBalancer]]:
         """Those that carry our tags and a name made from a slot; a tagged one with another name is not one of ours."""
@@ -88,12 +97,16 @@ class Cartographer:
             return
         ours = [listener for listener in listeners if self._is_ours(listener)]
         strangers = tuple(sorted(x.port for x in listeners if not self._is_ours(x)))
-        fault = self._fault(lb)
+        taken_out = slot < 0 and lb.arn not in self._spec.load_balancers
+        fault = "" if taken_out else self._fault(lb)
         if fault:
             inventory.unusable[lb.arn] = fault
-        capacity = 0 if fault or RETIRING in lb.tags else self._capacity(slot, strangers)
+        retiring = slot >= 0 and RETIRING in lb.tags
+        closed = fault or retiring or taken_out or self._spec.blocks(lb.name, lb.arn)
+        capacity = 0 if closed else self._capacity(slot, strangers)
         stock = tuple((x.port, x.arn, x.target_group_arn) for x in ours if is_stock(self._spec, x))
-        entry = PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, position, capacity, strangers, stock=stock)
+        facts = (lb.name, lb.arn, lb.dns_name, slot, position, capacity, strangers)
+        entry = PoolLoadBalancer(*facts, stock=stock, retiring=retiring)
         inventory.load_balancers.append(entry)
         found = (read_tags(x.tags, x.arn, x.target_group_arn) for x in ours)
         inventory.listeners += [f for f in found if f and f.entry.lb == lb.name]
@@ -107,10 +120,9 @@ class Cartographer:
         inside = sum(port in self._spec.ports for port in strangers)
         return max(0, min(quota - len(strangers), len(self._spec.ports) - inside))
 
-    def _groups(self, listeners: list[Found]) -> list[Found]:
+    def _unused(self, owned: list[TargetGroup], listeners: list[Found]) -> list[Found]:
         """Target groups of ours that no listener of ours forwards to."""
         used = {f.entry.target_group for f in listeners}
-        owned = self._driver.target_groups_owned(self._cluster, self._pool)
         found = (read_tags(group.tags, "", group.arn) for group in owned if group.arn not in used)
         return [f for f in found if f]
 

@@ -31,6 +31,7 @@ from workers.pools.deletion import finalize
 from workers.pools.filling import Filling
 from workers.pools.inventory import NOT_FOUND, Cartographer, Inventory
 from workers.pools.rebuilding import rebuild_ledger, touch_owners_without_port
+from workers.pools.removal import Removal
 from workers.pools.showing import status_of
 from workers.run import Run
 from workers.services import PortServices
@@ -102,6 +103,8 @@ class PoolRunSteps:
             return self._delete(config)
         more = Filling(self._services, self._run, self._name, config.spec).some()
         self._show(status_of(self._growth, self._pool, config))
+        if Removal(self._services, self._run, self._name, config).run():
+            self._show(status_of(self._growth, self._pool, config))
         return more
 
     def _invalid(self, problem: str) -> Outcome:
@@ -127,6 +130,7 @@ class PoolRunSteps:
         state = PoolState.DELETING if self._pool.body["deleting"] else PoolState.ACTIVE
         before, old = view(self._ledger), decode_config(self._growth.config())
         same = before.state == state and old and (old.uid, old.generation) == (config.uid, config.generation)
+        same = same and not any(lb.capacity and config.spec.blocks(lb.name, lb.arn) for lb in before.load_balancers)
         if not self._growth.must_recheck() and same:
             return
         inventory = fresh or self._inventory(config, before)
@@ -140,6 +144,10 @@ class PoolRunSteps:
         PoolNotes(self._growth.redis, self._growth.prefix).put_unusable(unusable)
         for arn, why in unusable.items():
             self._tell_unusable(arn, why)
+        for lb in _taken_out(before, old, config):
+            message = f"load balancer {lb.name} is not in the pool any more; it keeps {lb.used} ports in use"
+            once = f"{lb.arn}/{config.generation}"
+            self._services.events.pool(self._name, self._pool.uid, "LoadBalancerTakenOut", message, once)
         self._services.queue.touch([pod_key(*name.split("/")) for name in woken])
         if not (fresh and state is PoolState.DELETING):  # each would touch the pool, which would rebuild and go again
             touch_owners_without_port(self._services, self._ledger, self._name)
@@ -191,5 +199,11 @@ def _vanished(before: LedgerView, inventory: Inventory) -> list[str]:
 def _left_behind(before: LedgerView, inventory: Inventory, stocked: set[str]) -> list[PoolLoadBalancer]:
     """Load balancers that the pool has no more, with ports of pods or listeners of ours: they give no new ports."""
     now = {lb.name for lb in inventory.load_balancers}
-    left = (lb for lb in before.load_balancers if lb.name not in now and (lb.used or lb.name in stocked))
-    return [replace(lb, capacity=0) for lb in left]
+    left = (lb for lb in before.load_balancers if lb.used or lb.retiring or lb.name in stocked)
+    return [replace(lb, capacity=0) for lb in left if lb.name not in now]
+
+
+def _taken_out(before: LedgerView, old: PoolConfig | None, config: PoolConfig) -> list[PoolLoadBalancer]:
+    """Existing load balancers that the spec named until now."""
+    gone = set(old.spec.load_balancers if old else ()) - set(config.spec.load_balancers)
+    return [lb for lb in before.load_balancers if lb.arn in gone]

@@ -20,7 +20,7 @@ from workers.cloud.driver import LoadBalancer, LoadBalancerApi
 from workers.cloud.errors import CloudError
 from workers.cloud.names import load_balancer_name
 from workers.cloud.priority import Priority
-from workers.cloud.tags import pool_tags
+from workers.cloud.tags import RETIRING, pool_tags
 from workers.pools.ask import ask
 from workers.pools.config import PoolConfig, decode_config
 from workers.ports.metrics import count_scale_up
@@ -44,7 +44,7 @@ def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
     if not config:
         return growth.give_up_win(epoch, token)
     try:
-        intent = growth.intent(epoch, growth_limits(config.spec))
+        intent = growth.intent(epoch, growth_limits(config.spec, _blocked(services, pool, config.spec)))
         if isinstance(intent, Intent):
             carry_out(services, pool, config, intent)
         else:
@@ -67,10 +67,7 @@ def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Int
         config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, made, strict=True)]
     )
     capacity = config.spec.capacity_within(_driver(services, pool, config.spec).limits().listeners)
-    lbs = [
-        PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, ranks[lb.name], capacity)
-        for slot, lb in zip(intent.slots, made, strict=True)
-    ]
+    lbs = [_added(slot, lb, ranks[lb.name], capacity) for slot, lb in zip(intent.slots, made, strict=True)]
     woken = growth.close(intent, lbs)
     if woken is None:
         log.info("scale_up_closed_by_another", pool=pool, intent=intent.id)
@@ -95,8 +92,25 @@ def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
         ask(services, pool, pressure.epoch)
 
 
+def _added(slot: int, lb: LoadBalancer, position: int, capacity: int) -> PoolLoadBalancer:
+    """One that was there already may be tagged: its removal was begun before Redis was lost, and goes on."""
+    retiring = RETIRING in lb.tags
+    room = 0 if retiring else capacity
+    return PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, position, room, retiring=retiring)
+
+
+def _blocked(services: PortServices, pool: str, spec: PortPoolSpec) -> set[int]:
+    """Slots whose names are on the pool's blocklist."""
+    slots = range(spec.auto_create.max_load_balancers if spec.lb_blocklist else 0)
+    return {slot for slot in slots if spec.blocks(_name(services, pool, spec, slot))}
+
+
+def _name(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> str:
+    return load_balancer_name(services.cluster, pool, slot, spec.auto_create.parameters.name_prefix)
+
+
 def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
-    name = load_balancer_name(services.cluster, pool, slot, spec.auto_create.parameters.name_prefix)
+    name = _name(services, pool, spec, slot)
     tags = dict(spec.auto_create.parameters.tags) | pool_tags(services.cluster, pool) | CREATED_BY
     return _driver(services, f"{pool}/{slot}", spec).create_load_balancer(name, spec.auto_create.parameters, tags)
 

@@ -10,7 +10,7 @@ from events.workqueue import Snapshot
 from workers.pools.config import PoolConfig
 from workers.pools.inventory import NOT_FOUND
 from workers.ports.metrics import show_ports
-from workers.stores.growth import Growth
+from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.ledger_view import LedgerView, view
 from workers.stores.pool_notes import PoolNotes
 
@@ -30,7 +30,8 @@ def status_of(
     )
     show_ports(pool.body["name"], seen.allocated, seen.free, seen.demand)
     state = seen.state or PoolState.PENDING
-    return pool_status(state, seen.epoch, seen.waiting, _lines(seen, findings), pool.body["generation"], findings)
+    lines = _lines(seen, findings, config.spec if config else None)
+    return pool_status(state, seen.epoch, seen.waiting, lines, pool.body["generation"], findings)
 
 
 def _growable(seen: LedgerView, spec: PortPoolSpec) -> bool:
@@ -38,14 +39,21 @@ def _growable(seen: LedgerView, spec: PortPoolSpec) -> bool:
     return create.enabled and sum(lb.slot >= 0 for lb in seen.load_balancers) < create.max_load_balancers
 
 
-def _lines(seen: LedgerView, findings: Findings) -> list[LoadBalancerLine]:
-    lines = [
-        LoadBalancerLine(lb.name, lb.arn, lb.dns, lb.used, lb.capacity, lb.slot >= 0, len(lb.foreign))
-        for lb in seen.load_balancers
-    ]
+def _lines(seen: LedgerView, findings: Findings, spec: PortPoolSpec | None) -> list[LoadBalancerLine]:
+    lines = [_line(lb, spec) for lb in seen.load_balancers if not _taken_out(lb, spec)]
     known = {line.arn for line in lines}
     lines += [_unknown(arn) for arn in findings.unusable if arn not in known]
-    return [replace(line, special=_special(findings.unusable.get(line.arn, ""))) for line in lines]
+    return [replace(line, special=_special(findings.unusable.get(line.arn, "")) or line.special) for line in lines]
+
+
+def _taken_out(lb: PoolLoadBalancer, spec: PortPoolSpec | None) -> bool:
+    """It is not in the pool any more, although pods may still have ports on it."""
+    return bool(spec and lb.slot < 0 and lb.arn not in spec.load_balancers)
+
+
+def _line(lb: PoolLoadBalancer, spec: PortPoolSpec | None) -> LoadBalancerLine:
+    special = "Retiring" if lb.retiring else "Blocked" if spec and spec.blocks(lb.name, lb.arn) else ""
+    return LoadBalancerLine(lb.name, lb.arn, lb.dns, lb.used, lb.capacity, lb.slot >= 0, len(lb.foreign), special)
 
 
 def _unknown(arn: str) -> LoadBalancerLine:

@@ -19,13 +19,14 @@ def sweep(services: PortServices) -> None:
     """Idempotent; any number may run at once. The pool's own run refreshes the status, or rebuilds the ledger."""
     for pool in services.pool_names.all():
         try:
-            _sweep_pool(services, pool)
+            wake_and_ask(services, pool)
         except NotReady:
             log.info("ledger_not_ready", pool=pool)
         services.queue.touch([port_pool_key(pool)])
 
 
-def _sweep_pool(services: PortServices, pool: str) -> None:
+def wake_and_ask(services: PortServices, pool: str) -> None:
+    """Raises NotReady."""
     pressure = Growth(services.ledger(pool)).pressure(services.forgotten)
     services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
     if pressure.short > 0 or pressure.intent_open:

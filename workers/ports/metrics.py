@@ -9,6 +9,7 @@ COLLISIONS = Counter(
     "berthmaster_collisions_total", "Listeners of somebody else on our ports, by outcome.", ["pool", "outcome"]
 )
 SCALE_UPS = Counter("berthmaster_scale_ups_total", "Scale-up requests that went on, by outcome.", ["pool", "outcome"])
+REMOVALS = Counter("berthmaster_load_balancers_removed_total", "Idle load balancers that were removed.", ["pool"])
 ORPHANS = Counter("berthmaster_orphans_total", "Leftovers of ours in AWS that were taken for removal.", ["pool"])
 PORTS = Gauge("berthmaster_ports", "Ports of a pool, by state, as last seen by this process.", ["pool", "state"])
 
@@ -23,6 +24,10 @@ def count_collision(pool: str, outcome: str) -> None:
 
 def count_scale_up(pool: str, outcome: str) -> None:
     SCALE_UPS.labels(pool, outcome).inc()
+
+
+def count_removal(pool: str) -> None:
+    REMOVALS.labels(pool).inc()
 
 
 def count_orphan(pool: str) -> None:

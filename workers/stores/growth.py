@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
@@ -24,7 +24,8 @@ FENCE_PAGE: Final = 500
 class PoolLoadBalancer:
     """A load balancer in the ledger.
 
-    `slot` is -1 for one that is not ours, `capacity` 0 for one that gives no new ports.
+    `slot` is -1 for one that is not ours, `capacity` 0 for one that gives no new ports now; `gives`: it does, or will
+    once its precreated listeners are made. `empty_for` says nothing while it is in use.
     """
 
     name: str
@@ -36,9 +37,12 @@ class PoolLoadBalancer:
     foreign: tuple[int, ...] = ()
     used: int = 0
     stock: tuple[tuple[int, str, str], ...] = ()  # precreated: port, listener ARN, target group ARN
+    retiring: bool = False
+    gives: bool = field(default=False, compare=False)
+    empty_for: timedelta = field(default=timedelta(0), compare=False)
 
     def encoded(self) -> dict[str, Any]:
-        keys = ("name", "arn", "dns", "slot", "position", "capacity")
+        keys = ("name", "arn", "dns", "slot", "position", "capacity", "retiring")
         return {k: getattr(self, k) for k in keys} | {"foreign": self.foreign, "stock": self.stock}
 
 
@@ -129,7 +133,7 @@ class Growth:
         Else why not: OLD, ENOUGH, LIMIT, CLOSED.
         """
         slots = orjson.dumps(limits.slots) if limits.slots else b"[]"
-        args = (secrets.token_hex(8), limits.capacity, limits.per_round, slots)
+        args = (secrets.token_hex(8), limits.capacity, limits.per_round, limits.most, slots)
         status, *rest = self.ledger.call("intent", INCARNATION, epoch, *args)
         if status != b"INTENT":
             return str(status.decode())

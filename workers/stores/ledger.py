@@ -42,6 +42,7 @@ SCRIPTS: Final = {
         ("open", "record", "releasing", "confirm", "give_way", "orphan", "adopt", "missing", "prune_fences"), "ledger"
     ),
     **dict.fromkeys(("unstock", "compare", "aim", "aimed"), "ledger"),
+    **dict.fromkeys(("retire", "confirm_retired", "forget"), "ledger"),
     **dict.fromkeys(
         (
             "free",

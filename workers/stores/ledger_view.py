@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -41,18 +42,14 @@ def view(ledger: Ledger) -> LedgerView:
     pipe.hgetall(f"{p}meta")
     pipe.hgetall(f"{p}lbs")
     pipe.hlen(f"{p}demand")
-    meta, lbs, waiting = pipe.execute()
+    pipe.time()
+    meta, lbs, waiting, (seconds, micros) = pipe.execute()
+    now = int(seconds) * 1000 + int(micros) // 1000
 
     def text(name: bytes) -> str:
         return str(meta.get(name, b"").decode())
 
-    names = [field[2:] for field in lbs if field.startswith(b"j:")]
-    rows = (
-        _load_balancer(
-            name, orjson.loads(lbs[b"j:" + name]), int(lbs.get(b"c:" + name, 0)), int(lbs.get(b"u:" + name, 0))
-        )
-        for name in names
-    )
+    rows = (_load_balancer(field[2:], lbs, now) for field in lbs if field.startswith(b"j:"))
     ordered = tuple(sorted(rows, key=lambda lb: (lb.position, lb.name)))
     return LedgerView(
         text(b"epoch"),
@@ -65,10 +62,20 @@ def view(ledger: Ledger) -> LedgerView:
     )
 
 
-def _load_balancer(name: bytes, known: dict[str, Any], capacity: int, used: int) -> PoolLoadBalancer:
-    foreign = tuple(known["foreign"] or ())
+def _load_balancer(name: bytes, lbs: dict[bytes, bytes], now: int) -> PoolLoadBalancer:
+    known: dict[str, Any] = orjson.loads(lbs[b"j:" + name])
     return PoolLoadBalancer(
-        name.decode(), known["arn"], known["dns"], known["slot"], known["position"], capacity, foreign, used
+        name.decode(),
+        known["arn"],
+        known["dns"],
+        known["slot"],
+        known["position"],
+        capacity=int(lbs.get(b"c:" + name, 0)),
+        foreign=tuple(known["foreign"] or ()),
+        used=int(lbs.get(b"u:" + name, 0)),
+        gives=b"c:" + name in lbs,
+        retiring=b"r:" + name in lbs,
+        empty_for=timedelta(milliseconds=now - int(lbs.get(b"e:" + name, now))),
     )
 
 

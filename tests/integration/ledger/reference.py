@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Place = tuple[str, int]  # load balancer, port
 Wants = Sequence[tuple[str, int]]
@@ -47,6 +47,7 @@ class Reference:
     demand: dict[str, int] = field(default_factory=dict)
     woken: set[str] = field(default_factory=set)
     picky: set[str] = field(default_factory=set)  # wait for ports in a row, which no number of free ports promises
+    retiring: set[str] = field(default_factory=set)
     intent: tuple[int, ...] | None = None
     raised: int = 0  # how often the epoch rose
 
@@ -141,7 +142,9 @@ class Reference:
 
     def configure(self, lbs: Iterable[Lb]) -> None:
         before = self.free()
-        self.lbs = {lb.name: lb for lb in lbs}
+        listed = {lb.name: lb for lb in lbs}
+        self.retiring &= set(listed)
+        self.lbs = {name: replace(lb, capacity=0) if name in self.retiring else lb for name, lb in listed.items()}
         inside = {(lb.name, p) for lb in self.lbs.values() for p in lb.strangers if 0 <= p - self.start < self.size}
         self.strangers = inside - set(self.held)
         self.contested = inside & set(self.held)
@@ -152,6 +155,24 @@ class Reference:
             self.lbs.setdefault(lb.name, lb)
         self.intent = None
         self.raised += 1
+
+    def retire(self, name: str) -> bool:
+        lb = self.lbs.get(name)
+        spoken_for = any(lb == name for lb, _ in self.strangers | self.contested) or bool(
+            lb and lb.capacity and self.demand
+        )
+        if not lb or name in self.retiring or self.used(name) or spoken_for:
+            return False
+        self.retiring.add(name)
+        self.lbs[name] = replace(lb, capacity=0)
+        return True
+
+    def may_go(self, name: str) -> bool:
+        return name in self.retiring and not self.used(name)
+
+    def forget(self, name: str) -> None:
+        del self.lbs[name]
+        self.retiring.discard(name)
 
     def slots(self) -> set[int]:
         return {lb.slot for lb in self.lbs.values() if lb.slot >= 0}
@@ -174,7 +195,7 @@ class Reference:
     def lose(self) -> None:
         """Redis is gone; what the cloud has and pods show comes back, what was only allocated does not."""
         self.held = {p: Held(h.owner, h.uid, h.want, h.state) for p, h in self.held.items() if h.state != "allocated"}
-        self.lbs, self.strangers, self.contested = {}, set(), set()
+        self.lbs, self.strangers, self.contested, self.retiring = {}, set(), set(), set()
         self.demand, self.woken, self.picky, self.intent = {}, set(), set(), None
 
     def contents(self) -> Iterator[tuple[str, str, int, str, str, str]]:

@@ -215,6 +215,22 @@ class History(RuleBasedStateMachine):
         if late:
             assert self.pool.growth.close(found, [self._listed(lb) for lb in lbs]) is None
 
+    @rule(number=st.integers(0, MOST - 1))
+    def retire(self, number: int) -> None:
+        lb = PoolLoadBalancer(f"lb-{number}", f"arn:lb-{number}", "dns", number, number, 0)
+        assert not self.pool.retirement.retire(lb, timedelta(hours=1))
+        assert self.pool.retirement.retire(lb, timedelta(0)) == self.model.retire(lb.name)
+
+    @rule(number=st.integers(0, MOST - 1))
+    def forget(self, number: int) -> None:
+        lb = PoolLoadBalancer(f"lb-{number}", f"arn:lb-{number}", "dns", number, number, 0)
+        goes = self.model.may_go(lb.name)
+        assert self.pool.retirement.confirm(lb) == goes
+        assert not self.pool.retirement.forget(replace(lb, arn="arn:another"))
+        assert self.pool.retirement.forget(lb) == goes
+        if goes:
+            self.model.forget(lb.name)
+
     @rule(forgotten=st.booleans())
     def sweep(self, forgotten: bool) -> None:
         if forgotten:
@@ -270,6 +286,7 @@ class History(RuleBasedStateMachine):
         found = {(o, e.lb, e.port, e.uid, e.want, str(e.state)) for o, held in self.pool.held().items() for e in held}
         assert found == set(self.model.contents())
         view = self.pool.view()
+        assert {lb.name for lb in view.load_balancers if lb.retiring} == self.model.retiring
         assert (view.free, view.demand) == (self.model.free(), sum(self.model.demand.values()))
         assert self.pool.waiting() == set(self.model.demand)
 

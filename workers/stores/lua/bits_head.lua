@@ -21,6 +21,9 @@ local function use_of(lb) -- in use, may carry (nil: gives no new ports), bits, 
 end
 
 local function reindex(lb, used, most, now, now_most) -- `used` of `most` has become `now` of `now_most`
+  if now == 0 and (used > 0 or call('HEXISTS', LBS, 'e:' .. lb) == 0) then
+    call('HSET', LBS, 'e:' .. lb, string.format('%.0f', math.floor(now_us() / 1000)))
+  end
   local before, after = math.max(0, (most or 0) - used), math.max(0, (now_most or 0) - now)
   if before ~= after then call('HINCRBY', META, 'free', after - before) end
   if before < after then call('HINCRBY', META, 'freed', 1) end -- who did not fit may fit now
@@ -30,4 +33,10 @@ local function reindex(lb, used, most, now, now_most) -- `used` of `most` has be
   elseif before > 0 then
     call('ZREM', ROOM, lb); call('ZREM', ORDER, lb)
   end
+end
+
+local function inherit(lb, was) -- how long it is empty, and that it is retiring: that stays with the load balancer of one ARN
+  if was.e then call('HSET', LBS, 'e:' .. lb.name, was.e) end
+  if was.r and cjson.decode(was.j).arn == lb.arn then lb.retiring = true end
+  if lb.retiring then lb.capacity = 0; call('HSET', LBS, 'r:' .. lb.name, 1) end
 end

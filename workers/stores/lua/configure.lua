@@ -2,7 +2,7 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, epoch read, state, config JSON, first port, ports in the range, kinds of precreated listeners (demand_head), JSON
 --   [{name, arn, dns, slot (-1: not ours), position, capacity (0: no new ports), foreign [port, ...], stock [[port,
---   listener ARN, target group ARN], ...]}, ...]: all load balancers that the pool has.
+--   listener ARN, target group ARN], ...], retiring}, ...]: all load balancers that the pool has.
 -- Returns {'NOT_READY'} | {'OLD', epoch} (read again) | {'OK', epoch, woken names}.
 local server, seen, state, config, start, size, precreated, lbs = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
@@ -43,6 +43,7 @@ lbs = cjson.decode(lbs)
 supply(lbs)
 for _, lb in ipairs(lbs) do
   local used, _, bits = use_of(lb.name)
+  inherit(lb, was[lb.name] or {})
   local facts = { arn = lb.arn, dns = lb.dns, slot = lb.slot, position = lb.position }
   bits, facts.foreign, facts.contested = mark(bits, lb.foreign)
   local now_bits, most = furnish(lb.name, bits, #facts.foreign, lb.capacity)

@@ -1,8 +1,8 @@
 -- The one open intent of a pool; if there is none and the epoch stands, records one for the demand that does not fit now.
 -- KEYS[1] prefix of the pool.
--- ARGV server, epoch, id of a new intent, capacity of a load balancer, most a round, slots JSON [number, ...].
+-- ARGV server, epoch, id of a new intent, capacity of a load balancer, most a round, most at all, slots JSON [number, ...].
 -- Returns {'NOT_READY'} | {'CLOSED'} | {'OLD', epoch} | {'ENOUGH'} | {'LIMIT'} | {'INTENT', JSON {id, epoch, slots}}.
-local server, epoch, id, capacity, per_round, slots = unpack(ARGV)
+local server, epoch, id, capacity, per_round, limit, slots = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 local m = call('HMGET', META, 'intent', 'epoch', 'state')
 if m[3] ~= 'Active' then return { 'CLOSED' } end
@@ -10,10 +10,9 @@ if m[1] then return { 'INTENT', m[1] } end
 if m[2] ~= epoch then return { 'OLD', m[2] } end
 local _, needed = short(capacity)
 if needed == 0 then return { 'ENOUGH' } end
-slots = cjson.decode(slots)
-local most = math.min(needed, tonumber(per_round), #slots - call('HLEN', SLOTS))
+local most = math.min(needed, tonumber(per_round), limit - call('HLEN', SLOTS))
 local picked = {}
-for _, slot in ipairs(slots) do
+for _, slot in ipairs(cjson.decode(slots)) do
   if #picked >= most then break end
   if call('HEXISTS', SLOTS, slot) == 0 then picked[#picked + 1] = slot end
 end

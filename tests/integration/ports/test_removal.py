@@ -1,0 +1,316 @@
+"""Load balancers go when nobody needs them, whatever dies on the way; never one that somebody uses."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.fixtures.aws import Aws
+from tests.support.fleet import Fleet
+from tests.support.interruption import Fuse, Interposed, Killed
+from tests.support.ledger_recount import grow_old
+from tests.support.world_checks import check_all
+from workers.cloud.driver import GroupSettings, LoadBalancer
+from workers.cloud.tags import LOAD_BALANCER, RETIRING, pool_tags
+from workers.kube.port_pools import PATH
+from workers.pools.audit import audit
+from workers.pools.sweep import sweep
+
+DELAY = timedelta(minutes=10)
+LATE = {"uid": "gone", "owner": "games/gone", "port": "30003", "want": "7777/UDP"}
+
+
+def there(fleet: Fleet) -> list[LoadBalancer]:
+    return fleet.driver.find_owned_load_balancers(fleet.cluster)
+
+
+def states(fleet: Fleet) -> dict[str, str]:
+    rows = fleet.api.get(f"{PATH}/arena")["status"]["loadBalancers"]
+    return {row["name"]: row["state"] for row in rows}
+
+
+def events(fleet: Fleet, reason: str) -> list[str]:
+    listed = fleet.api.list("/api/v1/namespaces/default/events")["items"]
+    return [e["message"] for e in listed if e["reason"] == reason]
+
+
+def one_idle(fleet: Fleet, **changes: Any) -> LoadBalancer:
+    """A pool whose one load balancer has been empty for as long as it takes."""
+    fleet.pool("arena", endPort=30004, **changes)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    fleet.delete("a")
+    fleet.settle()
+    grow_old(fleet.redis, "{pp:arena}", DELAY)
+    return there(fleet)[0]
+
+
+def look(fleet: Fleet, driver: Any = None) -> None:
+    """The pool's run, as the sweep causes it, when nothing is put off any more."""
+    fleet.sync()
+    fleet.redis.delete(*fleet.redis.keys("{pp:arena}put-off:*") or ["none"])
+    fleet.queue.touch(["portpool/arena"])
+    fleet.run("portpool/arena", fleet.other(driver=lambda _: driver) if driver else None)
+
+
+def listen(aws: Aws, lb: LoadBalancer, port: int = 80) -> str:
+    """A stranger's listener."""
+    client = aws.client()
+    made = client.create_target_group(Name=f"t-{port}", Protocol="TCP", Port=1, VpcId=aws.ids.vpc, TargetType="ip")
+    actions: Any = [{"Type": "forward", "TargetGroupArn": made["TargetGroups"][0]["TargetGroupArn"]}]
+    listener = client.create_listener(LoadBalancerArn=lb.arn, Port=port, Protocol="TCP", DefaultActions=actions)
+    return listener["Listeners"][0]["ListenerArn"]
+
+
+@pytest.mark.row("PP-28")
+def test_a_load_balancer_that_stays_empty_is_removed_and_one_in_use_is_not(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena", endPort=30001)
+    for n in range(3):
+        fleet.pod(f"p{n}", "7777/UDP@arena", ip=f"10.0.0.{n + 1}")
+    fleet.settle()
+    assert len(there(fleet)) == 2
+    last = next(n for n in range(3) if fleet.shown(f"p{n}")[1][0]["loadBalancer"] == there(fleet)[1].name)
+    fleet.delete(f"p{last}")
+    fleet.settle()
+    look(fleet)
+    assert len(there(fleet)) == 2  # not for long enough
+    before, (used, idle) = aws.counts(), there(fleet)
+    grow_old(fleet.redis, "{pp:arena}", DELAY)
+    look(fleet)
+    assert [lb.arn for lb in there(fleet)] == [used.arn]
+    assert states(fleet) == {used.name: "Full"}
+    assert [message for message in events(fleet, "LoadBalancerRemoved") if idle.name in message]
+    assert aws.counts()["DeleteLoadBalancer"] - before.get("DeleteLoadBalancer", 0) == 1
+    fleet.pod("late", "7777/UDP@arena", ip="10.0.0.9")
+    fleet.settle()
+    assert fleet.state("late") == "Bound"  # in the slot that became free
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("at", range(6))
+def test_whatever_dies_during_a_removal_the_next_run_ends_it(fleet: Fleet, aws: Aws, at: int, after: bool) -> None:
+    """listeners, tag, listeners, delete, target groups, delete of a spare one."""
+    lb = one_idle(fleet)
+    tags = pool_tags(fleet.cluster, "arena") | {LOAD_BALANCER: lb.name}
+    group = fleet.driver.ensure_target_group(f"bm-spare-{at}", "TCP", 1, GroupSettings(aws.ids.vpc), tags)
+    fleet.driver.ensure_listener(lb.arn, 30003, "TCP", group, tags)  # made beforehand, of no pod
+    with contextlib.suppress(Killed):
+        look(fleet, Fuse(at, after).guard(fleet.driver))
+    fleet.due()
+    look(fleet)
+    assert there(fleet) == []
+    assert fleet.driver.target_groups_owned(fleet.cluster) == []
+    assert fleet.ledger("arena").load_balancers == ()
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.settle()
+    assert fleet.state("b") == "Bound"
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+def test_a_strangers_listener_keeps_it_until_it_goes(fleet: Fleet, aws: Aws) -> None:
+    """The ledger does not know it: nobody has looked at AWS since it came."""
+    lb = one_idle(fleet)
+    listener = listen(aws, lb)
+    look(fleet)
+    assert [(found.arn, RETIRING in found.tags) for found in there(fleet)] == [(lb.arn, False)]
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.settle()
+    assert fleet.state("b") == "Bound"  # it gives ports meanwhile
+    fleet.delete("b")
+    fleet.settle()
+    fleet.driver.delete_listener(listener)
+    grow_old(fleet.redis, "{pp:arena}", DELAY)
+    look(fleet)
+    assert there(fleet) == []
+
+
+@pytest.mark.row("PP-28")
+def test_a_stranger_that_the_ledger_remembers_and_aws_has_no_more_keeps_nothing(fleet: Fleet, aws: Aws) -> None:
+    lb = one_idle(fleet)
+    listener = listen(aws, lb, 30001)
+    fleet.api.patch(f"{PATH}/arena", {"spec": {"lbPolicy": "Uniform"}})
+    fleet.settle()
+    assert fleet.ledger("arena").load_balancers[0].foreign == (30001,)
+    fleet.driver.delete_listener(listener)
+    for _ in range(3):
+        look(fleet)
+    assert there(fleet) == []
+
+
+@pytest.mark.row("PP-28")
+def test_a_strangers_listener_that_comes_late_keeps_it_retiring(fleet: Fleet, aws: Aws) -> None:
+    lb = one_idle(fleet)
+    made: list[str] = []
+    look(fleet, Interposed(fleet.driver, "tag", lambda: made.append(listen(aws, lb))))
+    look(fleet)
+    assert [found.arn for found in there(fleet)] == [lb.arn]
+    assert states(fleet) == {lb.name: "Retiring"}
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.settle()
+    assert fleet.state("b") == "Bound"  # on another one
+    fleet.driver.delete_listener(made[0])
+    look(fleet)
+    assert lb.arn not in {found.arn for found in there(fleet)}
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+def test_a_pod_that_comes_during_the_removal_gets_another_one(fleet: Fleet, aws: Aws) -> None:
+    """Rule fence: between retiring and the delete nothing is given on it."""
+    lb = one_idle(fleet)
+
+    def bind() -> None:
+        fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+        fleet.sync()
+        fleet.run_pod("b")
+
+    look(fleet, Interposed(fleet.driver, "delete_load_balancer", bind))
+    fleet.settle()
+    assert fleet.state("b") == "Bound"
+    assert lb.arn not in {found.arn for found in there(fleet)}
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+def test_a_pod_that_comes_before_it_retires_keeps_it(fleet: Fleet, aws: Aws) -> None:
+    """Re-checked under the ledger: the run looked at an empty one, and at its listeners."""
+    lb = one_idle(fleet)
+
+    class Late(Interposed):
+        def listeners(self, arn: str) -> Any:
+            found = fleet.driver.listeners(arn)
+            if not fleet.exists("b"):
+                fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+                fleet.sync()
+                fleet.run_pod("b")
+            return found
+
+    look(fleet, Late(fleet.driver, "nothing", lambda: None))
+    fleet.settle()
+    assert [found.arn for found in there(fleet)] == [lb.arn]
+    assert fleet.state("b") == "Bound"
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+def test_a_slow_worker_deletes_only_the_load_balancer_that_it_confirmed(fleet: Fleet, aws: Aws) -> None:
+    """Its lease is over: another worker has removed it, and its slot has a new one with a pod."""
+    one_idle(fleet)
+
+    def another_removes_it() -> None:
+        fleet.due()
+        look(fleet)
+        assert there(fleet) == []
+        fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+        fleet.settle()
+
+    look(fleet, Interposed(fleet.driver, "delete_load_balancer", another_removes_it))
+    fleet.settle()
+    assert fleet.state("b") == "Bound"
+    assert len(there(fleet)) == 1
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28", "FZ-01")
+def test_after_a_loss_of_redis_a_tagged_one_is_given_to_nobody_and_goes(fleet: Fleet, aws: Aws) -> None:
+    """Rule retiretag: the delete of the old worker may be on its way when the ledger has forgotten."""
+    lb = one_idle(fleet)
+
+    def lose() -> None:
+        fleet.redis.flushall()
+        fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+        fleet.settle()
+
+    look(fleet, Interposed(fleet.driver, "delete_load_balancer", lose))
+    fleet.settle()
+    assert fleet.state("b") == "Bound"
+    assert lb.arn not in {found.arn for found in there(fleet)}
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+def test_a_worker_that_tags_after_a_loss_of_redis_deletes_nothing_that_is_used(fleet: Fleet, aws: Aws) -> None:
+    """Rules confirm and incarnation: the rebuild saw no tag, and the load balancer gives ports again."""
+    lb = one_idle(fleet)
+
+    def lose() -> None:
+        fleet.redis.flushall()
+        fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+        fleet.settle()
+
+    look(fleet, Interposed(fleet.driver, "tag", lose))
+    fleet.settle()
+    assert fleet.state("b") == "Bound"
+    assert [found.arn for found in there(fleet)] == [lb.arn]
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+@pytest.mark.parametrize("code", ["AccessDenied", "OperationNotPermitted"])
+def test_a_delete_that_aws_refuses_is_told_and_tried_again_later(fleet: Fleet, aws: Aws, code: str) -> None:
+    lb = one_idle(fleet)
+    aws.fault("DeleteLoadBalancer", code=code, times=1)
+    fleet.queue.touch(["portpool/arena"])
+    fleet.settle()
+    sweep(fleet.services)
+    fleet.settle()
+    assert states(fleet) == {lb.name: "Retiring"}
+    assert aws.counts()["DeleteLoadBalancer"] == 1  # put off
+    assert [message for message in events(fleet, "LoadBalancerNotRemoved") if code in message]
+    look(fleet)
+    assert there(fleet) == []
+
+
+@pytest.mark.row("PP-28")
+def test_a_listener_of_a_pod_that_the_ledger_does_not_know_keeps_it(fleet: Fleet, aws: Aws) -> None:
+    """A late call of a stale run made it: the audit removes it first, and then the load balancer goes."""
+    lb = one_idle(fleet)
+    tags = pool_tags(fleet.cluster, "arena") | {LOAD_BALANCER: lb.name}
+    tags |= {f"berthmaster.dev/{key}": value for key, value in LATE.items()}
+    group = fleet.driver.ensure_target_group("bm-late", "TCP", 1, GroupSettings(aws.ids.vpc), tags)
+    fleet.driver.ensure_listener(lb.arn, 30003, "TCP", group, tags)
+    look(fleet)
+    assert [found.arn for found in there(fleet)] == [lb.arn]
+    for _ in range(2):
+        audit(fleet.services)
+        fleet.settle()
+    grow_old(fleet.redis, "{pp:arena}", DELAY)
+    look(fleet)
+    assert there(fleet) == []
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("PP-28")
+def test_one_that_another_pool_names_stays(fleet: Fleet, aws: Aws) -> None:
+    lb = one_idle(fleet)
+    fleet.pool("lobby", startPort=20000, endPort=20004, loadBalancers=[lb.arn], autoCreate={"enabled": False})
+    fleet.settle()
+    look(fleet)
+    assert [found.arn for found in there(fleet)] == [lb.arn]
+
+
+@pytest.mark.row("PP-28", "PP-17")
+def test_with_automatic_creation_off_nothing_is_removed_either(fleet: Fleet, aws: Aws) -> None:
+    mine = fleet.driver.create_load_balancer(f"mine-{fleet.cluster}", aws.parameters, {"made-by": "hand"})
+    lb = one_idle(fleet)
+    change = {"spec": {"autoCreate": {"enabled": False}, "loadBalancers": [mine.arn]}}
+    fleet.api.patch(f"{PATH}/arena", change)
+    fleet.settle()
+    look(fleet)
+    assert [found.arn for found in there(fleet)] == [lb.arn]
+
+
+@pytest.mark.row("PP-28")
+def test_an_existing_load_balancer_is_never_removed(fleet: Fleet, aws: Aws) -> None:
+    mine = fleet.driver.create_load_balancer(f"mine-{fleet.cluster}", aws.parameters, {"made-by": "hand"})
+    fleet.pool("arena", loadBalancers=[mine.arn])
+    fleet.settle()
+    grow_old(fleet.redis, "{pp:arena}", DELAY)
+    look(fleet)
+    assert [lb.arn for lb in fleet.driver.find_load_balancers(arns=[mine.arn])] == [mine.arn]
