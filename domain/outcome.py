@@ -19,10 +19,14 @@ class Settled:
 
 @dataclass(frozen=True)
 class Wait:
-    """An expected wait, not an error: look again after `for_`, or sooner when something changes."""
+    """An expected wait, not an error: look again after `for_`, or sooner when something changes.
+
+    `tries`: waits in a row that the next run is told of, so that it can make the next one longer.
+    """
 
     for_: timedelta
     reason: str
+    tries: int = 0
 
 
 Outcome = Settled | Wait

@@ -54,6 +54,7 @@ Batch = list[bytes]
 PAGE: Final = 500
 """Objects a list request: bounds what the API server and we hold at once."""
 JSON_PATCH: Final = "application/json-patch+json"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 
 
@@ -86,6 +87,10 @@ class KubeApi:
         """A merge patch (`metadata.resourceVersion` is a precondition), or a JSON patch when `body` is a list."""
         kind = JSON_PATCH if isinstance(body, list) else MERGE_PATCH
         return self.request("PATCH", path, body, content_type=kind)
+
+    def join(self, path: str, body: Json) -> Json:
+        """A strategic merge patch: as `patch`, but elements of lists such as conditions are joined by their keys."""
+        return self.request("PATCH", path, body, content_type=STRATEGIC_PATCH)
 
     def delete(self, path: str, body: Json | None = None) -> Json:
         """`body`: DeleteOptions, e.g. `{"preconditions": {"uid": ..., "resourceVersion": ...}}` (else Conflict)."""

@@ -7,7 +7,7 @@ field `event`; `id` is the same when an event is sent twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 PREFIX: Final = "berthmaster.dev/"
+GATE: Final = PREFIX + "ports-bound"
 STREAM_FIELD: Final = "event"
 SOURCE: Final = "/berthmaster/publisher"
 ALLOCATION_FAILED: Final = "dev.berthmaster.allocation.failed"
@@ -26,6 +27,7 @@ def pod_snapshot(obj: Mapping[str, Any]) -> Json:
     """Of a Pod as the API sends it. Total: whatever is missing is empty."""
     meta, status = obj.get("metadata") or {}, obj.get("status") or {}
     annotations: Json = meta.get("annotations") or {}
+    conditions = status.get("conditions") or ()
     return {
         "namespace": meta.get("namespace", ""),
         "name": meta.get("name", ""),
@@ -34,8 +36,17 @@ def pod_snapshot(obj: Mapping[str, Any]) -> Json:
         "ips": [entry["ip"] for entry in status.get("podIPs") or () if entry.get("ip")] or pod_ip(status),
         "phase": status.get("phase", "Pending"),
         "deleting": "deletionTimestamp" in meta,
-        "ready": any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or ()),
+        "gate": gate(obj, conditions),
+        "ready": any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
     }
+
+
+def gate(obj: Mapping[str, Any], conditions: Iterable[Mapping[str, Any]]) -> str | None:
+    """The status of our readiness condition, '' while it is not there; None for a pod that does not ask for it."""
+    gates = (obj.get("spec") or {}).get("readinessGates") or ()
+    if not any(each.get("conditionType") == GATE for each in gates):
+        return None
+    return next((str(c.get("status", "")) for c in conditions if c.get("type") == GATE), "")
 
 
 def pod_ip(status: Mapping[str, Any]) -> list[str]:

@@ -88,7 +88,7 @@ def _wait(outcome: Outcome) -> dict[str, object]:
 def _ending(run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Ending:
     try:
         outcome = reconciler(run)
-        return Ending("waiting" if isinstance(outcome, Wait) else "settled", outcome)
+        return Ending("waiting", outcome, outcome.tries) if isinstance(outcome, Wait) else Ending("settled", outcome)
     except TransientError as error:
         return _again("transient", run, policy, error, error.retry_after)
     except OUTAGE as error:

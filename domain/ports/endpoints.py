@@ -14,7 +14,8 @@ from typing import Any, Final, TypeGuard
 
 from domain.ports.entry import Entry
 from domain.ports.holding import Id, by_key
-from domain.ports.pod import is_ipv4
+from domain.ports.pod import family_of
+from domain.ports.target import address_of, target_text
 from domain.ports.want import MOST_IN_A_ROW, Want
 
 MOST_PORTS: Final = 1000
@@ -169,8 +170,10 @@ def _is_port(value: Any) -> TypeGuard[int]:
 
 
 def _is_target(text: str) -> bool:
-    ip, _, port = text.rpartition(":")
-    return is_ipv4(ip) and bool(_DIGITS.fullmatch(port)) and _is_port(int(port))
+    if not _DIGITS.fullmatch(text.rpartition(":")[2]):
+        return False
+    ip, port = address_of(text)
+    return bool(family_of(ip)) and _is_port(port) and target_text(ip, port) == text
 
 
 def published(text: str) -> set[tuple[str, str, int]]:

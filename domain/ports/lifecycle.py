@@ -9,15 +9,30 @@ this run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from domain.ports.backend import HEALTHY, Backend, in_words
 from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import Id, by_key, serving, whole
 from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
-from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Step, Stop
+from domain.ports.steps import (
+    Allocate,
+    Clear,
+    Confirm,
+    Disable,
+    Leave,
+    Look,
+    Provision,
+    Release,
+    Rollback,
+    Show,
+    Step,
+    Stop,
+)
+from domain.ports.target import target_text
 from domain.ports.want import Want, container_port
 
 MISSING_POOL = timedelta(seconds=60)
@@ -43,6 +58,12 @@ class Observed:
     fresh: Ids = frozenset()  # allocated by this run, no cloud call made yet
     confirmed: Ids = frozenset()  # recorded bound by this run, after it read the pod
     due: Ids = frozenset()  # precreated ports whose targets must be compared with AWS
+    backends: Mapping[str, Backend] = field(default_factory=dict)
+    health: Mapping[Id, str] = field(default_factory=dict)  # of the targets that this run has looked at
+    looks: int = 0  # waits in a row that were counted
+
+    def backend(self, pool: str) -> Backend:
+        return self.backends.get(pool, Backend())
 
 
 def next_step(seen: Observed) -> Step:
@@ -123,7 +144,7 @@ def _without_request(seen: Observed) -> Step | None:
     if stale := sorted(seen.waiting - wanted):
         return Leave(stale[0])
     if not seen.pod or (not seen.wants and not seen.problem):
-        clean = not seen.pod or seen.pod.outputs == Outputs()
+        clean = not seen.pod or seen.pod.shows(Outputs())
         return Stop(None, "nothing is asked for") if clean else Show(Outputs())
     return None
 
@@ -176,7 +197,8 @@ def _aim(seen: Observed, entries: list[Entry]) -> Step | None:
         port = container_port(entry.want)
         if port is None:  # a tag edited by hand, kept while the annotation cannot be read
             continue
-        target = f"{seen.pod.ip}:{port}" if seen.pod.ip and seen.pod.enabled else ""
+        ip = seen.pod.address(seen.backend(entry.pool).family)
+        target = target_text(ip, port) if ip and seen.pod.enabled else ""
         unsure = bool(entry.tried) or entry.id in seen.due
         if not seen.pod.enabled and (entry.target or unsure):
             return Disable(entry)
@@ -190,20 +212,38 @@ def _show_result(seen: Observed) -> Step:
     assert seen.pod
     if not seen.pod.enabled:
         return _show(seen, PortsState.DISABLED, f"isolated by {ENABLED}=false", None)
-    if not seen.pod.ip:
-        return _show(seen, PortsState.WAIT_BACKEND, "waiting for an IPv4 address of the pod", WAITING_POD)
+    families = sorted({seen.backend(e.pool).family for e in _own(seen)})
+    if missing := [family for family in families if not seen.pod.address(family)]:
+        message = f"waiting for an {in_words(missing[0])} address of the pod"
+        return _show(seen, PortsState.WAIT_BACKEND, message, WAITING_POD)
     own = frozenset(e.id for e in _own(seen))
     outputs = _outputs(seen, PortsState.BOUND, _warnings(seen.pod), own)
-    if seen.pod.outputs == outputs and all(e.state is EntryState.BOUND for e in _own(seen)):
+    if seen.pod.shows(outputs) and all(e.state is EntryState.BOUND for e in _own(seen)):
         return Stop(None, "bound")
+    if step := _unhealthy(seen):
+        return step
     return Show(outputs) if own <= seen.confirmed else Confirm(tuple(_own(seen)))
+
+
+def _unhealthy(seen: Observed) -> Step | None:
+    """Where the pool asks for it, nothing is published before every target is healthy."""
+    for entry in _own(seen):
+        backend, word = seen.backend(entry.pool), seen.health.get(entry.id)
+        if not backend.healthy or word == HEALTHY:
+            continue
+        if word is None:
+            return Look(entry)
+        message = f"waiting for the target of port {entry.port} to be healthy, it is {word}"
+        step = _show(seen, PortsState.WAIT_BACKEND, message, backend.next_look(seen.looks))
+        return replace(step, counted=True) if isinstance(step, Stop) else step
+    return None
 
 
 def _show(seen: Observed, state: PortsState, message: str, wait: timedelta | None) -> Step:
     """Write the state once, then stop. What is already published for held ports stays published."""
     assert seen.pod
     outputs = _outputs(seen, state, message, frozenset(e.id for e in _own(seen)))
-    return Stop(wait, message) if seen.pod.outputs == outputs else Show(outputs)
+    return Stop(wait, message) if seen.pod.shows(outputs) else Show(outputs)
 
 
 def _outputs(seen: Observed, state: PortsState, message: str, keep: Ids) -> Outputs:

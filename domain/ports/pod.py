@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from ipaddress import IPv4Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Any
 
 PREFIX = "berthmaster.dev/"
 PORTS, ENABLED, RETAIN, SAME_PORT = (
     PREFIX + n for n in ("ports", "ports-enabled", "ports-retain", "same-port-across-pools")
 )
+GATE = PREFIX + "ports-bound"
 ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
 KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, ENDPOINTS, STATE, MESSAGE})
 
@@ -51,6 +52,7 @@ class PodView:
     annotations: Mapping[str, str] = field(default_factory=dict)
     ips: tuple[str, ...] = ()
     phase: str = "Pending"
+    gate: str | None = None  # status of the condition GATE ('' = not there); None: the pod is not ready without it
 
     @classmethod
     def from_snapshot(cls, version: int, body: Mapping[str, Any]) -> PodView:
@@ -62,6 +64,7 @@ class PodView:
             annotations=body.get("annotations") or {},
             ips=tuple(body.get("ips") or ()),
             phase=body.get("phase") or "Pending",
+            gate=body.get("gate"),
         )
 
     @property
@@ -77,24 +80,34 @@ class PodView:
     def enabled(self) -> bool:
         return self.annotations.get(ENABLED, "true").lower() != "false"
 
-    @property
-    def ip(self) -> str:
-        """The address to register: the first IPv4 of the status, '' while there is none."""
-        return next((ip for ip in self.ips if is_ipv4(ip)), "")
+    def address(self, family: str) -> str:
+        """The address to register in a pool of the family: the first of the status, '' while there is none."""
+        return next((ip for ip in self.ips if family_of(ip) == family), "")
 
     @property
     def outputs(self) -> Outputs:
         get = self.annotations.get
         return Outputs(get(STATE, ""), get(ENDPOINTS, ""), get(MESSAGE, ""))
 
+    def shows(self, outputs: Outputs) -> bool:
+        """Whether nothing must be written for the outputs to be on the pod, its readiness included."""
+        return self.outputs == outputs and self.gate in (None, readiness(outputs))
+
     @property
     def unknown_annotations(self) -> tuple[str, ...]:
         return tuple(sorted(a for a in self.annotations if a.startswith(PREFIX) and a not in KNOWN_ANNOTATIONS))
 
 
-def is_ipv4(text: str) -> bool:
-    """Total: the text comes from a pod's status or annotation."""
+def readiness(outputs: Outputs) -> str:
+    """Status of the condition GATE that goes with the outputs."""
+    return "True" if outputs.state == PortsState.BOUND else "False"
+
+
+def family_of(text: str) -> str:
+    """ipv4 or ipv6, '' for any other text and any other spelling than AWS's. Total: a pod's author may write it."""
     try:
-        return str(IPv4Address(text)) == text
-    except ValueError:
-        return False
+        parsed = IPv6Address(text) if ":" in text else IPv4Address(text)
+    except AddressValueError:
+        return ""
+    odd = isinstance(parsed, IPv6Address) and (parsed.scope_id or parsed.ipv4_mapped)
+    return f"ipv{parsed.version}" if str(parsed) == text and not odd else ""

@@ -61,6 +61,13 @@ class Disable:
 
 
 @dataclass(frozen=True)
+class Look:
+    """Ask the cloud for the health of the entry's target."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True)
 class Confirm:
     """A fenced script of this run records the entries bound."""
 
@@ -76,10 +83,14 @@ class Show:
 
 @dataclass(frozen=True)
 class Stop:
-    """The end of the run; `after` is when to look again without an event, None = settled."""
+    """The end of the run; `after` is when to look again without an event, None = settled.
+
+    `counted`: the next wait of the same kind is longer.
+    """
 
     after: timedelta | None
     reason: str
+    counted: bool = False
 
 
-Step = Clear | Release | Leave | Allocate | Rollback | Provision | Disable | Confirm | Show | Stop
+Step = Clear | Release | Leave | Allocate | Rollback | Provision | Disable | Look | Confirm | Show | Stop

@@ -8,7 +8,7 @@ runs by itself, so that a test can stop a run anywhere, run one twice, or let an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -94,19 +94,23 @@ class Fleet:
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PortPool", "metadata": {"name": name}}
         return self.api.create(PATH, body | {"spec": spec | changes})
 
-    def pod(self, name: str, ports: str | None, ip: str = "", **annotations: str) -> dict[str, Any]:
+    def pod(
+        self, name: str, ports: str | None, ip: str = "", gates: Sequence[str] = (), **annotations: str
+    ) -> dict[str, Any]:
         notes = {"berthmaster.dev/" + k.replace("_", "-"): v for k, v in annotations.items()}
         meta = {"name": name, "annotations": notes | ({PORTS: ports} if ports is not None else {})}
-        body = {"metadata": meta, "spec": {"containers": [{"name": "main", "image": "none"}]}}
+        spec = {"containers": [{"name": "main", "image": "none"}]}
+        gated = {"readinessGates": [{"conditionType": gate} for gate in gates]} if gates else {}
+        body = {"metadata": meta, "spec": spec | gated}
         obj = self.api.create(f"/api/v1/namespaces/{self.namespace}/pods", body)
         return self.address(name, ip) if ip else obj
 
     def pod_path(self, name: str) -> str:
         return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
 
-    def address(self, name: str, ip: str) -> dict[str, Any]:
+    def address(self, name: str, *ips: str) -> dict[str, Any]:
         """What a kubelet reports."""
-        status = {"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}]}
+        status = {"phase": "Running", "podIP": ips[0], "podIPs": [{"ip": ip} for ip in ips]}
         return self.api.patch(f"{self.pod_path(name)}/status", {"status": status})
 
     def annotate(self, name: str, **annotations: str | None) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from domain.ports.backend import HEALTHY, Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import Observed, after_cloud_error, next_step
-from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE, Outputs, PodView, PortsState
+from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE, Outputs, PodView, PortsState, readiness
 from domain.ports.pool import PoolState
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.steps import (
@@ -23,6 +24,7 @@ from domain.ports.steps import (
     Confirm,
     Disable,
     Leave,
+    Look,
     Provision,
     Release,
     Rollback,
@@ -43,6 +45,7 @@ class PurePool:
     state: PoolState = PoolState.ACTIVE
     lbs: int = 1
     room: int = 3
+    backend: Backend = field(default_factory=Backend)
 
     def places(self, pool: str) -> Iterator[Id]:
         for lb in range(self.lbs):
@@ -63,6 +66,7 @@ class PureWorld:
     busy: bool = False  # the cloud does not delete yet
     default: str = ""
     version: int = 0
+    sick: set[Id] = field(default_factory=set)  # places whose targets are not healthy
 
     def pod(self, name: str = "a", ports: str | None = "7777/UDP@arena", **changes: Any) -> PodView:
         """Makes the pod, or changes it; its outputs stay. `ports` None: did not opt in. `notes`: more annotations."""
@@ -108,7 +112,9 @@ class PureWorld:
 def with_outputs(pod: PodView, outputs: Outputs, version: int) -> PodView:
     written = {STATE: outputs.state, ENDPOINTS: outputs.endpoints, MESSAGE: outputs.message}
     kept = {key: value for key, value in pod.annotations.items() if key not in written}
-    return replace(pod, version=version, annotations=kept | {key: value for key, value in written.items() if value})
+    gate = None if pod.gate is None else readiness(outputs)
+    shown = {key: value for key, value in written.items() if value}
+    return replace(pod, version=version, annotations=kept | shown, gate=gate)
 
 
 class PureRun:
@@ -119,12 +125,13 @@ class PureRun:
         self.pod = world.pods.get(name)
         self.wants, self.problem = request(self.pod, world.default)
         self.full, self.closed = set[str](), set[str]()
-        self.fresh, self.confirmed = set[Id](), set[Id]()
+        self.fresh, self.confirmed, self.health = set[Id](), set[Id](), dict[Id, str]()
         self.doers: dict[type, Callable[[Any], bool]] = {
             Allocate: self.allocate,
             Rollback: self.rollback,
             Provision: self.provision,
             Disable: lambda step: self.record(replace(step.entry, target="")),
+            Look: self.look,
             Confirm: self.confirm,
             Release: self.release,
             Leave: self.leave,
@@ -158,6 +165,8 @@ class PureRun:
             refusal=f"no free port in {', '.join(sorted(self.full))}" if self.full else "",
             fresh=frozenset(self.fresh),
             confirmed=frozenset(self.confirmed),
+            backends={name: pool.backend for name, pool in self.world.pools.items()},
+            health=self.health,
         )
 
     def state(self, pool: str) -> PoolState:
@@ -204,6 +213,11 @@ class PureRun:
         made = replace(step.entry, listener=f"listener/{step.entry.key}", target_group=f"group/{step.entry.key}")
         return self.record(replace(made, target=step.target, state=state))
 
+    def look(self, step: Look) -> bool:
+        assert step.entry.state is EntryState.BOUND, "only what is registered has a health"
+        self.health[step.entry.id] = "unhealthy" if step.entry.id in self.world.sick else HEALTHY
+        return True
+
     def confirm(self, step: Confirm) -> bool:
         return all(self.record(entry) for entry in step.entries)
 
@@ -235,9 +249,11 @@ class PureRun:
         """Only what is held is shown, and nothing new that this run has not confirmed; a text may stay as it is."""
         assert self.pod
         after, before = published(step.outputs.endpoints), published(self.pod.outputs.endpoints)
-        assert step.outputs != self.pod.outputs, "a write that changes nothing"
+        assert not self.pod.shows(step.outputs), "a write that changes nothing"
         if self.world.pods.get(self.name) != self.pod:
             return False  # a conflict: somebody has changed the pod since it was read
+        if step.outputs.state == PortsState.BOUND:
+            assert not {i for i in after if self.world.pools[i[0]].backend.healthy} & self.world.sick
         for place in after if step.outputs.endpoints != self.pod.outputs.endpoints else ():
             assert self.held[place].uid == self.pod.uid
             assert place in self.confirmed | before

@@ -12,6 +12,7 @@ from redis import Redis
 from domain.ports.endpoints import published, shown
 from domain.ports.entry import EntryState
 from domain.ports.pod import PodView, PortsState
+from domain.ports.target import target_text
 from tests.fixtures.aws import Aws
 from tests.support.crowd import Request, request_of
 from tests.support.ledger_recount import faults
@@ -88,7 +89,7 @@ def astray(aws: Aws, cluster: str, pods: list[PodView], books: Books) -> list[st
     wrong, expected = [], books.arns()
     for group in aws.driver().target_groups_owned(cluster):
         told = aws.client().describe_target_health(TargetGroupArn=group.arn)["TargetHealthDescriptions"]
-        there = sorted(f"{row['Target']['Id']}:{row['Target']['Port']}" for row in told)
+        there = sorted(target_text(row["Target"]["Id"], row["Target"]["Port"]) for row in told)
         if there != list(filter(None, [expected.get(group.arn, "?")])):
             wrong.append(f"{group.name} sends to {there} instead of {expected.get(group.arn, 'nobody')}")
     return wrong + [f"{pod.name} has no target {port}" for pod in pods for port in _lacking(pod, expected)]
@@ -99,7 +100,7 @@ def _lacking(pod: PodView, expected: dict[str, str]) -> list[int]:
     if pod.outputs.state != PortsState.BOUND:
         return []
     ports = [place.container_port for row in shown(pod.outputs.endpoints) for place in row.each()]
-    return [port for port in ports if f"{pod.ip}:{port}" not in expected.values()]
+    return [port for port in ports if not {target_text(ip, port) for ip in pod.ips} & set(expected.values())]
 
 
 def movement(aws: Aws) -> int:

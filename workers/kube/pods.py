@@ -6,9 +6,10 @@ Every write carries the resourceVersion of the read that it was decided from, so
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
-from domain.ports.pod import ENDPOINTS, MESSAGE, STATE, Outputs, PodView
+from domain.ports.pod import ENDPOINTS, GATE, MESSAGE, STATE, Outputs, PodView, readiness
 from events.kube_api import KubeApi, NotFound
 from events.schemas import pod_snapshot
 from events.workqueue import Snapshot
@@ -39,7 +40,10 @@ class Pods:
             yield view_of(obj)
 
     def show(self, pod: PodView, outputs: Outputs) -> tuple[PodView, Snapshot]:
-        """Writes the outputs if the pod is still the version that was read. Raises Conflict or NotFound else."""
+        """Writes the outputs if the pod is still the version that was read. Raises Conflict or NotFound else.
+
+        A pod with our readiness gate gets both in one write, so that it is never ready without its endpoints.
+        """
         annotations = {STATE: outputs.state, ENDPOINTS: outputs.endpoints, MESSAGE: outputs.message}
         patch = {
             "metadata": {
@@ -48,6 +52,18 @@ class Pods:
                 "annotations": {key: value or None for key, value in annotations.items()},
             }
         }
-        obj = self._kube.patch(pod_path(pod.namespace, pod.name), patch)
+        path = pod_path(pod.namespace, pod.name)
+        if pod.gate is None:
+            obj = self._kube.patch(path, patch)
+        else:
+            obj = self._kube.join(f"{path}/status", patch | {"status": {"conditions": [_condition(pod, outputs)]}})
         view = view_of(obj)
         return view, Snapshot(view.version, view.uid, gone=False, body=pod_snapshot(obj))
+
+
+def _condition(pod: PodView, outputs: Outputs) -> dict[str, str]:
+    """The time is that of a change of status, as Kubernetes has it."""
+    condition = {"type": GATE, "status": readiness(outputs), "reason": outputs.state or "NothingBound"}
+    if condition["status"] != pod.gate:
+        condition["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return condition

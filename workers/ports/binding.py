@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -39,18 +41,11 @@ class Binding:
         """Everything by name or tag, so that a second try finds what the first one made; then the record."""
         driver = self._driver(entry)
         self._world.fresh.discard(entry.id)
-        try:
+        with self._told():
             if self._precreated(entry):
                 Precreated(self._services, self._world, driver, entry).aim(target)
             elif made := self._listening(driver, entry):
                 self._aim(driver, made, target)
-        except CloudError as error:
-            self._tell(error)
-            raise
-        except OverBudget as wait:
-            if wait.retry_after and wait.retry_after >= LONG_WAIT:
-                self._say(PortsState.ALLOCATED, "waiting for the AWS call budget")
-            raise
 
     def _aim(self, driver: LoadBalancerApi, made: Entry, target: str) -> None:
         """A register that must wait for its token loses nothing of what was made before it."""
@@ -66,6 +61,13 @@ class Binding:
             Precreated(self._services, self._world, self._driver(entry), entry).aim("")
         else:
             self._record([self._aimed(self._driver(entry), entry, "")])
+
+    def look(self, entry: Entry) -> None:
+        """AWS tells the health of one target group a call, so this goes after what binds."""
+        with self._told():
+            found = self._driver(entry, Priority.UNBIND).targets(entry.target_group)
+        mine = (target.health for target in found if (target.ip, target.port) == address_of(entry.target))
+        self._world.health[entry.id] = next(mine, "unregistered")
 
     def confirm(self, entries: tuple[Entry, ...]) -> None:
         """A fenced script of this run, later than its read of the pod."""
@@ -133,6 +135,19 @@ class Binding:
                 self._world.entries[entry.id] = entry
                 if entry.state is EntryState.BOUND:
                     self._world.confirmed.add(entry.id)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What keeps the calls in it from being made is shown on the pod."""
+        try:
+            yield
+        except CloudError as error:
+            self._tell(error)
+            raise
+        except OverBudget as wait:
+            if wait.retry_after and wait.retry_after >= LONG_WAIT:
+                self._say(PortsState.ALLOCATED, "waiting for the AWS call budget")
+            raise
 
     def _tell(self, error: CloudError) -> None:
         """A throttled call is an ordinary wait."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from domain.ports.backend import Backend
 from domain.ports.entry import Entry
 from domain.ports.lifecycle import Observed
 from domain.ports.pod import PORTS, PodView
@@ -51,6 +52,7 @@ class World:
     fresh: set[EntryId] = field(default_factory=set)
     confirmed: set[EntryId] = field(default_factory=set)
     due: set[EntryId] = field(default_factory=set)
+    health: dict[EntryId, str] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:
@@ -103,4 +105,7 @@ class World:
             fresh=frozenset(self.fresh),
             confirmed=frozenset(self.confirmed),
             due=frozenset(self.due),
+            backends={name: Backend.of(a.config.spec) for name, a in self.pools.items() if a.config},
+            health=self.health,
+            looks=self.run.tries,
         )

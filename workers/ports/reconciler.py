@@ -14,7 +14,7 @@ from domain.ports.placement import ordering
 from domain.ports.pod import PodView
 from domain.ports.pool import PoolState
 from domain.ports.precreate import asks
-from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Provision, Release, Rollback, Show, Stop
+from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Look, Provision, Release, Rollback, Show, Stop
 from events.routing import pod_key, port_pool_key, split_key
 from workers.kube.errors import translated
 from workers.pools.ask import ask
@@ -98,7 +98,8 @@ class PortsReconciler:
         unknown = any(a.state is PoolState.NOT_READY for a in world.pools.values())
         if world.run.pools and not (world.entries or world.waiting or unknown):
             world.run.hold([])
-        return Wait(stop.after, stop.reason) if stop.after else Settled()
+        tries = world.run.tries + 1 if stop.counted else 0
+        return Wait(stop.after, stop.reason, tries) if stop.after else Settled()
 
 
 class PodSteps:
@@ -111,6 +112,7 @@ class PodSteps:
             Allocate: self._allocate,
             Provision: lambda s: self._binding.provision(s.entry, s.target),
             Disable: lambda s: self._binding.disable(s.entry),
+            Look: lambda s: self._binding.look(s.entry),
             Confirm: lambda s: self._binding.confirm(s.entries),
             Release: lambda s: release(services, world, s.entry),
             Rollback: lambda s: rollback(services, world, s.entry),

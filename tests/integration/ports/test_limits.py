@@ -29,7 +29,6 @@ def test_a_refused_scale_up_says_how_many_load_balancers_there_may_be(fleet: Fle
     fleet.drain()
     fleet.scale()
     listed = fleet.api.list("/api/v1/namespaces/default/events")["items"]
-    assert [e["message"] for e in listed if e["reason"] == "ScaleUpFailed"] == [
-        "AWS CreateLoadBalancer: TooManyLoadBalancers: You have reached the limit of 0"
-        " (the account may have 0 network load balancers in us-east-1)"
-    ]
+    [told] = [e["message"] for e in listed if e["reason"] == "ScaleUpFailed"]
+    assert told.startswith("AWS CreateLoadBalancer: TooManyLoadBalancers")
+    assert told.endswith("(the account may have 0 network load balancers in us-east-1)")

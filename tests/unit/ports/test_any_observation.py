@@ -9,17 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.ports.backend import Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import Observed, next_step
 from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, STATE, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
-from domain.ports.steps import Allocate, Release, Rollback, Stop
+from domain.ports.steps import Allocate, Look, Release, Rollback, Stop
+from domain.ports.target import address_of
 from domain.ports.want import container_port
 from tests.support.pure_run import PurePool, PureWorld
 
 UIDS, IPS = ("uid-a", "uid-old"), ((), ("10.0.0.1",), ("fd00::1", "10.0.0.2"))
+GATES = (None, None, "", "True", "False", "Odd")
+BACKENDS = (Backend(), Backend(), Backend("ipv6"), Backend(healthy=True))
 REQUESTS = (
     None,
     "",
@@ -82,13 +86,15 @@ def pods(draw: st.DrawFn, held: list[Entry]) -> PodView | None:
     if text := draw(published_texts(held)):
         annotations[ENDPOINTS] = text
     phase = draw(st.sampled_from(["Pending", "Running", "Running", "Succeeded", "Failed", "Odd"]))
-    return PodView("games", "a", draw(st.sampled_from(UIDS)), 1, annotations, draw(st.sampled_from(IPS)), phase)
+    uid, ips, gate = draw(st.sampled_from(UIDS)), draw(st.sampled_from(IPS)), draw(st.sampled_from(GATES))
+    return PodView("games", "a", uid, 1, annotations, ips, phase, gate)
 
 
 @st.composite
 def worlds(draw: st.DrawFn) -> PureWorld:
     states = st.sampled_from([PoolState.ACTIVE, *PoolState])
-    pools = {name: PurePool(draw(states), room=draw(st.integers(0, 3))) for name in ("arena", "lobby", "gone")}
+    names, room, backend = ("arena", "lobby", "gone"), st.integers(0, 3), st.sampled_from(BACKENDS)
+    pools = {name: PurePool(draw(states), room=draw(room), backend=draw(backend)) for name in names}
     made = PureWorld(pools={n: p for n, p in pools.items() if n != "gone" and p.state is not PoolState.MISSING})
     held = draw(st.lists(entries, max_size=4, unique_by=lambda e: e.id))
     pod = draw(pods(held))
@@ -97,6 +103,7 @@ def worlds(draw: st.DrawFn) -> PureWorld:
     made.waiting = {"a": draw(st.sets(st.sampled_from(["arena", "lobby", "gone"])))}
     places = [place for name in ("arena", "lobby") for place in pools[name].places(name)]
     made.foreign = set(draw(st.lists(st.sampled_from(places), max_size=3))) if places else set()
+    made.sick = set(draw(st.lists(st.sampled_from(places), max_size=3))) if places else set()
     return made
 
 
@@ -108,7 +115,7 @@ def test_every_run_ends_and_a_settled_one_changes_nothing(made: PureWorld) -> No
     assert isinstance(made.run()[-1], Stop)
     made.run()
     settled = made.run()
-    assert all(isinstance(step, Allocate | Rollback | Stop) for step in settled)
+    assert all(isinstance(step, Allocate | Rollback | Look | Stop) for step in settled)
     assert made.run() == settled
 
 
@@ -118,13 +125,14 @@ def test_every_run_ends_and_a_settled_one_changes_nothing(made: PureWorld) -> No
 def test_a_run_that_gave_nothing_back_leaves_nothing_to_do(made: PureWorld) -> None:
     if any(isinstance(step, Release) for step in made.run()):
         return
-    assert all(isinstance(step, Allocate | Rollback | Stop) for step in made.run())
+    assert all(isinstance(step, Allocate | Rollback | Look | Stop) for step in made.run())
 
 
 @pytest.mark.row("BD-08", "BD-21")
 @settings(max_examples=200)
 @given(worlds())
 def test_a_settled_pod_shows_exactly_what_it_holds_and_holds_exactly_what_it_asks_for(made: PureWorld) -> None:
+    before = made.pods.get("a")
     made.run()
     pod = made.pods.get("a")
     if any(made.pools[p].state is PoolState.NOT_READY for p in opened(made) if p in made.pools):
@@ -135,7 +143,10 @@ def test_a_settled_pod_shows_exactly_what_it_holds_and_holds_exactly_what_it_ask
         wanted = {(w.pool, key) for w in parse_ports(pod.annotations[PORTS]) for key in w.keys}
         assert {(e.pool, e.want) for e in made.held()} == wanted
         assert len(made.held()) == len(wanted)
-        assert all(e.target == f"{pod.ip}:{container_port(e.want)}" for e in made.held())
+        ips = {name: pod.address(made.pools[name].backend.family) for name in opened(made)}
+        assert all(address_of(e.target) == (ips[e.pool], container_port(e.want)) for e in made.held())
+        unseen = {e.id for e in made.held() if made.pools[e.pool].backend.healthy} & made.sick
+        assert not unseen or before == pod
         assert published(pod.outputs.endpoints) == {e.id for e in made.held()}
 
 

@@ -16,6 +16,7 @@ from domain.ports.pod import ENABLED, PORTS, Outputs, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.steps import Allocate, Rollback, Stop
+from domain.ports.target import address_of
 from tests.support.pure_run import PurePool, PureWorld, first_fit
 
 NAMES = st.sampled_from(["a", "b", "c"])
@@ -134,8 +135,8 @@ class Ports(RuleBasedStateMachine):
     def check_targets(self, name: str) -> None:
         """Traffic goes to the pod's present address or nowhere."""
         pod = self.world.pods.get(name)
-        ips = {pod.ip} if pod and pod.enabled else set()
-        assert {e.target.split(":")[0] for e in self.world.held(name) if e.target} <= ips
+        ips = {pod.address("ipv4")} if pod and pod.enabled else set()
+        assert {address_of(e.target)[0] for e in self.world.held(name) if e.target} <= ips
 
 
 TestPorts = pytest.mark.row("AL-01", "AL-12", "AL-17", "AL-21", "BD-17", "BD-23")(Ports.TestCase)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domain.ports.endpoints import amended, endpoints, published, shown
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pod import is_ipv4
+from domain.ports.pod import family_of
 from domain.ports.request import parse_ports
 from tests.unit.ports.worlds import entry
 
@@ -115,18 +115,42 @@ def test_tcp_and_udp_of_one_port_show_one_address_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "good"),
+    ("text", "family"),
     [
-        ("10.0.0.1", True),
-        ("255.255.255.255", True),
-        ("010.0.0.1", False),
-        ("10.0.0.1 ", False),
-        ("::1", False),
-        ("", False),
+        ("10.0.0.1", "ipv4"),
+        ("255.255.255.255", "ipv4"),
+        ("010.0.0.1", ""),
+        ("10.0.0.1 ", ""),
+        ("fd00::1", "ipv6"),
+        ("::1", "ipv6"),
+        ("FD00::1", ""),
+        ("fd00:0::1", ""),
+        ("fe80::1%eth0", ""),
+        ("::ffff:10.0.0.1", ""),
+        ("::ffff:a00:1", ""),
+        ("[::1]", ""),
+        ("None", ""),
+        ("", ""),
     ],
 )
-def test_an_ipv4_address_is_written_in_one_way(text: str, good: bool) -> None:
-    assert is_ipv4(text) is good
+def test_an_address_is_written_in_one_way(text: str, family: str) -> None:
+    assert family_of(text) == family
+
+
+@pytest.mark.row("BD-06")
+@given(st.text(max_size=30) | st.ip_addresses().map(str))
+def test_any_text_has_a_family_or_none(text: str) -> None:
+    assert family_of(text) in ("", "ipv4", "ipv6")
+
+
+@pytest.mark.row("BD-06")
+@pytest.mark.parametrize(
+    ("target", "good"),
+    [("[fd00::1]:7777", True), ("fd00::1:7777", False), ("[10.0.0.1]:7777", False), ("[fd00::1]7777", False)],
+)
+def test_an_ipv6_target_is_read_back_in_one_spelling(target: str, good: bool) -> None:
+    text = json.dumps([{"pool": "arena", "loadBalancer": "lb", "port": 1, "containerPort": 2, "target": target}])
+    assert bool(shown(text)) is good
 
 
 def test_an_entry_is_named_by_load_balancer_and_port() -> None:

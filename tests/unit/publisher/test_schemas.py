@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from events.resources import pods, port_pools
-from events.schemas import ALLOCATION_FAILED, AllocationFailed, Changed, CloudEvent, cloud_event, pod_snapshot
+from events.schemas import ALLOCATION_FAILED, GATE, AllocationFailed, Changed, CloudEvent, cloud_event, pod_snapshot
 from events.sender import entry
 from tests.support.pods import PORTS, pod, port_pool
 
@@ -20,6 +20,7 @@ def test_a_pod_snapshot_keeps_only_what_somebody_reads() -> None:
         "ips": ["10.0.0.1"],
         "phase": "Running",
         "deleting": False,
+        "gate": None,
         "ready": False,
     }
 
@@ -35,6 +36,25 @@ def test_a_pod_that_is_being_deleted_and_one_that_is_ready_say_so() -> None:
     ending = pod("a", deletionTimestamp="2026-01-01T00:00:00Z")
     ending["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
     assert (pod_snapshot(ending)["deleting"], pod_snapshot(ending)["ready"]) == (True, True)
+
+
+@pytest.mark.row("BD-11")
+@pytest.mark.parametrize(
+    ("gates", "conditions", "kept"),
+    [
+        (["other"], [{"type": GATE, "status": "True"}], None),
+        ([GATE], [], ""),
+        ([GATE], [{"type": GATE}], ""),
+        (["other", GATE], [{"type": "Ready", "status": "True"}, {"type": GATE, "status": "False"}], "False"),
+    ],
+)
+def test_our_readiness_condition_is_kept_for_pods_with_our_gate(
+    gates: list[str], conditions: list[dict[str, str]], kept: str | None
+) -> None:
+    gated = pod("a")
+    gated["spec"] = {"readinessGates": [{"conditionType": gate} for gate in gates]}
+    gated["status"]["conditions"] = conditions
+    assert pod_snapshot(gated)["gate"] == kept
 
 
 def test_an_address_that_only_the_old_field_has_is_kept() -> None:

@@ -1,0 +1,37 @@
+"""What a pool asks of the pods behind its ports: an address of its family and, where it says so, health."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from domain.ports.pool import PortPoolSpec, PublishWhen
+
+HEALTHY: Final = "healthy"
+LONGEST: Final = 60  # seconds
+
+
+@dataclass(frozen=True)
+class Backend:
+    """`healthy`: ports are published only once their targets are; `interval`: seconds between AWS's checks."""
+
+    family: str = "ipv4"
+    healthy: bool = False
+    interval: int = 10
+
+    @classmethod
+    def of(cls, spec: PortPoolSpec) -> Backend:
+        careful = spec.publish_when is PublishWhen.HEALTHY
+        return cls(spec.target_address_type, careful, spec.health_check.interval_seconds)
+
+    def next_look(self, looks: int) -> timedelta:
+        """How long to wait for the health of a target that was looked at so often: what AWS has checked once, longer
+        each time.
+        """
+        doubled = self.interval * 2 ** min(looks, 8)
+        return timedelta(seconds=min(doubled, max(LONGEST, self.interval)))
+
+
+def in_words(family: str) -> str:
+    return {"ipv4": "IPv4", "ipv6": "IPv6"}[family]
