@@ -61,6 +61,7 @@ def pool_snapshot(obj: Mapping[str, Any]) -> Json:
         "name": meta.get("name", ""),
         "uid": meta.get("uid", ""),
         "generation": meta.get("generation", 0),
+        "created": meta.get("creationTimestamp") or "",
         "deleting": "deletionTimestamp" in meta,
         "finalizers": meta.get("finalizers") or [],
         "spec": obj.get("spec") or {},

@@ -55,6 +55,7 @@ class Observed:
     waiting: frozenset[str] = frozenset()  # pools on whose waiting list the name is
     full: frozenset[str] = frozenset()  # pools that refused this run
     refusal: str = ""  # the words of that refusal
+    barred: Mapping[str, str] = field(default_factory=dict)  # pools that give this pod nothing, and why
     fresh: Ids = frozenset()  # allocated by this run, no cloud call made yet
     confirmed: Ids = frozenset()  # recorded bound by this run, after it read the pod
     due: Ids = frozenset()  # precreated ports whose targets must be compared with AWS
@@ -140,7 +141,7 @@ def _cleared(pod: PodView, entry: Entry) -> bool:
 
 def _without_request(seen: Observed) -> Step | None:
     """A pod that is gone or asks for nothing leaves the lists and shows nothing."""
-    wanted = set() if seen.problem else {w.pool for w in _lacking(seen)}
+    wanted = set() if seen.problem else {w.pool for w in _lacking(seen)} - seen.barred.keys()
     if stale := sorted(seen.waiting - wanted):
         return Leave(stale[0])
     if not seen.pod or (not seen.wants and not seen.problem):
@@ -173,8 +174,9 @@ def _refusal(seen: Observed) -> tuple[PortsState, str, timedelta | None] | None:
     lacking = {w.pool for w in _lacking(seen)}
     if missing := sorted(p for p in lacking if seen.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
         return PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL
-    if closed := sorted(p for p in lacking if seen.pools[p] is not PoolState.ACTIVE):
-        return PortsState.POOL_NOT_ALLOCATABLE, f"PortPool {closed[0]} is {seen.pools[closed[0]]}", MISSING_POOL
+    if closed := sorted(p for p in lacking if p in seen.barred or seen.pools[p] is not PoolState.ACTIVE):
+        why = seen.barred.get(closed[0]) or f"PortPool {closed[0]} is {seen.pools[closed[0]]}"
+        return PortsState.POOL_NOT_ALLOCATABLE, why, MISSING_POOL
     return (PortsState.NO_PORT_AVAILABLE, seen.refusal, WAITING_POD) if lacking and seen.full else None
 
 

@@ -105,8 +105,8 @@ class PoolAudit:
     def _strays(self, inventory: Inventory) -> None:
         ledger, there = view(self._ledger).load_balancers, {lb.name for lb in inventory.load_balancers}
         known = {lb.name for lb in ledger}
-        if {lb.name for lb in ledger if lb.capacity} - there:
-            self._growth.ask_recheck()  # one was deleted by hand: no new ports on it
+        if {lb.name for lb in ledger if lb.capacity} - there or inventory.others_changed(ledger):
+            self._growth.ask_recheck()  # one was deleted by hand: no new ports on it; or others came or went
             self._services.queue.touch([port_pool_key(self._pool)])
         for lb in inventory.load_balancers:
             if lb.slot >= 0 and lb.name not in known and lb.capacity and (epoch := self._growth.adopt(lb.slot)):

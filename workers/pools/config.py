@@ -20,6 +20,11 @@ class PoolConfig:
     spec: PortPoolSpec
     conflict: str = ""
 
+    @property
+    def version(self) -> tuple[str, int, str]:
+        """What must have been configured for nothing to be left to do."""
+        return self.uid, self.generation, self.conflict
+
     def encoded(self) -> dict[str, Any]:
         return {
             "uid": self.uid,

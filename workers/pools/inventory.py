@@ -29,11 +29,20 @@ class Inventory:
     listeners: list[Found] = field(default_factory=list)
     groups: list[Found] = field(default_factory=list)
     unusable: dict[str, str] = field(default_factory=dict)
+    precreated: bool = False
 
     @property
     def stock(self) -> dict[Place, tuple[str, str]]:
         """Precreated listeners and their target groups, by load balancer and port."""
         return {(lb.name, port): (listener, group) for lb in self.load_balancers for port, listener, group in lb.stock}
+
+    def others_changed(self, known: Iterable[PoolLoadBalancer]) -> bool:
+        """Whether listeners of others leave a load balancer another capacity than the ledger has for it.
+
+        Not where listeners are precreated: capacity is what is there of those.
+        """
+        now = {lb.name: lb.capacity for lb in self.load_balancers if not self.precreated}
+        return any(now.get(lb.name, lb.capacity) != lb.capacity for lb in known if not lb.retiring)
 
 
 class Cartographer:
@@ -44,7 +53,7 @@ class Cartographer:
 
     def take(self, with_groups: bool = True, known: Iterable[str] = ()) -> Inventory:
         """`known`: ARNs of created load balancers that must not count as gone only because a list lacks them."""
-        inventory = Inventory()
+        inventory = Inventory(precreated=self._spec.precreate.total > 0)
         existing = {lb.arn: lb for lb in self._driver.find_load_balancers(arns=self._spec.load_balancers)}
         faults = ((arn, self._fault(existing.get(arn))) for arn in self._spec.load_balancers)
         inventory.unusable = {arn: fault for arn, fault in faults if fault}

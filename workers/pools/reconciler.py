@@ -18,7 +18,7 @@ from domain.ports.pool import PoolState, PortPoolSpec
 from domain.ports.precreate import kinds
 from domain.ports.spec_errors import spec_problem
 from events.kube_api import Conflict, NotFound
-from events.routing import pod_key, split_key
+from events.routing import pod_key, port_pool_key, split_key
 from events.workqueue import Snapshot
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import Denied, Invalid
@@ -30,6 +30,7 @@ from workers.pools.config import PoolConfig, decode_config
 from workers.pools.deletion import finalize
 from workers.pools.filling import Filling
 from workers.pools.inventory import NOT_FOUND, Cartographer, Inventory
+from workers.pools.neighbours import conflict_of, neighbours
 from workers.pools.rebuilding import rebuild_ledger, touch_owners_without_port
 from workers.pools.removal import Removal
 from workers.pools.showing import status_of
@@ -84,7 +85,8 @@ class PoolRunSteps:
             spec = PortPoolSpec.model_validate(self._pool.body["spec"])
         except ValidationError as error:
             return self._invalid(spec_problem(error))
-        config = PoolConfig(self._pool.uid, self._pool.body["generation"], spec)
+        conflict = conflict_of(self._services, self._pool.body, spec)
+        config = PoolConfig(self._pool.uid, self._pool.body["generation"], spec, conflict)
         try:
             return self._serve(config)
         except (Denied, Invalid) as error:  # nobody but a person can mend it
@@ -127,9 +129,8 @@ class PoolRunSteps:
 
     def _configure(self, config: PoolConfig, fresh: Inventory | None) -> None:
         """Costs AWS calls only when the spec is not the one configured, or the ledger was just rebuilt."""
-        state = PoolState.DELETING if self._pool.body["deleting"] else PoolState.ACTIVE
-        before, old = view(self._ledger), decode_config(self._growth.config())
-        same = before.state == state and old and (old.uid, old.generation) == (config.uid, config.generation)
+        before, old, state = view(self._ledger), decode_config(self._growth.config()), self._state(config)
+        same = before.state == state and old and old.version == config.version
         same = same and not any(lb.capacity and config.spec.blocks(lb.name, lb.arn) for lb in before.load_balancers)
         if not self._growth.must_recheck() and same:
             return
@@ -149,8 +150,15 @@ class PoolRunSteps:
             once = f"{lb.arn}/{config.generation}"
             self._services.events.pool(self._name, self._pool.uid, "LoadBalancerTakenOut", message, once)
         self._services.queue.touch([pod_key(*name.split("/")) for name in woken])
+        sharing = neighbours(self._services, self._name, config.spec)
+        self._services.queue.touch([port_pool_key(other.name) for other in sharing])  # one of the two may give way
         if not (fresh and state is PoolState.DELETING):  # each would touch the pool, which would rebuild and go again
             touch_owners_without_port(self._services, self._ledger, self._name)
+
+    def _state(self, config: PoolConfig) -> PoolState:
+        if self._pool.body["deleting"]:
+            return PoolState.DELETING
+        return PoolState.PENDING if config.conflict else PoolState.ACTIVE
 
     def _tell_unusable(self, arn: str, why: str) -> None:
         reason = "LoadBalancerNotFound" if why == NOT_FOUND else "LoadBalancerUnusable"

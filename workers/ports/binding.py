@@ -25,7 +25,7 @@ from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
 from workers.ports.precreated import Precreated
-from workers.ports.taken import clear_the_way, give_up_with_load_balancer
+from workers.ports.taken import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
 from workers.services import PortServices
 
 log = structlog.get_logger()
@@ -104,9 +104,12 @@ class Binding:
                 give_up_with_load_balancer(self._services, world, driver, entry)
             self._record([replace(entry, target_group="")])  # it was deleted by hand: the next run makes another
             raise
-        except TransientError:
-            self._record([entry])
-            raise
+        except TransientError as error:
+            if is_full(error) and entry.state is EntryState.ALLOCATED:
+                arn = give_up_full(self._services, world, driver, entry)
+            else:
+                self._record([entry])
+                raise
         return replace(entry, listener=arn) if arn else None
 
     def _aimed(self, driver: LoadBalancerApi, entry: Entry, target: str) -> Entry:

@@ -49,6 +49,7 @@ class World:
     waiting: set[str] = field(default_factory=set)
     full: set[str] = field(default_factory=set)
     refusal: str = ""
+    barred: dict[str, str] = field(default_factory=dict)
     fresh: set[EntryId] = field(default_factory=set)
     confirmed: set[EntryId] = field(default_factory=set)
     due: set[EntryId] = field(default_factory=set)
@@ -102,6 +103,7 @@ class World:
             waiting=frozenset(self.waiting),
             full=frozenset(self.full),
             refusal=self.refusal,
+            barred=dict(self.barred),
             fresh=frozenset(self.fresh),
             confirmed=frozenset(self.confirmed),
             due=frozenset(self.due),

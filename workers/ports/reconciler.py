@@ -78,6 +78,8 @@ class PortsReconciler:
         config = decode_config(opened.config)
         state = PoolState(opened.state) if config else PoolState.NOT_READY
         world.pools[pool] = PoolAccess(state, opened, config)
+        if config and config.conflict:
+            world.barred[pool] = f"PortPool {pool} gives no ports: {config.conflict}"
         world.put(opened.entries, pool)
         world.carriers |= opened.carriers
         world.due |= {e.id for e in opened.entries if e.key in opened.due}

@@ -18,6 +18,7 @@ from domain.ports.endpoints import published
 from domain.ports.entry import Entry
 from events.routing import pod_key, port_pool_key
 from workers.cloud.driver import Listener, LoadBalancerApi
+from workers.cloud.errors import QuotaExceeded
 from workers.cloud.tags import CLUSTER, OWNER, POOL, UID, WANT
 from workers.ports.metrics import count_collision
 from workers.ports.observe import World
@@ -66,6 +67,20 @@ def give_up_with_load_balancer(services: PortServices, world: World, driver: Loa
     Growth(services.ledger(entry.pool)).ask_recheck()
     services.queue.touch([port_pool_key(entry.pool)])
     raise TransientError(f"load balancer {entry.lb} is gone", timedelta(seconds=1))
+
+
+def is_full(error: Exception) -> bool:
+    return isinstance(error, QuotaExceeded) and error.code == "TooManyListeners"
+
+
+def give_up_full(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> str:
+    """Others have filled the load balancer: the pod gets a port elsewhere, and nobody tries here until the audit."""
+    woken = world.access(entry.pool).crowded(entry)
+    services.queue.touch([pod_key(*name.split("/")) for name in woken])
+    world.entries.pop(entry.id)
+    count_collision(entry.pool, "full")
+    log.warning("load_balancer_full", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
+    return _without_group(driver, entry)
 
 
 def _without_group(driver: LoadBalancerApi, entry: Entry) -> str:

@@ -47,6 +47,7 @@ SCRIPTS: Final = {
         (
             "free",
             "foreign",
+            "crowded",
             "leave",
             "wake",
             "intent",
@@ -199,6 +200,10 @@ class PoolRun:
     def foreign(self, entry: Entry) -> tuple[str, ...]:
         """Returns the names that were woken."""
         return texts(self._checked("foreign", entry.uid, entry.key)[1])
+
+    def crowded(self, entry: Entry) -> tuple[str, ...]:
+        """AWS takes no more listeners on its load balancer. Returns the names that were woken."""
+        return texts(self._checked("crowded", entry.uid, entry.key)[1])
 
     def leave(self) -> tuple[str, ...]:
         return texts(self._script("leave")[1])

@@ -138,6 +138,13 @@ class Reference:
         self.contested.discard(place)
         self.strangers.add(place)
 
+    def crowd(self, place: Place) -> None:
+        """AWS takes no listener there."""
+        del self.held[place]
+        if lb := self.lbs.get(place[0]):
+            capacity = min(lb.capacity, self.used(lb.name))
+            self.lbs[lb.name] = Lb(lb.name, lb.slot, lb.position, capacity, lb.strangers)
+
     # ---- the pool's side
 
     def configure(self, lbs: Iterable[Lb]) -> None:

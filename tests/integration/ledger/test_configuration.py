@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from domain.ports.entry import EntryState
 from tests.integration.ledger.conftest import MakePool
 from tests.support.builders import NLB, load_balancer, load_balancers
 from tests.support.live_pool import LivePool
 from workers.stores.growth import PoolLoadBalancer, Span
-from workers.stores.ledger import Full
+from workers.stores.ledger import EntryChanged, Full
 
 
 @pytest.mark.row("PP-12")
@@ -93,6 +94,36 @@ def test_a_port_that_turns_out_to_be_a_strangers_is_given_up(make_pool: MakePool
     assert pool.held() == {}
     assert pool.view().load_balancers[0].foreign == (30000,)
     assert pool.ports("games/a", 2) == [("lb-0", 30001), ("lb-1", 30000)]
+
+
+@pytest.mark.row("PP-07")
+def test_a_load_balancer_that_others_have_filled_gives_no_more_until_it_is_configured_again(
+    make_pool: MakePool,
+) -> None:
+    pool = make_pool(lbs=load_balancers(2, capacity=3))
+    pool.allocate("games/a")
+    (held,) = pool.allocate("games/b")
+    pool.run("games/b").crowded(held)
+    assert set(pool.held()) == {"games/a"}
+    assert pool.ports("games/c", 3) == [("lb-1", 30000), ("lb-1", 30001), ("lb-1", 30002)]
+    assert isinstance(pool.try_allocate("games/d"), Full)
+    assert pool.configure(load_balancers(2, capacity=3)) == ("games/d",)
+    assert pool.ports("games/d") == [("lb-0", 30001)]
+
+
+@pytest.mark.row("PP-07")
+@pytest.mark.parametrize("state", [EntryState.BOUND, EntryState.RELEASING])
+def test_a_port_that_has_had_a_listener_is_not_given_back_for_a_full_load_balancer(
+    pool: LivePool, state: EntryState
+) -> None:
+    (held,) = pool.allocate("games/a")
+    run = pool.run("games/a")
+    if state is EntryState.BOUND:
+        run.record(held.uid, [replace(held, state=state)])
+    else:
+        run.releasing(held)
+    with pytest.raises(EntryChanged):
+        run.crowded(held)
 
 
 @pytest.mark.row("PP-07")

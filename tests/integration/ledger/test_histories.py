@@ -145,6 +145,14 @@ class History(RuleBasedStateMachine):
             self.stuck.clear()
             self._woken(run.foreign(entry))
 
+    @rule(chance=chances)
+    def crowded(self, chance: Any) -> None:
+        if some := self._some(chance, "allocated"):
+            place, _, run, entry = some
+            self.model.crowd(place)
+            self.stuck.clear()
+            self._woken(run.crowded(entry))
+
     @rule(chance=chances, other=owner_names)
     def give_way(self, chance: Any, other: str) -> None:
         some = self._some(chance, "allocated", "bound")
