@@ -13,8 +13,9 @@ PORTS, ENABLED, RETAIN, SAME_PORT = (
     PREFIX + n for n in ("ports", "ports-enabled", "ports-retain", "same-port-across-pools")
 )
 GATE = PREFIX + "ports-bound"
+CERTIFICATE = PREFIX + "certificate-arn"
 ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
-KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, ENDPOINTS, STATE, MESSAGE})
+KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, CERTIFICATE, ENDPOINTS, STATE, MESSAGE})
 
 
 class PortsState(StrEnum):
@@ -79,6 +80,11 @@ class PodView:
     @property
     def enabled(self) -> bool:
         return self.annotations.get(ENABLED, "true").lower() != "false"
+
+    @property
+    def certificate(self) -> str:
+        """ARN for its TLS listeners, '' where each pool's own is meant."""
+        return self.annotations.get(CERTIFICATE, "").strip()
 
     def address(self, family: str) -> str:
         """The address to register in a pool of the family: the first of the status, '' while there is none."""

@@ -7,16 +7,19 @@ without a listener is bound and will get its listener again; a dead tag or a lon
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from domain.ports.endpoints import Shown, shown
 from domain.ports.entry import Entry, EntryState
+from domain.ports.fitting import widened
 from domain.ports.pod import PORTS, PodView
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.want import Want
 
 Place = tuple[str, int]  # load balancer, port
+Asked = tuple[str, str, str]  # owner, uid, key of the want
 Held = dict[Place, tuple[str, Entry]]  # with the owner
 
 
@@ -66,18 +69,22 @@ def rebuild(
     groups: Iterable[Found],
     pods: Iterable[PodView],
     default_spec: str = "",
+    segment: int = 1,
     offered: Callable[[Place], bool] = lambda _: True,
 ) -> Rebuilt:
     """Total: tags and annotations are whatever they are.
 
-    `offered`: whether the pool has that place at all. A pod's author can write an annotation, so one about any other
-    place counts for nothing.
+    `segment` is the pool's segmentLength. `offered`: whether the pool has that place at all. A pod's author can write
+    an annotation, so one about any other place counts for nothing.
     """
-    claims = {c.pod.full_name: c for pod in pods if (c := _claim(pool, pod, default_spec, offered))}
+    claims = {pod.full_name: _claim(pool, pod, default_spec, segment, offered) for pod in pods if pod.wants_ports}
     found = sorted(listeners, key=lambda f: f.entry)
+    rivals = defaultdict[Asked, list[Entry]](list)
+    for item in found:
+        rivals[_asked(item)].append(item.entry)
     held: Held = {}
     for item in found:
-        held.setdefault(_place(item.entry), (item.owner, _judged(item, found, claims)))
+        held.setdefault(_place(item.entry), (item.owner, _judged(item, rivals[_asked(item)], claims)))
     collisions = tuple(sorted(set(_collisions(claims, held))))
     _add_annotated(pool, claims, held)
     for item in sorted(groups, key=lambda f: f.entry):
@@ -85,12 +92,11 @@ def rebuild(
     return Rebuilt(_by_owner(held), collisions)
 
 
-def _claim(pool: str, pod: PodView, default_spec: str, offered: Callable[[Place], bool]) -> _Claim | None:
-    if not pod.wants_ports:
-        return None
+def _claim(pool: str, pod: PodView, default_spec: str, segment: int, offered: Callable[[Place], bool]) -> _Claim:
     wants: tuple[Want, ...] | None
     try:
-        wants = tuple(w for w in parse_ports(pod.annotations[PORTS], default_spec) if w.pool == pool)
+        asked = parse_ports(pod.annotations[PORTS], default_spec)
+        wants = tuple(widened(want, segment) for want in asked if want.pool == pool)
     except RequestError:
         wants = None
     rows = {(one.lb, one.port): one for row in shown(pod.outputs.endpoints) if row.pool == pool for one in row.each()}
@@ -102,13 +108,16 @@ def _place(entry: Entry) -> Place:
     return entry.lb, entry.port
 
 
-def _judged(item: Found, all_found: list[Found], claims: Mapping[str, _Claim]) -> Entry:
+def _asked(item: Found) -> Asked:
+    return item.owner, item.entry.uid, item.entry.want
+
+
+def _judged(item: Found, rivals: list[Entry], claims: Mapping[str, _Claim]) -> Entry:
+    """`rivals`: every listener for the same want, this one among them."""
     claim = claims.get(item.owner)
     entry = item.entry
     if not claim or claim.pod.uid != entry.uid or not claim.asks_for(entry.want):
         return replace(entry, state=EntryState.RELEASING)
-    same = (item.owner, entry.uid, entry.want)
-    rivals = [f.entry for f in all_found if (f.owner, f.entry.uid, f.entry.want) == same]
     best = min(rivals, key=lambda e: (_place(e) not in claim.shown, e))
     if _place(best) != _place(entry):
         return replace(entry, state=EntryState.RELEASING)

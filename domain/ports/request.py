@@ -103,11 +103,9 @@ def _end(where: str, port: int, text: str) -> int:
 
 def _protocol(where: str, text: str | None) -> Protocol:
     if not text:
-        raise RequestError(f"{where}: PROTOCOL is missing, write TCP, UDP, TCPUDP or QUIC after a slash")
+        raise RequestError(f"{where}: PROTOCOL is missing, write TCP, UDP, TCPUDP, TLS or QUIC after a slash")
     if text not in Protocol.__members__:
-        raise RequestError(f"{where}: protocol {text[:20]!r} is unknown, write TCP, UDP, TCPUDP or QUIC")
-    if text == Protocol.TLS:
-        raise RequestError(f"{where}: TLS is not supported yet, write TCP, UDP, TCPUDP or QUIC")
+        raise RequestError(f"{where}: protocol {text[:20]!r} is unknown, write TCP, UDP, TCPUDP, TLS or QUIC")
     return Protocol(text)
 
 

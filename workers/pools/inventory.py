@@ -127,7 +127,8 @@ class Cartographer:
         quota = self._spec.listener_quota if slot < 0 and self._spec.listener_quota else NLB_LISTENERS
         quota = min(quota, self._driver.limits().listeners)
         inside = sum(port in self._spec.ports for port in strangers)
-        return max(0, min(quota - len(strangers), len(self._spec.ports) - inside))
+        room = max(0, min(quota - len(strangers), len(self._spec.ports) - inside))
+        return room - room % self._spec.segment_length
 
     def _unused(self, owned: list[TargetGroup], listeners: list[Found]) -> list[Found]:
         """Target groups of ours that no listener of ours forwards to."""

@@ -42,7 +42,8 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
     there = {lb.name for lb in inventory.load_balancers}
     ports = range(config.spec.start_port, config.spec.end_port + 1)
     offered = partial(_offered, there, ports)
-    world = rebuild(pool, inventory.listeners, inventory.groups, pods, services.default_spec, offered)
+    segment = config.spec.segment_length
+    world = rebuild(pool, inventory.listeners, inventory.groups, pods, services.default_spec, segment, offered)
     kept = {name: [e for e in entries if e.lb in there] for name, entries in world.owners.items()}
     stored = {name: encode_owner(entries) for name, entries in kept.items() if entries}
     if not growth.stamp(mark, config.spec.start_port, stored):

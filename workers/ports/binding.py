@@ -30,7 +30,8 @@ from workers.services import PortServices
 
 log = structlog.get_logger()
 LONG_WAIT = timedelta(seconds=2)  # for a call; shorter ones are not worth a write to the pod
-LISTENER_PROTOCOLS = {Protocol.TCP: "TCP", Protocol.UDP: "UDP", Protocol.TCPUDP: "TCP_UDP"}
+LISTENER_PROTOCOLS = {Protocol.TCP: "TCP", Protocol.UDP: "UDP", Protocol.TCPUDP: "TCP_UDP", Protocol.TLS: "TLS"}
+GROUP_PROTOCOLS = LISTENER_PROTOCOLS | {Protocol.TLS: "TCP"}  # the listener ends TLS
 
 
 class Binding:
@@ -88,15 +89,19 @@ class Binding:
         carrier, spec = world.carriers[entry.lb], world.config(entry.pool).spec
         part = part_of(entry.want)
         assert part, f"{entry.want} is no key"  # the domain leaves such an entry alone
-        protocol = LISTENER_PROTOCOLS[part.protocol]
+        certificate = world.certificate(entry.pool) if part.protocol is Protocol.TLS else ""
         tags = port_tags(self._services.cluster, entry, world.full_name)
         name = target_group_name(entry.uid, entry.lb, entry.port)
         if not entry.target_group:
-            group = driver.ensure_target_group(name, protocol, part.port, GroupSettings.of(spec), tags)
+            group = driver.ensure_target_group(
+                name, GROUP_PROTOCOLS[part.protocol], part.port, GroupSettings.of(spec), tags
+            )
             entry = replace(entry, target_group=group)
         driver = self._driver(entry, Priority.FINISH)
         try:
-            arn = driver.ensure_listener(carrier.arn, entry.port, protocol, entry.target_group, tags)
+            arn = driver.ensure_listener(
+                carrier.arn, entry.port, LISTENER_PROTOCOLS[part.protocol], entry.target_group, tags, certificate
+            )
         except PortTaken:
             arn = clear_the_way(self._services, world, driver, entry)
         except NotFound as error:

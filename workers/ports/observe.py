@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from domain.ports.backend import Backend
 from domain.ports.entry import Entry
+from domain.ports.fitting import fitted
 from domain.ports.lifecycle import Observed
 from domain.ports.pod import PORTS, PodView
 from domain.ports.pool import PoolState
-from domain.ports.precreate import uncovered
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.want import Want
 from workers.pools.config import PoolConfig
@@ -69,14 +69,13 @@ class World:
         except RequestError as error:
             self.problem = str(error)
 
-    def refuse_impossible(self) -> None:
-        """A demand that the pool can never meet is a problem of the request, not a wait."""
-        for pool, access in sorted(self.pools.items()):
-            wants = [w for w in self.wants if w.pool == pool]
-            if access.config and wants:
-                spec = access.config.spec
-                if why := uncovered(spec, wants) or spec.unsatisfiable([w.ports for w in wants]):
-                    self.problem = f"pool {pool}: {why}"
+    def fit(self) -> None:
+        """What the pools can never give is a problem of the request, not a wait."""
+        specs = {pool: access.config.spec for pool, access in self.pools.items() if access.config}
+        try:
+            self.wants = fitted(self.wants, specs, self.pod.certificate if self.pod else "")
+        except RequestError as error:
+            self.problem = str(error)
 
     def put(self, entries: tuple[Entry, ...], pool: str) -> None:
         """The entries of this name in `pool` are now these."""
@@ -91,6 +90,10 @@ class World:
         config = self.pools[pool].config
         assert config, f"pool {pool} has no configuration"
         return config
+
+    def certificate(self, pool: str) -> str:
+        """For TLS listeners; '' when there is none."""
+        return (self.pod.certificate if self.pod else "") or self.config(pool).spec.certificate_arn or ""
 
     def observed(self) -> Observed:
         return Observed(

@@ -58,8 +58,8 @@ class PortsReconciler:
         world.request(self._services.default_spec)
         for pool in sorted({w.pool for w in world.wants} | set(run.pools)):
             self._open(world, pool)
-        if not world.problem:
-            world.refuse_impossible()
+        if world.wants:
+            world.fit()
         return world
 
     def _pod(self, run: Run, namespace: str, name: str) -> PodView | None:
@@ -131,9 +131,9 @@ class PodSteps:
         assert pod
         if pool not in world.run.pools:
             world.run.hold([*world.run.pools, pool])
-        order = ordering(world.config(pool).spec.lb_policy)
-        before = set(world.entries)
-        answer = world.access(pool).allocate(pod.uid, asks(world.config(pool).spec, step.wants), order)
+        spec, before = world.config(pool).spec, set(world.entries)
+        wants = asks(spec, step.wants)
+        answer = world.access(pool).allocate(pod.uid, wants, ordering(spec.lb_policy), spec.segment_length)
         count_allocation(pool, type(answer).__name__.lower())
         if isinstance(answer, Closed):
             world.pools[pool].state = PoolState.PENDING

@@ -40,6 +40,7 @@ class Lb:
 class Reference:
     start: int
     size: int
+    segment: int = 1
     lbs: dict[str, Lb] = field(default_factory=dict)
     held: dict[Place, Held] = field(default_factory=dict)
     strangers: set[Place] = field(default_factory=set)  # ports that only strangers use
@@ -117,7 +118,7 @@ class Reference:
         taken = {port for name, port in [*self.held, *self.strangers, *found] if name == lb}
         if self.room(lb) - sum(name == lb for name, _ in found) < ports:
             return None
-        for first in range(self.start, self.start + self.size - ports + 1):
+        for first in range(self.start, self.start + self.size - ports + 1, self.segment if ports > 1 else 1):
             if taken.isdisjoint(range(first, first + ports)):
                 return lb, first
         return None

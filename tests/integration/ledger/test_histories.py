@@ -43,12 +43,13 @@ stranger_ports = st.frozensets(st.integers(START - 2, START + SIZE + 1), max_siz
 class History(RuleBasedStateMachine):
     redis: Redis
     wants: list[list[tuple[str, int]]]
+    segment: int
 
     @initialize(count=st.integers(0, 2))
     def begin(self, count: int) -> None:
         self.redis.flushall()
         self.pool = LivePool(self.redis, "arena", START, SIZE)
-        self.model = Reference(START, SIZE)
+        self.model = Reference(START, SIZE, self.segment)
         self.runs = 0
         self.stuck: set[str] = set()  # runs of ports that are free in number and not in a row
         self.pool.rebuild()
@@ -72,7 +73,7 @@ class History(RuleBasedStateMachine):
             assert self.model.kept() <= self.model.free()
 
     def allocate_as(self, owner: str, uid: str, wants: list[tuple[str, int]], uniform: bool) -> bool:
-        answer = self._open(owner).allocate(uid, wants, UNIFORM if uniform else IN_ORDER)
+        answer = self._open(owner).allocate(uid, wants, UNIFORM if uniform else IN_ORDER, self.segment)
         granted = self.model.allocate(owner, uid, wants, uniform, self.runs)
         assert isinstance(answer, Granted if granted else Full), (answer, self.model)
         assert isinstance(answer, Granted | Full)
@@ -91,7 +92,7 @@ class History(RuleBasedStateMachine):
         """One of what this very run has taken is freed by the same run."""
         run = self._open(owner)
         wants = self.wants[pick % len(self.wants)]
-        answer = run.allocate("u1", wants, IN_ORDER)
+        answer = run.allocate("u1", wants, IN_ORDER, self.segment)
         if self.model.allocate(owner, "u1", wants, uniform=False, run=self.runs):
             assert isinstance(answer, Granted)
             self._woken(answer.woken)
@@ -243,10 +244,9 @@ class History(RuleBasedStateMachine):
     def sweep(self, forgotten: bool) -> None:
         if forgotten:
             self.model.woken.clear()
-        short = self.model.short()
         pressure = self.pool.growth.pressure(timedelta(hours=0 if forgotten else 1))
-        assert (pressure.short, pressure.intent_open) == (short, self.model.intent is not None)
         self._woken(pressure.woken)
+        assert (pressure.short, pressure.intent_open) == (self.model.short(), self.model.intent is not None)
 
     @rule(number=st.integers(0, MOST), port=st.integers(START - 1, START + SIZE), owner=owner_names)
     def orphan(self, number: int, port: int, owner: str) -> None:
@@ -303,8 +303,8 @@ class History(RuleBasedStateMachine):
         assert [name for name in self.model.fitting() if name not in self.stuck] == []
 
 
-def check(redis: Redis, wants: list[list[tuple[str, int]]], examples: int) -> None:
-    machine = type("HistoryHere", (History,), {"redis": redis, "wants": wants})
+def check(redis: Redis, wants: list[list[tuple[str, int]]], examples: int, segment: int = 1) -> None:
+    machine = type("HistoryHere", (History,), {"redis": redis, "wants": wants, "segment": segment})
     quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much]
     run_state_machine_as_test(
         machine,
@@ -322,3 +322,8 @@ def test_the_scripts_do_what_the_reference_does(redis: Redis) -> None:
 @pytest.mark.row("AL-01", "AL-12", "PP-01")
 def test_the_scripts_do_what_the_reference_does_with_runs_of_ports(redis: Redis) -> None:
     check(redis, [*WANTS, [("rtp", 2)], [("rtp", 3), ("0/UDP", 1)], [("rtp", 2), ("rtcp", 2)]], 30)
+
+
+@pytest.mark.row("PP-08", "AL-01", "AL-12")
+def test_the_scripts_do_what_the_reference_does_with_segments(redis: Redis) -> None:
+    check(redis, [[("a", 2)], [("b", 4)], [("a", 2), ("c", 2)], [("b", 4), ("c", 2)]], 30, segment=2)

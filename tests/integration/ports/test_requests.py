@@ -8,7 +8,15 @@ import pytest
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.interruption import Fuse, Killed
 from tests.support.world_checks import check_all
+
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0be47a57"
+WRITES = ("Create", "Delete", "Modify", "Register", "Deregister", "AddTags")
+
+
+def writes(aws: Aws) -> dict[str, int]:
+    return {action: count for action, count in aws.counts().items() if action.startswith(WRITES)}
 
 
 def rows(fleet: Fleet, name: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -77,3 +85,104 @@ def test_a_range_beyond_a_load_balancer_is_refused_and_creates_none(fleet: Fleet
         "pool arena: 11 ports in a row are asked for and a load balancer of the pool has 10",
     )
     assert fleet.ledger("arena").load_balancers == ()
+
+
+@pytest.mark.row("PP-08")
+def test_a_pool_of_segments_gives_whole_ones_up_to_its_last_port(fleet: Fleet, aws: Aws) -> None:
+    """Ports 30000 to 30010 are two segments of four and three ports that belong to none."""
+    create = {"enabled": True, "maxLoadBalancers": 1, "parameters": {"subnets": list(fleet.network.subnets)}}
+    fleet.pool("arena", endPort=30010, segmentLength=4, autoCreate=create)
+    for name in ("a", "b", "c"):
+        fleet.pod(name, "game=7777/UDP@arena", ip="10.0.0.5")
+        fleet.settle()
+    found = [rows(fleet, name).get(("game", "arena")) for name in ("a", "b", "c")]
+    assert [row and (row["port"], row["endPort"], row["containerPort"]) for row in found] == [
+        (30000, 30003, 7777),
+        (30004, 30007, 7777),
+        None,
+    ]
+    seen = fleet.ledger("arena")
+    assert (fleet.state("c"), seen.capacity, seen.allocated) == ("NoPortAvailable", 8, 8)
+    check_all(fleet, aws)
+    fleet.delete("a")
+    fleet.settle()
+    assert ports(fleet, "c") == {("game", "arena"): 30000}
+
+
+@pytest.mark.row("PP-08", "AL-19")
+def test_ranges_and_segments_are_found_again_after_a_loss_of_redis(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pool("lobby", startPort=40000, endPort=40999, segmentLength=5)
+    fleet.pod("a", "rtp=10000-10003/UDP@arena+lobby", ip="10.0.0.5")
+    fleet.settle()
+    before = fleet.shown("a"), fleet.owners("arena"), fleet.owners("lobby")
+    written = writes(aws)
+    fleet.redis.flushall()
+    fleet.settle()
+    assert (fleet.shown("a"), fleet.owners("arena"), fleet.owners("lobby")) == before
+    assert writes(aws) == written
+    fleet.pod("b", "rtp=10000-10003/UDP@arena", ip="10.0.0.6")
+    fleet.settle()
+    assert ports(fleet, "b") == {("rtp", "arena"): 30004}
+
+
+@pytest.mark.row("PP-08", "AL-19", "AL-01")
+def test_a_run_that_died_half_made_and_unseen_is_given_back_after_a_loss_of_redis(fleet: Fleet, aws: Aws) -> None:
+    """Nobody knows its other ports any more: they may be given to others."""
+    fleet.pool("arena", endPort=30005)
+    fleet.pod("first", "1/UDP@arena", ip="10.0.0.4")
+    fleet.settle()
+    fleet.pod("a", "rtp=10000-10003/UDP@arena", ip="10.0.0.5")
+    fleet.sync()
+    with pytest.raises(Killed):
+        fleet.run_pod_with("a", Fuse(at=8).guard(fleet.driver))
+    assert len(fleet.owners("arena")[f"{fleet.namespace}/a"]) == 4
+    fleet.redis.flushall()
+    fleet.pod("b", "rtp=10000-10001/UDP@arena", ip="10.0.0.6")
+    fleet.settle()
+    assert [fleet.state(name) for name in ("a", "b")] == ["Bound", "Bound"]
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-25", "AL-05")
+def test_tls_ends_at_the_load_balancer_with_the_certificate_of_pod_or_pool(fleet: Fleet) -> None:
+    fleet.pool("arena", certificateArn=CERTIFICATE)
+    fleet.pod("a", "web=443/TLS@arena", ip="10.0.0.5")
+    fleet.pod("b", "web=443/TLS@arena", ip="10.0.0.6", certificate_arn=CERTIFICATE + "1")
+    fleet.settle()
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    listeners = {listener.port: listener for listener in fleet.driver.listeners(lb.arn)}
+    for name, certificate in (("a", CERTIFICATE), ("b", CERTIFICATE + "1")):
+        row = rows(fleet, name)["web", "arena"]
+        listener = listeners[row["port"]]
+        assert (row["protocol"], listener.protocol, listener.certificate) == ("TLS", "TLS", certificate)
+    assert {group.protocol for group in fleet.driver.target_groups_owned(fleet.cluster)} == {"TCP"}
+
+
+@pytest.mark.row("BD-25")
+def test_tls_without_a_certificate_is_said_and_takes_no_port(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "web=443/TLS@arena,game=7777/UDP@arena", ip="10.0.0.5")
+    fleet.settle()
+    state, shown, message = fleet.shown("a")
+    assert (state, shown, fleet.owners("arena")) == ("Failed", [], {})
+    assert "web asks for TLS and there is no certificate" in message
+    assert "PortsFailed" in fleet.events("a")
+    assert not writes(aws)
+    fleet.annotate("a", certificate_arn=CERTIFICATE)
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+
+
+@pytest.mark.row("AL-05", "AL-19")
+def test_tls_and_quic_take_their_number_also_after_a_loss_of_redis(fleet: Fleet) -> None:
+    fleet.pool("arena", endPort=30001, certificateArn=CERTIFICATE)
+    fleet.pod("a", "web=443/TLS@arena,fast=443/QUIC@arena", ip="10.0.0.5")
+    fleet.settle()
+    before = fleet.shown("a")
+    assert [(row["protocol"], row["port"]) for row in before[1]] == [("TLS", 30000), ("QUIC", 30001)]
+    fleet.redis.flushall()
+    fleet.pod("b", "game=7777/TCP@arena,voice=7777/UDP@arena", ip="10.0.0.6")
+    fleet.settle()
+    assert fleet.shown("a") == before
+    assert {row["loadBalancer"] for row in fleet.shown("b")[1]}.isdisjoint(row["loadBalancer"] for row in before[1])

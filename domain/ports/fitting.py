@@ -1,0 +1,62 @@
+"""What a request becomes in the pools that it names, and why one of them can never serve it.
+
+A pool that gives whole segments gives more ports than were asked for. What is refused here takes no port and creates no
+load balancer: it would wait for ever.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from domain.ports.pod import CERTIFICATE
+from domain.ports.pool import PortPoolSpec
+from domain.ports.precreate import uncovered
+from domain.ports.request import RequestError, refuse_too_many
+from domain.ports.want import Protocol, Want
+
+_CERTIFICATE: Final = re.compile(
+    r"arn:aws[a-z-]*:(acm:[a-z0-9-]+:[0-9]{12}:certificate|iam::[0-9]{12}:server-certificate)/[!-~]{1,256}"
+)
+
+
+def fitted(wants: Iterable[Want], specs: Mapping[str, PortPoolSpec], certificate: str = "") -> tuple[Want, ...]:
+    """The wants as the pools of `specs` give them; others are as they were. Raises RequestError.
+
+    `certificate` is the pod's own, '' for none.
+    """
+    made = tuple(widened(w, specs[w.pool].segment_length) if w.pool in specs else w for w in wants)
+    refuse_too_many(made)
+    for want in made:
+        if want.protocol is Protocol.TLS and want.pool in specs:
+            _refuse_without_certificate(want, specs[want.pool], certificate)
+    for pool, spec in sorted(specs.items()):
+        asked = [want for want in made if want.pool == pool]
+        if asked and (why := uncovered(spec, asked) or spec.unsatisfiable([want.ports for want in asked])):
+            raise RequestError(f"pool {pool}: {why}")
+    return made
+
+
+def widened(want: Want, segment: int) -> Want:
+    """Whole segments: the container ports go on where those that were asked for end. Raises RequestError."""
+    if segment == 1:
+        return want
+    end = want.port + math.ceil(want.ports / segment) * segment - 1
+    if end > 65535:
+        raise RequestError(
+            f"pool {want.pool} gives {segment} ports at a time: container ports {want.port}-{end} go beyond 65535"
+        )
+    return replace(want, end=end)
+
+
+def _refuse_without_certificate(want: Want, spec: PortPoolSpec, certificate: str) -> None:
+    if certificate and not _CERTIFICATE.fullmatch(certificate):
+        raise RequestError(f"{CERTIFICATE} is not the ARN of a certificate of ACM or IAM: {certificate[:80]!r}")
+    if not certificate and not spec.certificate_arn:
+        raise RequestError(
+            f"{want.names[0][0]} asks for TLS and there is no certificate: the pod has no annotation {CERTIFICATE}"
+            f" and pool {want.pool} no certificateArn"
+        )
