@@ -97,7 +97,6 @@ def test_an_entry_without_a_name_is_called_by_port_and_protocol() -> None:
         ("7777/@arena", "PROTOCOL is missing"),
         ("7777/udp@arena", "protocol 'udp' is unknown"),
         ("7777/SCTP@arena", "protocol 'SCTP' is unknown"),
-        ("7777/TLS@arena", "TLS is not supported yet"),
         ("7777/UDP", "POOL is missing"),
         ("7777/UDP@", "POOL is missing"),
         ("7777/UDP@arena+", "'' is not the name of a PortPool"),
