@@ -16,11 +16,12 @@ from workers.kube.port_pools import PortPools
 from workers.sending import Sender
 from workers.services import PortServices
 from workers.settings import WorkerSettings
+from workers.stores.audit_memory import AuditMemory
 from workers.stores.buckets import RedisBuckets
 from workers.stores.journal import Journal
 from workers.stores.ledger import Ledger, load_scripts
-from workers.stores.orphans import Orphans
 from workers.stores.pool_names import PoolNames, ShownStatus
+from workers.stores.troubles import Troubles
 from workers.stores.turns import RedisTurns
 
 
@@ -42,11 +43,13 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         journal=Journal(redis),
         pool_names=PoolNames(redis),
         shown=ShownStatus(redis),
-        orphans=Orphans(redis),
+        audit_memory=AuditMemory(redis),
+        troubles=Troubles(redis),
         send_scale_up=send_scale_up,
         cluster=settings.cluster,
         default_spec=settings.ports.default_spec,
         call_time=settings.call_time,
         win_lease=settings.ports.scale_up_lease,
         orphan_grace=settings.ports.orphan_grace,
+        audit_targets=settings.ports.audit_targets,
     )

@@ -11,10 +11,11 @@ from workers.cloud.driver import LoadBalancerApi
 from workers.kube.events import KubeEvents
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PortPools
+from workers.stores.audit_memory import AuditMemory
 from workers.stores.journal import Journal
 from workers.stores.ledger import Ledger
-from workers.stores.orphans import Orphans
 from workers.stores.pool_names import PoolNames, ShownStatus
+from workers.stores.troubles import Troubles
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class PortServices:
     journal: Journal
     pool_names: PoolNames
     shown: ShownStatus
-    orphans: Orphans
+    audit_memory: AuditMemory
+    troubles: Troubles
     send_scale_up: Callable[[str, str, str], bool]
     cluster: str = "default"
     default_spec: str = ""
@@ -41,4 +43,5 @@ class PortServices:
         seconds=60
     )  # of a scale-up request; a slow winner only costs a second, idempotent one
     orphan_grace: timedelta = timedelta(minutes=5)
+    audit_targets: int = 50
     forgotten: timedelta = timedelta(seconds=30)  # a woken waiter without progress is woken again

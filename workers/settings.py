@@ -70,7 +70,10 @@ class PortsSettings(Nested):
     """Period of the comparison with AWS; raising it leaves orphans longer, lowering it costs describe calls."""
 
     orphan_grace: Duration = Field(default=timedelta(minutes=5), ge=timedelta(0))
-    """Age below which an ownerless listener or target group is left alone; raising it leaves real orphans longer."""
+    """Age below which a leftover (listener, target group, target) is left alone; raising it leaves real ones longer."""
+
+    audit_targets: int = Field(default=50, ge=0)
+    """Target groups of a pool whose targets an audit compares, in turn; raising it costs a describe call each."""
 
     waiting_recheck: Duration = Field(default=timedelta(minutes=1), gt=timedelta(0))
     """How often a pod without a port looks again unasked; raising it lengthens the worst wait after a lost wake-up."""

@@ -56,6 +56,18 @@ class Taken(NamedTuple):
     pools: tuple[str, ...]  # where the key's name may hold ports
 
 
+class Standing(NamedTuple):
+    """Where a key stands: `hint_ms` when its hint was sent, `due_ms` when its wait is over or its lease ends."""
+
+    dirty: bool
+    held: bool
+    hint_ms: int | None
+    due_ms: int | None
+    now_ms: int
+    tries: int
+    pools: tuple[str, ...]
+
+
 class Refusal(Enum):
     """Why a key was not taken. In every case the message that asked for it is done with."""
 

@@ -19,7 +19,7 @@ from redis.client import Pipeline
 
 from events import routing
 from events.incarnation import INCARNATION, Argument
-from events.workqueue.entries import Known, Mark, Refusal, Snapshot, Taken, as_mark, known, padded, snapshot
+from events.workqueue.entries import Known, Mark, Refusal, Snapshot, Standing, Taken, as_mark, known, padded, snapshot
 from events.workqueue.hints import Publish, push
 from events.workqueue.scripts import Scripts
 
@@ -180,6 +180,27 @@ class Workqueue:
     def snapshot(self, key: str) -> Snapshot | None:
         stored: Any = self._redis.hget(self._key["snap"], key)
         return snapshot(stored)
+
+    def standing(self, key: str) -> Standing:
+        """One moment."""
+        pipe = self._redis.pipeline(transaction=True)
+        for name in ("dirty", "hold"):
+            pipe.hexists(self._key[name], key)
+        for name in ("queued", "timer"):
+            pipe.zscore(self._key[name], key)
+        for name in ("tries", "pools"):
+            pipe.hget(self._key[name], key)
+        pipe.time()
+        dirty, held, hint, due, tries, pools, (seconds, micros) = pipe.execute()
+        now = int(seconds) * 1000 + int(micros) // 1000
+        sent, end = (None if ms is None else int(ms) for ms in (hint, due))
+        return Standing(bool(dirty), bool(held), sent, end, now, int(tries or 0), tuple(orjson.loads(pools or b"[]")))
+
+    def snapshots(self) -> Iterator[tuple[str, Snapshot]]:
+        """Every key with its snapshot, in pages; not one moment, like `known`."""
+        for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000):
+            if found := snapshot(stored):
+                yield key.decode(), found
 
     def depth(self) -> dict[str, float]:
         """How many keys are dirty, queued, held, in the timer (leases and waits); seconds that the oldest is queued."""

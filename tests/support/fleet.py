@@ -32,11 +32,12 @@ from workers.pools.scale_up import scale_up
 from workers.ports.reconciler import PortsReconciler
 from workers.reconcile import reconcile
 from workers.services import PortServices
+from workers.stores.audit_memory import AuditMemory
 from workers.stores.journal import Journal
 from workers.stores.ledger import Ledger, load_scripts
 from workers.stores.ledger_view import LedgerView, owners, view
-from workers.stores.orphans import Orphans
 from workers.stores.pool_names import PoolNames, ShownStatus
+from workers.stores.troubles import Troubles
 
 EPOCH = "1:test"
 QUICK = RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=10))
@@ -68,7 +69,8 @@ class Fleet:
             journal=Journal(self.redis),
             pool_names=PoolNames(self.redis),
             shown=ShownStatus(self.redis),
-            orphans=Orphans(self.redis),
+            audit_memory=AuditMemory(self.redis),
+            troubles=Troubles(self.redis),
             send_scale_up=self.send_scale_up,
             cluster=self.cluster,
             orphan_grace=timedelta(0),

@@ -170,6 +170,10 @@ class MemoryCloud:
         with self.called() as world:
             return world.groups.get(world.group_names.get(name, ""))
 
+    def find_target_groups(self, arns: Collection[str]) -> list[TargetGroup]:
+        with self.called() as world:
+            return [world.groups[arn] for arn in arns if arn in world.groups]
+
     def target_groups_owned(self, cluster: str, pool: str | None = None) -> list[TargetGroup]:
         with self.called() as world:
             return owned(world.groups.values(), cluster, pool)

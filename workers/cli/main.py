@@ -5,7 +5,9 @@ from __future__ import annotations
 import typer
 
 from workers.cli import processes
+from workers.cli.audit import audit
 from workers.cli.doctor import doctor
+from workers.cli.explain import explain
 from workers.cli.healthcheck import healthcheck
 from workers.cli.status import status
 
@@ -16,6 +18,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 processes.add_to(app)
+app.command()(audit)
 app.command()(doctor)
 app.command()(status)
+app.add_typer(explain, name="explain")
 app.add_typer(healthcheck, name="healthcheck")

@@ -174,6 +174,10 @@ class LoadBalancerApi(Protocol):
         """With tags."""
         ...
 
+    def find_target_groups(self, arns: Collection[str]) -> list[TargetGroup]:
+        """Those that exist, with tags."""
+        ...
+
     def target_groups_owned(self, cluster: str, pool: str | None = None) -> list[TargetGroup]:
         """Target groups that carry the tags of this cluster (and pool)."""
         ...

@@ -15,11 +15,17 @@ WANT: Final = "berthmaster.dev/want"
 LOAD_BALANCER: Final = "berthmaster.dev/load-balancer"
 PRECREATED: Final = "berthmaster.dev/precreated"
 RETIRING: Final = "berthmaster.dev/retiring"
+CREATED_BY: Final = "berthmaster.dev/created-by"
 
 
 def pool_tags(cluster: str, pool: str) -> dict[str, str]:
     """The tags by which load balancers, listeners and target groups of a pool are found again."""
     return {CLUSTER: cluster, POOL: pool}
+
+
+def created_tags(cluster: str, pool: str) -> dict[str, str]:
+    """The tags of a load balancer that we created."""
+    return pool_tags(cluster, pool) | {CREATED_BY: "berthmaster"}
 
 
 def port_tags(cluster: str, entry: Entry, owner: str) -> dict[str, str]:

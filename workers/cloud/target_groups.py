@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from domain.ports.pool import HealthCheck
+from workers.cloud.batches import existing
 from workers.cloud.driver import GroupSettings, TargetGroup
 from workers.cloud.errors import AlreadyExists, ForeignName, NotFound
 from workers.cloud.names import OURS
@@ -24,6 +25,9 @@ class TargetGroups(Tagged):
         except NotFound:
             return None
         return next(iter(self._tagged_groups(told["TargetGroups"])), None)
+
+    def find_target_groups(self, arns: Collection[str]) -> list[TargetGroup]:
+        return self._tagged_groups(existing(arns, self._groups_by_arn))
 
     def target_groups_owned(self, cluster: str, pool: str | None = None) -> list[TargetGroup]:
         pages = self._gateway.pages(self._gateway.client.describe_target_groups)
@@ -83,6 +87,9 @@ class TargetGroups(Tagged):
             return self._create_group(wanted, checks)
         self._gateway.call(self._gateway.client.modify_target_group, TargetGroupArn=found.arn, **checks)
         return found.arn
+
+    def _groups_by_arn(self, arns: Sequence[str]) -> list[TargetGroupTypeDef]:
+        return self._gateway.call(self._gateway.client.describe_target_groups, TargetGroupArns=arns)["TargetGroups"]
 
     def _tagged_groups(self, told: Iterable[TargetGroupTypeDef]) -> list[TargetGroup]:
         by_arn = {each["TargetGroupArn"]: _target_group(each) for each in told}

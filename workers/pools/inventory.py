@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from domain.ports.compared import Piece
 from domain.ports.placement import positions
 from domain.ports.pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.rebuild import Found, Place
@@ -23,42 +24,41 @@ NOT_FOUND: Final = "AWS knows no such load balancer"
 
 @dataclass
 class Inventory:
-    """`listeners` and `groups` are ours, by their tags; `unusable`: ARN of a load balancer -> why it gives no ports."""
+    """`listeners` and `groups` (those without listener) are ours, by their tags; `unusable`: ARN of a load balancer ->
+    why it gives no ports; `pieces`: every listener, and every target group of ours; `tags`: by load balancer's name.
+    """
 
     load_balancers: list[PoolLoadBalancer] = field(default_factory=list)
     listeners: list[Found] = field(default_factory=list)
     groups: list[Found] = field(default_factory=list)
     unusable: dict[str, str] = field(default_factory=dict)
-    precreated: bool = False
+    pieces: list[Piece] = field(default_factory=list)
+    tags: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def stock(self) -> dict[Place, tuple[str, str]]:
         """Precreated listeners and their target groups, by load balancer and port."""
         return {(lb.name, port): (listener, group) for lb in self.load_balancers for port, listener, group in lb.stock}
 
-    def others_changed(self, known: Iterable[PoolLoadBalancer]) -> bool:
-        """Whether listeners of others leave a load balancer another capacity than the ledger has for it.
-
-        Not where listeners are precreated: capacity is what is there of those.
-        """
-        now = {lb.name: lb.capacity for lb in self.load_balancers if not self.precreated}
-        return any(now.get(lb.name, lb.capacity) != lb.capacity for lb in known if not lb.retiring)
-
 
 class Cartographer:
-    """Lists one pool's part of AWS: load balancers in batches, listeners one call a load balancer."""
+    """Lists one pool's part of AWS: load balancers in batches, listeners one call a load balancer.
 
-    def __init__(self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec) -> None:
-        self._driver, self._cluster, self._pool, self._spec = driver, cluster, pool, spec
+    `known`: ARNs of what the ledger knows as ours: a list may lack it, and its tags may have been removed by hand.
+    """
 
-    def take(self, with_groups: bool = True, known: Iterable[str] = ()) -> Inventory:
-        """`known`: ARNs of created load balancers that must not count as gone only because a list lacks them."""
-        inventory = Inventory(precreated=self._spec.precreate.total > 0)
+    def __init__(
+        self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec, known: Collection[str] = ()
+    ) -> None:
+        self._driver, self._cluster, self._pool, self._spec, self._known = driver, cluster, pool, spec, known
+
+    def take(self, with_groups: bool = True) -> Inventory:
+        inventory = Inventory()
         existing = {lb.arn: lb for lb in self._driver.find_load_balancers(arns=self._spec.load_balancers)}
         faults = ((arn, self._fault(existing.get(arn))) for arn in self._spec.load_balancers)
         inventory.unusable = {arn: fault for arn, fault in faults if fault}
         named = [existing[arn] for arn in self._spec.load_balancers if arn not in inventory.unusable]
-        created = self._created(known)
+        created = self._created()
         ranks = positions([lb.name for lb in named], [(slot, lb.name) for slot, lb in created])
         for slot, lb in [(-1, lb) for lb in named] + created:
             self._add(inventory, lb, slot, ranks[lb.name])
@@ -66,7 +66,7 @@ class Cartographer:
             owned = self._driver.target_groups_owned(self._cluster, self._pool)
             for lb in self._taken_out(owned, inventory):
                 self._add(inventory, lb, -1, len(ranks))
-            inventory.groups = self._unused(owned, inventory.listeners)
+            self._add_groups(inventory, owned)
         return inventory
 
     def _fault(self, lb: LoadBalancer | None) -> str:
@@ -88,11 +88,11 @@ class Cartographer:
         known = {lb.arn for lb in inventory.load_balancers}
         return self._driver.find_load_balancers(arns=sorted(arns - known)) if arns - known else []
 
-    def _created(self, known: Iterable[str]) -> list[tuple[int, LoadBalancer]]:
+    def _created(self) -> list[tuple[int, LoadBalancer]]:
         """Those that carry our tags and a name made from a slot; a tagged one with another name is not one of ours."""
         owned = {lb.arn: lb for lb in self._driver.find_owned_load_balancers(self._cluster, self._pool)}
-        unlisted = [arn for arn in known if arn not in owned]
-        owned |= {lb.arn: lb for lb in self._driver.find_load_balancers(arns=unlisted) if self._is_ours(lb)}
+        unlisted = sorted(arn for arn in self._known if ":loadbalancer/" in arn and arn not in owned)
+        owned |= {lb.arn: lb for lb in self._driver.find_load_balancers(arns=unlisted)}
         slots = ((self._slot(lb), lb) for lb in owned.values())
         return sorted(((slot, lb) for slot, lb in slots if slot is not None), key=lambda pair: pair[0])
 
@@ -104,7 +104,6 @@ class Cartographer:
             listeners = self._driver.listeners(lb.arn)
         except NotFound:
             return
-        ours = [listener for listener in listeners if self._is_ours(listener)]
         strangers = tuple(sorted(x.port for x in listeners if not self._is_ours(x)))
         taken_out = slot < 0 and lb.arn not in self._spec.load_balancers
         fault = "" if taken_out else self._fault(lb)
@@ -113,15 +112,28 @@ class Cartographer:
         retiring = slot >= 0 and RETIRING in lb.tags
         closed = fault or retiring or taken_out or self._spec.blocks(lb.name, lb.arn)
         capacity = 0 if closed else self._capacity(slot, strangers)
-        stock = tuple((x.port, x.arn, x.target_group_arn) for x in ours if is_stock(self._spec, x))
+        stock = tuple((x.port, x.arn, x.target_group_arn) for x in listeners if self._is_stock(x))
         facts = (lb.name, lb.arn, lb.dns_name, slot, position, capacity, strangers)
         entry = PoolLoadBalancer(*facts, stock=stock, retiring=retiring)
         inventory.load_balancers.append(entry)
-        found = (read_tags(x.tags, x.arn, x.target_group_arn) for x in ours)
-        inventory.listeners += [f for f in found if f and f.entry.lb == lb.name]
+        inventory.tags[lb.name] = lb.tags
+        pieces = [self._piece(lb.name, listener) for listener in listeners]
+        inventory.pieces += pieces
+        inventory.listeners += [piece.found for piece in pieces if piece.found]
 
-    def _is_ours(self, thing: Listener | LoadBalancer) -> bool:
-        return belongs_to(thing.tags, self._cluster, self._pool)
+    def _piece(self, lb: str, listener: Listener) -> Piece:
+        """Its place is where it is: a tag can be edited by hand."""
+        tagged = belongs_to(listener.tags, self._cluster, self._pool)
+        found = read_tags(listener.tags, listener.arn, listener.target_group_arn) if tagged else None
+        if found:
+            found = replace(found, entry=replace(found.entry, lb=lb, port=listener.port))
+        return Piece(listener.arn, (lb, listener.port), listener.tags, found, listener.target_group_arn)
+
+    def _is_ours(self, listener: Listener) -> bool:
+        return listener.arn in self._known or belongs_to(listener.tags, self._cluster, self._pool)
+
+    def _is_stock(self, listener: Listener) -> bool:
+        return self._is_ours(listener) and is_stock(self._spec, listener, listener.arn in self._known)
 
     def _capacity(self, slot: int, strangers: tuple[int, ...]) -> int:
         quota = self._spec.listener_quota if slot < 0 and self._spec.listener_quota else NLB_LISTENERS
@@ -130,11 +142,19 @@ class Cartographer:
         room = max(0, min(quota - len(strangers), len(self._spec.ports) - inside))
         return room - room % self._spec.segment_length
 
-    def _unused(self, owned: list[TargetGroup], listeners: list[Found]) -> list[Found]:
-        """Target groups of ours that no listener of ours forwards to."""
-        used = {f.entry.target_group for f in listeners}
-        found = (read_tags(group.tags, "", group.arn) for group in owned if group.arn not in used)
-        return [f for f in found if f]
+    def _add_groups(self, inventory: Inventory, owned: list[TargetGroup]) -> None:
+        used = {f.entry.target_group for f in inventory.listeners}
+        for group in owned:
+            piece = piece_of(group)
+            inventory.pieces.append(piece)
+            if piece.found and group.arn not in used:
+                inventory.groups.append(piece.found)
+
+
+def piece_of(group: TargetGroup) -> Piece:
+    found = read_tags(group.tags, "", group.arn)
+    place = (found.entry.lb, found.entry.port) if found else ("", 0)
+    return Piece(group.arn, place, group.tags, found)
 
 
 def slot_of(cluster: str, pool: str, name: str, prefix: str) -> int | None:

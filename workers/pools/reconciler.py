@@ -37,7 +37,7 @@ from workers.pools.showing import status_of
 from workers.run import Run
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer, Span
-from workers.stores.ledger_view import LedgerView, view
+from workers.stores.ledger_view import LedgerView, known_arns, owners, view
 from workers.stores.pool_notes import PoolNotes
 from workers.stores.stock import Stock
 
@@ -166,8 +166,10 @@ class PoolRunSteps:
         self._services.events.pool(self._name, self._pool.uid, reason, message, once, warning=True)
 
     def _inventory(self, config: PoolConfig, before: LedgerView) -> Inventory:
-        cartographer = Cartographer(self._driver(config), self._services.cluster, self._name, config.spec)
-        return cartographer.take(with_groups=False, known=[lb.arn for lb in before.load_balancers if lb.slot >= 0])
+        held = (entry for _, entries in owners(self._ledger) for entry in entries)
+        known = known_arns(before.load_balancers, held, Stock(self._ledger).all().values())
+        cartographer = Cartographer(self._driver(config), self._services.cluster, self._name, config.spec, known)
+        return cartographer.take(with_groups=False)
 
     def _driver(self, config: PoolConfig) -> LoadBalancerApi:
         driver = self._services.driver(config.spec.region)

@@ -20,7 +20,7 @@ from workers.cloud.driver import LoadBalancer, LoadBalancerApi
 from workers.cloud.errors import CloudError
 from workers.cloud.names import load_balancer_name
 from workers.cloud.priority import Priority
-from workers.cloud.tags import RETIRING, pool_tags
+from workers.cloud.tags import RETIRING, created_tags
 from workers.pools.ask import ask
 from workers.pools.config import PoolConfig, decode_config
 from workers.ports.metrics import count_scale_up
@@ -29,7 +29,6 @@ from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.pool_notes import PoolNotes
 
 log = structlog.get_logger()
-CREATED_BY = {"berthmaster.dev/created-by": "berthmaster"}
 RETRIES = RetryPolicy(first=timedelta(seconds=2), longest=timedelta(minutes=2))
 CREATE_PATIENCE = timedelta(seconds=5)
 
@@ -111,7 +110,7 @@ def _name(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> s
 
 def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
     name = _name(services, pool, spec, slot)
-    tags = dict(spec.auto_create.parameters.tags) | pool_tags(services.cluster, pool) | CREATED_BY
+    tags = dict(spec.auto_create.parameters.tags) | created_tags(services.cluster, pool)
     return _driver(services, f"{pool}/{slot}", spec).create_load_balancer(name, spec.auto_create.parameters, tags)
 
 

@@ -24,6 +24,7 @@ from workers.ports.metrics import count_allocation
 from workers.ports.observe import PoolAccess, World
 from workers.ports.outputs import publish
 from workers.ports.releasing import release, rollback
+from workers.ports.remembering import remembered
 from workers.run import Run
 from workers.services import PortServices
 from workers.stores.ledger import Closed, Full, NotReady
@@ -39,7 +40,7 @@ class PortsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
-        with translated():
+        with translated(), remembered(self._services.troubles, run.key):
             return self._reconcile(run)
 
     def _reconcile(self, run: Run) -> Outcome:

@@ -20,11 +20,14 @@ from workers.cloud.tags import CLUSTER, POOL, PRECREATED, stock_tags
 log = structlog.get_logger()
 
 
-def is_stock(spec: PortPoolSpec, listener: Listener) -> bool:
-    """Whether a listener of the pool is the precreated one that belongs on its port."""
+def is_stock(spec: PortPoolSpec, listener: Listener, known: bool = False) -> bool:
+    """Whether a listener of the pool is the precreated one that belongs on its port.
+
+    `known`: the ledger knows it, so that tags which were removed by hand do not count.
+    """
     wanted = listener_of(spec, listener.port)
     forwards = bool(wanted and listener.target_group_arn and listener.protocol == _word(wanted))
-    return forwards and PRECREATED in listener.tags
+    return forwards and (known or PRECREATED in listener.tags)
 
 
 class Stocking:

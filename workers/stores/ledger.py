@@ -39,7 +39,19 @@ HEADS: Final = {
 }
 SCRIPTS: Final = {
     **dict.fromkeys(
-        ("open", "record", "releasing", "confirm", "give_way", "orphan", "adopt", "missing", "prune_fences"), "ledger"
+        (
+            "open",
+            "record",
+            "releasing",
+            "confirm",
+            "give_way",
+            "orphan",
+            "adopt",
+            "missing",
+            "distrust",
+            "prune_fences",
+        ),
+        "ledger",
     ),
     **dict.fromkeys(("unstock", "compare", "aim", "aimed"), "ledger"),
     **dict.fromkeys(("retire", "confirm_retired", "forget"), "ledger"),
@@ -246,9 +258,12 @@ class Ledger:
             raise StaleToken(f"a newer run has opened {name} in pool {self.pool}")
         return PoolRun(self, name, token, rest)
 
-    def orphan(self, name: str, uid: str, key: str, listener: str, target_group: str) -> bool:
-        """Takes a free port as releasing for the owner in an orphan's tag. False: the port has an owner."""
-        return bool(self.call("orphan", INCARNATION, name, uid, key, listener, target_group)[0] == b"OK")
+    def orphan(self, name: str, uid: str, key: str, listener: str, target_group: str) -> str:
+        """Takes a free port as releasing for the owner in an orphan's tag: OK.
+
+        Else TAKEN (it has an owner, or a stranger's listener) or OUTSIDE (it is no port of the ledger's).
+        """
+        return str(self.call("orphan", INCARNATION, name, uid, key, listener, target_group)[0].decode())
 
 
 def _carriers(rows: Iterable[tuple[bytes, dict[str, Any]]]) -> dict[str, Carrier]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -77,6 +77,42 @@ def _load_balancer(name: bytes, lbs: dict[bytes, bytes], now: int) -> PoolLoadBa
         retiring=b"r:" + name in lbs,
         empty_for=timedelta(milliseconds=now - int(lbs.get(b"e:" + name, now))),
     )
+
+
+@dataclass(frozen=True)
+class Place:
+    """On the waiting list: `ahead` joined before and still wait. `woken`: it fits, and a run is on its way."""
+
+    ahead: int
+    ports: int
+    joined_ms: int
+    woken: bool
+
+
+def place_in_line(ledger: Ledger, name: str) -> Place | None:
+    """None: it does not wait."""
+    pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
+    pipe.hget(f"{p}demand", name)
+    pipe.zrank(f"{p}waiting", name)
+    demand, rank = pipe.execute()
+    if not demand:
+        return None
+    ports, joined, *_ = demand.split(b":")
+    return Place(rank or 0, int(ports), int(joined), woken=rank is None)
+
+
+def entries_of_owner(ledger: Ledger, name: str) -> tuple[Entry, ...]:
+    held: Any = ledger.redis.hget(f"{ledger.prefix}owners", name)
+    return entries_of(ledger.pool, orjson.loads(held)) if held else ()
+
+
+def known_arns(
+    lbs: Iterable[PoolLoadBalancer], entries: Iterable[Entry], stock: Iterable[tuple[str, str]]
+) -> frozenset[str]:
+    """What is ours in AWS whatever its tags say: what `entries` and `stock` have there, and what we created."""
+    found = {arn for entry in entries for arn in (entry.listener, entry.target_group)}
+    found |= {arn for pair in stock for arn in pair}
+    return frozenset(found | {lb.arn for lb in lbs if lb.slot >= 0}) - {""}
 
 
 def owners(ledger: Ledger) -> Iterator[tuple[str, tuple[Entry, ...]]]:

@@ -29,6 +29,13 @@ def test_a_created_group_carries_its_tags_from_the_start(cloud: Driven) -> None:
     assert (found.tags, found.load_balancer_arns) == (MINE, ())
 
 
+def test_groups_are_found_by_their_arns_and_one_that_is_gone_does_not_hide_the_others(cloud: Driven) -> None:
+    kept, gone = cloud.group(), cloud.group(name="bm-30001-b")
+    cloud.api.delete_target_group(gone)
+    [found] = cloud.api.find_target_groups([gone, kept])
+    assert (found.arn, found.tags) == (kept, MINE)
+
+
 def test_a_group_says_which_load_balancers_use_it(cloud: Driven) -> None:
     balancer, group = cloud.balancer(), cloud.group()
     arn = cloud.listener(balancer.arn, 30000, group)

@@ -251,9 +251,10 @@ class History(RuleBasedStateMachine):
     @rule(number=st.integers(0, MOST), port=st.integers(START - 1, START + SIZE), owner=owner_names)
     def orphan(self, number: int, port: int, owner: str) -> None:
         place = (f"lb-{number}", port)
-        free = place[0] in self.model.lbs and port >= START and place not in self.model.held
-        free = free and place not in self.model.strangers
-        assert self.pool.ledger.orphan(owner, "u0", f"{place[0]}:{port}", "arn:l", "") == free
+        inside = place[0] in self.model.lbs and port >= START
+        free = inside and place not in self.model.held and place not in self.model.strangers
+        answer = "OK" if free else "TAKEN" if inside else "OUTSIDE"
+        assert self.pool.ledger.orphan(owner, "u0", f"{place[0]}:{port}", "arn:l", "") == answer
         if free:
             self.model.held[place] = Held(owner, "u0", "", "releasing")
 

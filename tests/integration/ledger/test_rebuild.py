@@ -26,6 +26,7 @@ GRANTS: dict[str, Callable[[LivePool], object]] = {
     "configure": lambda pool: pool.growth.configure("1", "Active", {}, Span(30000, 10), [load_balancer()]),
     "orphan": lambda pool: pool.ledger.orphan("games/a", "u", "lb-0:30000", "arn:l", ""),
     "missing": lambda pool: pool.growth.missing("games/a", entry()),
+    "distrust": lambda pool: pool.growth.distrust(),
     "prune_fences": lambda pool: pool.growth.prune_fences(),
     "stock": lambda pool: Stock(pool.ledger).put("lb-0:30000", "arn:l", "arn:g"),
     "unstock": lambda pool: Stock(pool.ledger).lost("lb-0:30000", "arn:l"),

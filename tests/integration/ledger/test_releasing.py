@@ -122,7 +122,7 @@ def test_a_hundred_pods_through_twenty_ports_leave_twenty_free(make_pool: MakePo
 @pytest.mark.row("FZ-07")
 def test_the_sweep_takes_a_free_port_of_an_orphan_as_releasing(pool: LivePool) -> None:
     """Rule sweepclaim: else the port could be given out between the look and the delete."""
-    assert pool.ledger.orphan("games/gone", "uid-of-gone", "lb-0:30000", "arn:l", "arn:g")
+    assert pool.ledger.orphan("games/gone", "uid-of-gone", "lb-0:30000", "arn:l", "arn:g") == "OK"
     (left,) = pool.run("games/gone").entries
     assert (left.uid, left.state, left.listener) == ("uid-of-gone", EntryState.RELEASING, "arn:l")
     assert pool.ports("games/a") == [("lb-0", 30001)]
@@ -134,7 +134,7 @@ def test_the_sweep_takes_a_free_port_of_an_orphan_as_releasing(pool: LivePool) -
 @pytest.mark.parametrize("key", ["lb-0:30000", "lb-9:30001", "lb-0:29999", "lb-0:65536", "lb-0:99999999999999999999"])
 def test_the_sweep_takes_no_port_that_has_an_owner_or_is_not_of_the_pool(pool: LivePool, key: str) -> None:
     (held,) = pool.allocate("games/a")
-    assert not pool.ledger.orphan("games/gone", "uid-of-gone", key, "arn:l", "arn:g")
+    assert pool.ledger.orphan("games/gone", "uid-of-gone", key, "arn:l", "arn:g") != "OK"
     assert pool.held() == {"games/a": (held,)}
 
 

@@ -1,0 +1,65 @@
+"""One difference between the ledger, AWS and the pods, and what a repair does about it. Values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from domain.ports.entry import Entry
+
+
+class Kind(StrEnum):
+    """An orphan is there and nobody needs it; what is missing should be there."""
+
+    ORPHAN = "orphan"
+    MISSING = "missing"
+    FOREIGN = "foreign"
+    COLLISION = "collision"
+    STALE_TARGET = "stale_target"
+    MISSING_TARGET = "missing_target"
+    LOST_TAGS = "lost_tags"
+
+
+class Remedy(StrEnum):
+    """The words are for people."""
+
+    NONE = "somebody must decide"
+    RETAG = "restore the tags"
+    REBIND = "make the listener again"
+    REREGISTER = "register the target again"
+    DEREGISTER = "deregister the target"
+    COMPARE = "let its pod's run compare the targets"
+    RESTOCK = "make the precreated listener again"
+    REMOVE = "delete it"
+    ADOPT = "adopt it"
+    RECHECK = "list the load balancers again"
+    RUN = "run the pod again"
+    REBUILD = "rebuild the ledger"
+
+    @property
+    def patient(self) -> bool:
+        """Whether it must be seen twice, a grace apart: a run may be between its call and its record."""
+        return self in (Remedy.REMOVE, Remedy.DEREGISTER, Remedy.RUN)
+
+
+@dataclass(frozen=True, order=True)
+class Difference:
+    """`port` 0 is the load balancer itself. `owner` is a pod's namespace/name, '' for none."""
+
+    pool: str
+    lb: str
+    port: int
+    kind: Kind
+    owner: str
+    detail: str
+    remedy: Remedy
+    arn: str = ""
+    entry: Entry | None = field(default=None, compare=False)
+    tags: Mapping[str, str] = field(default_factory=dict, compare=False)  # to restore
+    target: str = ""  # to deregister or register, ip:port
+
+    @property
+    def id(self) -> str:
+        """The same in every audit that finds it."""
+        return f"{self.kind}|{self.lb}:{self.port}|{self.owner}|{self.arn}|{self.target}"

@@ -1,0 +1,122 @@
+"""`berthmaster audit`: what AWS, the ledgers and the pods say differently, and, if asked, one pass of repair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from domain.errors import TerminalError, TransientError
+from domain.ports.difference import Difference
+from events.kube_api import KubeError
+from workers.cli.configured import Unconfigured, configured, kubernetes
+from workers.cli.doctor import AsJson
+from workers.log_setup import set_up
+from workers.stores.outage import OUTAGE
+
+if TYPE_CHECKING:
+    from workers.services import PortServices
+
+Fix = Annotated[bool, typer.Option("--fix", help="Repair what is ours, in one pass")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="With --fix: only say what it would do")]
+Only = Annotated[list[str] | None, typer.Option("--pool", help="Only this pool; may be repeated")]
+Targets = Annotated[int, typer.Option(min=0, help="Most target groups of a pool whose targets are compared")]
+DONE = "done, or on its way"
+COLUMNS = ("pool", "load balancer", "port", "kind", "pod", "what", "repair")
+
+
+@dataclass
+class Report:
+    """`outcomes`: what becomes of a difference, '' for nothing but being told. `targets`: looked at, of each pool."""
+
+    outcomes: dict[Difference, str] = field(default_factory=dict)
+    open: int = 0
+    targets: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def rows(self) -> list[dict[str, Any]]:
+        names = ("pool", "lb", "port", "kind", "owner", "detail", "arn", "target")
+        told = ((found, {name: getattr(found, name) for name in names}) for found in self.outcomes)
+        return [row | {"remedy": str(found.remedy), "outcome": self.outcomes[found]} for found, row in told]
+
+
+def audit(
+    as_json: AsJson = False, fix: Fix = False, dry_run: DryRun = False, pool: Only = None, targets: Targets = 200
+) -> None:
+    """Compares AWS, ledgers and pods; exit status 1 if something differs (with --fix: still), or cannot be read."""
+    report = Report()
+    try:
+        _examine(report, pool or [], targets, _Pass(fix, dry_run))
+    except (*OUTAGE, KubeError, Unconfigured, TransientError, TerminalError) as error:
+        report.problems.append(str(error))
+    if as_json:
+        found = {"differences": report.rows(), "targets": report.targets, "problems": report.problems}
+        typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+    else:
+        show(report)
+    if report.open or report.problems:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Pass:
+    fix: bool
+    dry: bool
+
+
+def _examine(report: Report, only: list[str], targets: int, how: _Pass) -> None:
+    from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
+    from workers.pools.looking import Looking, live_pods_of
+
+    settings = configured()
+    set_up(settings.log)
+    kubernetes(settings)
+    services = build(settings).ports
+    names = [name for name in services.pool_names.all() if not only or name in only]
+    report.problems += [f"no PortPool {name} is known" for name in only if name not in names]
+    pods = live_pods_of(services.pods.all()) if names else {}
+    for name in names:
+        try:
+            look = Looking(services, name, who="audit-by-hand").look(lambda: pods, targets)
+        except (TransientError, TerminalError) as error:
+            report.problems.append(f"pool {name}: {error}")
+            continue
+        if look:
+            report.targets[name] = look.looked
+            report.outcomes |= _outcomes(services, name, look, how)
+    report.open = sum(outcome != DONE for outcome in report.outcomes.values())
+
+
+def _outcomes(services: PortServices, pool: str, look: Any, how: _Pass) -> dict[Difference, str]:
+    from workers.pools.audit import forecast, repair
+
+    if not how.fix:
+        return dict.fromkeys(look.differences, "")
+    if how.dry:
+        return {found: f"would: {what}" for found, what in forecast(services, pool, look).items()}
+    left = repair(services, pool, look)
+    return {found: left.get(found, DONE) for found in look.differences}
+
+
+def show(report: Report) -> None:
+    console = Console()
+    if report.outcomes:
+        console.print(_table(report))
+    looked = ", ".join(f"{name} {number}" for name, number in report.targets.items())
+    console.print(f"{len(report.outcomes)} differences; target groups compared: {looked or 'none'}")
+    for problem in report.problems:
+        console.print(f"[red]{escape(problem)}[/red]")
+
+
+def _table(report: Report) -> Table:
+    table = Table(*COLUMNS)
+    for found, outcome in report.outcomes.items():
+        port = str(found.port) if found.port else "-"
+        cells = (found.pool, found.lb, port, found.kind, found.owner or "-", found.detail, outcome or found.remedy)
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    return table

@@ -1,0 +1,151 @@
+"""`berthmaster explain pod NAMESPACE/NAME`: what a pod waits for and why, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from domain.errors import TransientError
+from events.kube_api import KubeError
+from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
+from workers.cli.doctor import AsJson
+from workers.log_setup import set_up
+from workers.stores.outage import OUTAGE
+
+if TYPE_CHECKING:
+    from workers.ports.explaining import PoolStory, Story
+
+MOST_ROWS = 15
+explain = typer.Typer(help="Why something is as it is.", no_args_is_help=True)
+Pod = Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")]
+
+
+@explain.callback()
+def kinds() -> None:
+    """Without this, typer makes the only command the whole application."""
+
+
+@explain.command()
+def pod(name: Pod, as_json: AsJson = False) -> None:
+    """What the pod has, what it waits for and why; exit status 1 if that cannot be read."""
+    namespace, slash, short = name.partition("/")
+    if not (namespace and slash and short) or "/" in short:
+        typer.echo("name the pod as NAMESPACE/NAME", err=True)
+        raise typer.Exit(MISUSE)
+    try:
+        told = _story(namespace, short)
+    except (*OUTAGE, KubeError, Unconfigured, TransientError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        typer.echo(orjson.dumps(document(told), option=orjson.OPT_INDENT_2).decode())
+    else:
+        show(told)
+
+
+def _story(namespace: str, name: str) -> Story:
+    from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
+    from workers.ports.explaining import story
+
+    settings = configured()
+    set_up(settings.log)
+    kubernetes(settings)
+    return story(build(settings).ports, namespace, name)
+
+
+def document(told: Story) -> dict[str, Any]:
+    """The same for programs."""
+    pod = told.pod
+    seen = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs)} if pod else None
+    run = told.run._asdict() | {"doing": run_in_words(told)}
+    rest = {"trouble": asdict(told.trouble) if told.trouble else None, "pools": [asdict(pool) for pool in told.pools]}
+    return {"name": told.name, "pod": seen, "problem": told.problem, "run": run, **rest}
+
+
+def show(told: Story) -> None:
+    console = Console()
+    for line in lines(told):
+        console.print(escape(line), highlight=False)
+    for pool in told.pools:
+        for line in pool_lines(pool, told):
+            console.print(escape(line), highlight=False)
+        for table in (_entries(pool), _candidates(pool)):
+            if table.row_count:
+                console.print(table)
+
+
+def lines(told: Story) -> Iterator[str]:
+    if told.pod is None:
+        yield f"{told.name}: Kubernetes has no such pod"
+    else:
+        state, message = told.pod.outputs.state or "no state yet", told.pod.outputs.message
+        asks = "" if told.pod.wants_ports else " (it asks for no ports, or has ended)"
+        yield f"{told.name}: {state}{asks}{', ' + message if message else ''}"
+        yield f"  phase {told.pod.phase}, address {', '.join(told.pod.ips) or 'none yet'}"
+    if told.problem:
+        yield f"  annotation: {told.problem}"
+    yield f"  run: {run_in_words(told)}"
+    if trouble := told.trouble:
+        age = timedelta(seconds=max(0, told.run.now_ms // 1000 - trouble.at))
+        yield f"  last AWS error, {age} ago: {trouble.action}: {trouble.reason}"
+
+
+def run_in_words(told: Story) -> str:
+    run = told.run
+    tries = f", after {run.tries} failures in a row" if run.tries else ""
+    if run.held:
+        return f"a worker is at it{tries}"
+    if run.hint_ms is not None:
+        return f"queued for {_seconds(run.now_ms - run.hint_ms)}{tries}"
+    if run.due_ms is not None:
+        return f"next look in {_seconds(run.due_ms - run.now_ms)}, or when something changes{tries}"
+    return "dirty, and nobody has it" if run.dirty else "none until something changes"
+
+
+def _seconds(ms: int) -> str:
+    return f"{max(0, ms) / 1000:.1f} s"
+
+
+def pool_lines(pool: PoolStory, told: Story) -> Iterator[str]:
+    yield ""
+    yield f"pool {pool.name}: {pool.state}"
+    if not pool.epoch:
+        return
+    asked = " + ".join(str(ports) for ports in pool.runs) or "0"
+    yield f"  asks for {asked} ports, holds {len(pool.entries)}; {pool.free} are free, {pool.demand} are waited for"
+    if place := pool.place:
+        turn = "woken, a run is on its way" if place.woken else f"{place.ahead} of {pool.waiting} waiters before it"
+        yield f"  waits for {place.ports} ports since {_seconds(told.run.now_ms - place.joined_ms)}: {turn}"
+    yield f"  epoch {pool.epoch}; load balancers: {pool.growth}; quota: {pool.quota}"
+    if pool.trouble:
+        yield f"  the last scale-up failed: {pool.trouble}"
+
+
+def _entries(pool: PoolStory) -> Table:
+    table = Table("load balancer", "port", "for", "state", "target", "listener")
+    for entry in pool.entries[:MOST_ROWS]:
+        known = "yes" if entry.listener else "not yet"
+        table.add_row(*map(escape, (entry.lb, str(entry.port), entry.want, entry.state, entry.target or "-", known)))
+    _more(table, len(pool.entries))
+    return table
+
+
+def _candidates(pool: PoolStory) -> Table:
+    table = Table("candidate", "in use", "can carry", "listeners of others", "why not")
+    for lb in pool.candidates[:MOST_ROWS]:
+        table.add_row(escape(lb.name), str(lb.used), str(lb.capacity), str(lb.foreign), escape(lb.why_not) or "-")
+    _more(table, len(pool.candidates))
+    return table
+
+
+def _more(table: Table, rows: int) -> None:
+    if rows > MOST_ROWS:
+        table.add_row(f"... and {rows - MOST_ROWS} more")

@@ -1,0 +1,29 @@
+"""What AWS said last about a pod is kept, for who asks why it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from workers.cloud.errors import CloudError
+from workers.stores.outage import OUTAGE
+from workers.stores.troubles import Troubles
+
+
+@contextmanager
+def remembered(troubles: Troubles, key: str) -> Iterator[None]:
+    """Around a run. That an error cannot be kept hides no error."""
+    try:
+        yield
+    except Exception as error:
+        if cloud := _of_cloud(error):
+            with suppress(*OUTAGE):
+                troubles.put(key, cloud.action, cloud.code, cloud.reason)
+        raise
+
+
+def _of_cloud(error: BaseException | None) -> CloudError | None:
+    """The error, or what caused it."""
+    while error and not isinstance(error, CloudError):
+        error = error.__cause__
+    return error if isinstance(error, CloudError) else None

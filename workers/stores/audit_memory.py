@@ -1,0 +1,61 @@
+"""What the audits of a pool remember: differences and since when, and whose turn it is to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from redis import Redis
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Of what an audit has seen: `fresh` it sees for the first time, `ripe` was first seen a grace ago."""
+
+    fresh: frozenset[str]
+    ripe: frozenset[str]
+
+
+class AuditMemory:
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def noted(self, prefix: str, seen: Collection[str], grace: timedelta) -> Noted:
+        """Only reads: to tell what an audit would do."""
+        first, now = self._first(prefix), self._now()
+        oldest = now - grace // timedelta(milliseconds=1)
+        fresh = frozenset(one for one in seen if one not in first)
+        return Noted(fresh, frozenset(one for one in seen if first.get(one, now) <= oldest))
+
+    def note(self, prefix: str, seen: Collection[str], grace: timedelta) -> Noted:
+        """Remembers what is seen, and forgets what is not seen any more."""
+        told, first = self.noted(prefix, seen, grace), self._first(prefix)
+        pipe, now = self._redis.pipeline(transaction=False), self._now()
+        if gone := first.keys() - set(seen):
+            pipe.hdel(f"{prefix}drift", *gone)
+        for one in told.fresh:
+            pipe.hsetnx(f"{prefix}drift", one, now)
+        pipe.execute()
+        return told
+
+    def known(self, prefix: str) -> list[str]:
+        """What the last audit has seen."""
+        return sorted(self._first(prefix))
+
+    def turn(self, prefix: str) -> str:
+        """The last one that was looked at, '' for none."""
+        stored: Any = self._redis.get(f"{prefix}turn")
+        return stored.decode() if stored else ""
+
+    def end_turn(self, prefix: str, last: str) -> None:
+        self._redis.set(f"{prefix}turn", last)
+
+    def _first(self, prefix: str) -> dict[str, int]:
+        stored: Any = self._redis.hgetall(f"{prefix}drift")
+        return {one.decode(): int(ms) for one, ms in stored.items()}
+
+    def _now(self) -> int:
+        seconds, micros = self._redis.time()
+        return int(seconds) * 1000 + int(micros) // 1000
