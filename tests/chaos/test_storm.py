@@ -25,7 +25,7 @@ from domain.ports.endpoints import shown
 from domain.ports.pod import PodView, PortsState
 from events.incarnation import connect
 from events.kube_api import KubeError
-from tests.support.crowd import BIG, REQUESTS, SMALL, Crowd
+from tests.support.crowd import BIG, REQUESTS, SMALL, STOCK, Crowd
 from tests.support.served import Books, astray, movement, unserved
 from tests.support.storm_faults import Faults
 from tests.support.waiting import eventually
@@ -37,11 +37,13 @@ SECONDS = float(os.environ.get("BERTHMASTER_CHAOS_SECONDS", "45"))
 SEED = int(os.environ.get("BERTHMASTER_CHAOS_SEED", "0")) or Random().randrange(1, 10**6)
 REST = 120.0
 """Seconds in which everybody must have been served again: leases, retries, sweeps and audits of a busy machine."""
-BYSTANDERS = 6
+BYSTANDERS = 8
 PORTS_OF_ONE = 12
-MOST = 10
+MOST = {BIG: 10, SMALL: 0, STOCK: 3}
 ROOM = 6
 """Ports of the small pool."""
+IN_STOCK = 4
+"""Precreated listeners of each load balancer."""
 IMPATIENT = {"BERTHMASTER_PORTS__AUDIT_EVERY": "4s", "BERTHMASTER_PORTS__ORPHAN_GRACE": "3s",
              "BERTHMASTER_PORTS__WAITING_RECHECK": "5s"}  # fmt: skip
 
@@ -52,14 +54,14 @@ class Storm:
         self.crowd, self.faults = Crowd(system.api, self.chance), Faults(system, self.chance, directory)
         self.happened: Counter[str] = Counter()
         self.redis: Redis = connect(system.stack.redis.url)
-        self.books = Books(self.redis, (BIG, SMALL))
+        self.books = Books(self.redis, MOST)
 
     def prepare(self) -> None:
         """Two pools, a stranger's listener, and pods that are left in peace."""
         network = self.aws.ids
         self.stranger = self.foreign(network)
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        apply(self.system.api, [namespace, big(network), small(network, self.annex)])
+        apply(self.system.api, [namespace, big(network), small(network, self.annex), stock(network)])
         for n in range(BYSTANDERS):
             self.crowd.make(f"bystander-{n}", REQUESTS[n])
         eventually(self.system.stack.working, timeout=60)
@@ -102,7 +104,7 @@ class Storm:
             self.faults.due()
             check_unique(self.system)
             with contextlib.suppress(CloudError):
-                assert self.system.load_balancers() <= MOST
+                assert self.system.load_balancers() <= sum(MOST.values())
             time.sleep(self.chance.random() * 0.4)
 
     def step(self) -> None:
@@ -133,6 +135,7 @@ class Storm:
         assert unserved(pods, self.books) == []
         assert self.books.faults() == []
         assert astray(self.aws, self.system.cluster, pods, self.books) == []
+        assert self.books.idle() == []
         self.system.check()
         return True
 
@@ -146,7 +149,7 @@ class Storm:
         assert not deleted & named, "a listener was deleted that nobody had asked to go"
         there = self.aws.client().describe_listeners(LoadBalancerArn=self.annex)["Listeners"]
         assert self.stranger in {listener["ListenerArn"] for listener in there}
-        assert self.system.load_balancers() <= MOST
+        assert self.system.load_balancers() <= sum(MOST.values())
         assert failures(self.system) == []
 
 
@@ -160,7 +163,15 @@ def failures(system: Whole) -> list[str]:
 def big(network: Network) -> dict[str, Any]:
     made = pool(1, network)
     made["spec"] |= {"endPort": 30000 + PORTS_OF_ONE - 1}
-    made["spec"]["autoCreate"] |= {"maxLoadBalancers": MOST, "maxPerRound": 2}
+    made["spec"]["autoCreate"] |= {"maxLoadBalancers": MOST[BIG], "maxPerRound": 2, "scaleDownDelay": "3s"}
+    return made
+
+
+def stock(network: Network) -> dict[str, Any]:
+    made = big(network)
+    made["metadata"]["name"] = STOCK
+    made["spec"] |= {"precreate": {"udp": IN_STOCK}}
+    made["spec"]["autoCreate"] |= {"maxLoadBalancers": MOST[STOCK]}
     return made
 
 

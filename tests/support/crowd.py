@@ -16,6 +16,8 @@ BIG: Final = "arena"
 """A pool that can serve everybody."""
 SMALL: Final = "annex"
 """A pool on a load balancer of the user, for which more may ask than it can serve."""
+STOCK: Final = "stock"
+"""A pool of precreated UDP listeners."""
 NAMES: Final = tuple(f"crowd-{n}" for n in range(24))
 
 
@@ -42,6 +44,8 @@ REQUESTS: Final = (
     Request(f"query=27015/TCP@{SMALL}", PortsState.BOUND, ((SMALL, 1),)),
     Request(f"rtp=10000-10002/UDP@{BIG}", PortsState.BOUND, ((BIG, 3),)),
     Request(f"game=7777/UDP@{BIG}+{SMALL}", PortsState.BOUND, ((BIG, 1), (SMALL, 1))),
+    Request(f"game=7777/UDP@{STOCK}", PortsState.BOUND, ((STOCK, 1),)),
+    Request(f"game=7777/UDP@{STOCK}, query=27015/TCP@{BIG}", PortsState.BOUND, ((STOCK, 1), (BIG, 1))),
     Request(f"game=7777/UDP@{BIG}", PortsState.DISABLED, ((BIG, 1),), "false"),
     Request(None, ""),
 )
@@ -51,7 +55,7 @@ MISTAKES: Final = (
     Request("game=7777/UDP@nowhere", PortsState.POOL_NOT_FOUND),
 )
 """What was held before a mistake of the first two kinds stays held."""
-WEIGHTS: Final = (6, 3, 2, 3, 2, 3, 1, 1, 1, 0.5, 0.5, 0.5)
+WEIGHTS: Final = (5, 3, 2, 3, 2, 3, 1, 4, 2, 1, 1, 0.5, 0.5, 0.5)
 
 
 def request_of(pod: PodView) -> Request:

@@ -5,7 +5,7 @@ load balancers and targets say the same; and nothing moves any more.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from redis import Redis
 
@@ -16,6 +16,7 @@ from domain.ports.target import target_text
 from tests.fixtures.aws import Aws
 from tests.support.crowd import Request, request_of
 from tests.support.ledger_recount import faults
+from workers.cloud.tags import PRECREATED
 from workers.stores.ledger import Ledger, load_scripts
 from workers.stores.ledger_view import owners, view
 
@@ -23,14 +24,22 @@ WRITES = ("Create", "Delete", "Register", "Deregister", "Modify", "Add", "Remove
 
 
 class Books:
-    """The ledgers of some pools, after the storm."""
+    """The ledgers of some pools, after the storm. `most`: pool -> load balancers that it may create."""
 
-    def __init__(self, redis: Redis, pools: tuple[str, ...]) -> None:
+    def __init__(self, redis: Redis, most: Mapping[str, int]) -> None:
         scripts = load_scripts(redis)
-        self.redis, self.ledgers = redis, {pool: Ledger(redis, scripts, pool) for pool in pools}
+        self.redis, self.most = redis, most
+        self.ledgers = {pool: Ledger(redis, scripts, pool) for pool in most}
 
-    def free(self, pool: str) -> int:
-        return view(self.ledgers[pool]).free
+    def has_room(self, pool: str, ports: int) -> bool:
+        """Also by a load balancer that may be created."""
+        seen = view(self.ledgers[pool])
+        return seen.free >= ports or sum(lb.slot >= 0 for lb in seen.load_balancers) < self.most[pool]
+
+    def idle(self) -> list[str]:
+        """Load balancers of ours that nobody uses."""
+        found = [lb for ledger in self.ledgers.values() for lb in view(ledger).load_balancers]
+        return [lb.name for lb in found if lb.slot >= 0 and not lb.used]
 
     def faults(self) -> list[str]:
         """What does not add up, what goes and does not get away, who waits though nobody of that name does."""
@@ -63,7 +72,7 @@ def unserved(pods: list[PodView], books: Books) -> list[str]:
 def _unserved(pod: PodView, asked: Request, books: Books) -> str:
     state = pod.outputs.state
     if state == PortsState.NO_PORT_AVAILABLE and asked.wanted:
-        short = [pool for pool, ports in asked.wanted if books.free(pool) < ports]
+        short = [pool for pool, ports in asked.wanted if not books.has_room(pool, ports)]
         return "" if short else f"waits, and every pool has room: {pod.outputs.message}"
     if state != asked.state:
         return f"{state or 'nothing'} ({pod.outputs.message}) instead of {asked.state or 'nothing'}"
@@ -90,8 +99,9 @@ def astray(aws: Aws, cluster: str, pods: list[PodView], books: Books) -> list[st
     for group in aws.driver().target_groups_owned(cluster):
         told = aws.client().describe_target_health(TargetGroupArn=group.arn)["TargetHealthDescriptions"]
         there = sorted(target_text(row["Target"]["Id"], row["Target"]["Port"]) for row in told)
-        if there != list(filter(None, [expected.get(group.arn, "?")])):
-            wrong.append(f"{group.name} sends to {there} instead of {expected.get(group.arn, 'nobody')}")
+        wanted = expected.get(group.arn, "" if PRECREATED in group.tags else "an owner")
+        if there != list(filter(None, [wanted])):
+            wrong.append(f"{group.name} sends to {there} instead of {wanted or 'nobody'}")
     return wrong + [f"{pod.name} has no target {port}" for pod in pods for port in _lacking(pod, expected)]
 
 

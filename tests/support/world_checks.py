@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from domain.ports.pod import ENDPOINTS, PORTS, STATE
 from events.kube_api import KubeApi
 from tests.fixtures.aws import Aws
-from workers.cloud.tags import CLUSTER, UID
+from workers.cloud.tags import CLUSTER, PRECREATED, UID
 
 
 class Fleet(Protocol):
@@ -49,17 +50,23 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
     for name, arn in load_balancers(aws).items():  # also those that users gave us
         for listener in driver.listeners(arn):
             if listener.tags.get(CLUSTER) == fleet.cluster:
-                assert listener.tags[UID] in live, f"orphan listener {listener}"
-                places.add((name, listener.port, listener.tags[UID]))
-    orphans = [
-        g.name for g in driver.target_groups_owned(fleet.cluster) if g.tags[UID] not in live or not g.load_balancer_arns
-    ]
+                owner = owner_of(listener.tags)
+                assert owner in live | {""}, f"orphan listener {listener}"
+                places.add((name, listener.port, owner))
+    groups = driver.target_groups_owned(fleet.cluster)
+    orphans = [g.name for g in groups if owner_of(g.tags) not in live | {""} or not g.load_balancer_arns]
     assert not orphans, f"orphan target groups: {orphans}"
     for pod in pods:
         notes, uid = pod["metadata"].get("annotations") or {}, pod["metadata"]["uid"]
         for row in json.loads(notes.get(ENDPOINTS) or "[]") if notes.get(STATE) == "Bound" else []:
             for port in range(row["port"], row["endPort"] + 1):
-                assert (row["loadBalancer"], port, uid) in places, f"{pod['metadata']['name']} has no listener: {row}"
+                there = {(row["loadBalancer"], port, owner) for owner in (uid, "")} & places
+                assert there, f"{pod['metadata']['name']} has no listener: {row}"
+
+
+def owner_of(tags: Mapping[str, str]) -> str:
+    """The uid; '' of what is precreated, which is nobody's in particular."""
+    return "" if PRECREATED in tags else tags[UID]
 
 
 def load_balancers(aws: Aws) -> dict[str, str]:
