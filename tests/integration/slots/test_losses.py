@@ -1,0 +1,143 @@
+"""What becomes of jobs whose runner or pod is lost, and of pods that are closed and opened again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from domain.slots.job import Job
+from tests.support.slot_world import SlotWorld
+
+
+def only(world: SlotWorld, uid: str = "a") -> str:
+    (attempt,) = world.runners[uid].running
+    return attempt
+
+
+@pytest.mark.row("SL-22", "SL-17", "SL-21")
+@pytest.mark.parametrize("options", [{}, {"when_lost": "fail"}])
+def test_the_jobs_of_a_lost_pod_wait_again_or_are_lost(world: SlotWorld, options: dict[str, str]) -> None:
+    world.add("a")
+    world.submit("j", **options)
+    world.deliver_all()
+    world.add("b")
+    world.kill("a")
+    assert world.record("j").outcome == ("lost" if options else "")
+    assert world.record("j").uid == ("" if options else "b")
+
+
+@pytest.mark.row("SL-22")
+def test_an_apply_whose_pod_is_lost_is_not_run_again(world: SlotWorld) -> None:
+    world.add("a")
+    world.submit("j", "plan", "apply")
+    world.deliver_all()
+    plan = only(world)
+    world.end("a", plan)
+    world.tell("a", plan)
+    world.confirm("j", plan)
+    world.deliver_all()
+    world.add("b")
+    world.kill("a")
+    assert world.record("j").outcome == "lost"
+
+
+@pytest.mark.row("SL-17")
+def test_a_reserved_job_whose_pod_is_lost_is_planned_again(world: SlotWorld) -> None:
+    world.add("a")
+    world.submit("j", "plan", "apply")
+    world.deliver_all()
+    plan = only(world)
+    world.end("a", plan)
+    world.tell("a", plan)
+    world.add("b")
+    world.kill("a")
+    assert (world.record("j").phase, world.record("j").uid) == ("plan", "b")
+
+
+@pytest.mark.row("SL-22")
+def test_a_process_that_its_runner_does_not_list_any_more_is_lost_once_a_newer_list_says_so(world: SlotWorld) -> None:
+    runner = world.add("a")
+    world.submit("j")
+    stale = runner.report()
+    world.deliver_all()
+    first = only(world)
+    world.ledger.report(stale)  # made before the start was granted
+    assert world.state("j") == "running"
+    runner.running.clear()
+    world.beat("a")  # learns that a start was granted
+    world.beat("a")
+    assert (world.state("j"), world.record("j").attempt != first) == ("placed", True)
+
+
+@pytest.mark.row("SL-22")
+def test_an_outcome_is_repeated_until_it_is_known(world: SlotWorld) -> None:
+    world.add("a")
+    world.submit("j")
+    world.deliver_all()
+    attempt = only(world)
+    world.end("a", attempt)
+    assert world.beat("a").known == (attempt,)
+    assert world.record("j").outcome == "succeeded"
+
+
+@pytest.mark.row("SL-05", "SD-18")
+def test_a_fenced_pod_gets_no_job_and_a_busy_one_is_not_fenced(world: SlotWorld) -> None:
+    world.add("a")
+    world.add("b")
+    busy = world.submit("j").uid
+    idle = "b" if busy == "a" else "a"
+    assert world.ledger.fence(busy, "t1", 0) == "BUSY"
+    assert world.ledger.fence(idle, "t1", 1) == ""
+    assert world.ledger.fence(idle, "t1", 1) == ""
+    assert world.ledger.fence(idle, "t2", 1) == "CLOSED"
+    for n in range(5):
+        world.submit(f"p{n}")
+    assert {world.record(f"p{n}").uid for n in range(5)} == {busy, ""}
+
+
+@pytest.mark.row("SD-02", "SD-09")
+def test_a_fence_that_would_leave_too_few_is_refused(world: SlotWorld) -> None:
+    world.add("a")
+    world.add("b")
+    assert world.ledger.fence("a", "t", 2) == "FLOOR"
+    assert world.ledger.claim("b", "c") == ""
+    assert world.ledger.fence("a", "t", 1) == ""
+
+
+@pytest.mark.row("SD-18", "SL-05")
+def test_a_closed_pod_opens_again_only_for_who_took_it_over(world: SlotWorld) -> None:
+    world.add("a")
+    world.ledger.fence("a", "old", 0)
+    world.beat("a")
+    assert world.submit("j").state == "waiting"
+    assert world.ledger.take_over("a", "old", "sweep")
+    assert not world.ledger.take_over("a", "old", "other")
+    assert world.ledger.open("a", "old") is None
+    world.send(world.ledger.open("a", "sweep") or ())
+    assert world.state("j") == "placed"
+
+
+@pytest.mark.row("SL-09")
+def test_what_a_pod_is_sent_it_can_start_at_once(world: SlotWorld) -> None:
+    world.add("a")
+    world.submit("j")
+    assert world.deliver(world.wire[0])
+
+
+def test_an_ended_job_is_forgotten_after_its_time(world: SlotWorld) -> None:
+    world.submit("j")
+    world.cancel("j")
+    world.ledger.sweep(timedelta(hours=1))
+    assert world.state("j") == "done"
+    world.ledger.sweep(timedelta(0))
+    assert world.ledger.record("j") is None
+
+
+def test_a_job_may_be_given_a_time_before_which_it_is_not_placed(world: SlotWorld) -> None:
+    world.add("a")
+    _, placed = world.ledger.submit(Job("j", ("plan",)), timedelta(milliseconds=1))
+    assert placed == ()
+    while world.state("j") == "waiting":
+        world.sweep()
+    assert world.state("j") == "placed"

@@ -1,0 +1,240 @@
+"""The slot ledger of one pod pool. Every method is one script, one step of Redis, and ends with placement.
+
+What a method returns as `placed` must be sent to the pods' queues; what is lost on the way is sent again by the sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+
+from domain.errors import TransientError
+from domain.slots.job import Job, JobRecord, JobState, Placed, WhenLost
+from events.incarnation import INCARNATION
+from events.workqueue.scripts import Script
+
+LUA: Final = Path(__file__).parent / "lua"
+PARTS: Final = ("names", "gate", "pods", "jobs", "attempts", "ending", "placing", "telling")
+NAMES: Final = (
+    *("begin", "cancel", "close", "confirm", "finish", "gone", "open", "report", "start", "submit"),
+    *("sweep", "take_over", "undo"),
+)
+MOST: Final = 1000
+
+
+class NotVerified(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
+    """Not every pod of the pool has reported since Redis was new: nothing is granted until then."""
+
+
+def load_scripts(redis: Redis) -> dict[str, Script]:
+    """Reads files: call it once a process."""
+    head = "".join((LUA / f"{part}_head.lua").read_text(encoding="utf-8") for part in PARTS)
+    return {name: Script(redis, name, LUA, head) for name in NAMES}
+
+
+Attempt = tuple[str, str, str, int]
+"""Job, attempt, phase, number of the slot from 1."""
+Ended = tuple[str, str, str, str, str]
+"""Job, attempt, phase, outcome, result."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a runner holds. `mark` and `grants` are those of the last answer that it got."""
+
+    uid: str
+    pod: str
+    layout: tuple[str, ...]  # see slot_class
+    mark: str = ""
+    grants: int = 0
+    running: tuple[Attempt, ...] = ()
+    held: tuple[Attempt, ...] = ()
+    ended: tuple[Ended, ...] = ()
+    jobs: tuple[Job, ...] = ()  # of all these; may be left out when the mark is the one of the last answer
+
+    def encoded(self) -> bytes:
+        told: dict[str, Any] = {"run": self.running, "held": self.held, "outs": self.ended}
+        told |= {"jobs": {job.id: _asked(job) for job in self.jobs}}
+        return orjson.dumps({"u": self.uid, "n": self.pod, "l": self.layout, "m": self.mark, "g": self.grants} | told)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`heard` False: the report was made for another incarnation, make a new one with this mark.
+
+    `stop`: attempts that the runner must stop or forget. `known`: attempts whose outcome need not be repeated.
+    """
+
+    mark: str
+    heard: bool = False
+    grants: int = 0
+    view: str = ""
+    stop: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    placed: tuple[Placed, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """`state` after it; `taken` False: refused, it was not this attempt's or came too late."""
+
+    taken: bool
+    state: str = ""
+    placed: tuple[Placed, ...] = ()
+
+
+@dataclass(frozen=True)
+class Swept:
+    expired: tuple[str, ...] = ()
+    placed: tuple[Placed, ...] = field(default_factory=tuple)
+
+
+class SlotLedger:
+    """Of pod pool `pool` (namespace/name). Cheap to make: the scripts are shared."""
+
+    def __init__(self, redis: Redis, scripts: dict[str, Script], pool: str) -> None:
+        self.redis, self.pool, self.prefix, self._scripts = redis, pool, f"{{sp:{pool}}}", scripts
+
+    # ---- what clients do
+
+    def submit(self, job: Job, wait: timedelta = timedelta(0)) -> tuple[JobRecord, tuple[Placed, ...]]:
+        """Idempotent by id: said again, what has become of it."""
+        _, record, placed = self._call("submit", job.id, orjson.dumps(_asked(job)), _ms(wait))
+        return decoded(job.id, record), _placed(placed)
+
+    def confirm(self, job: str, plan: str) -> Change:
+        """`plan` is the attempt whose result was seen."""
+        return _change(self._call("confirm", job, plan))
+
+    def cancel(self, job: str) -> Change:
+        return _change(self._call("cancel", job))
+
+    def record(self, job: str) -> JobRecord | None:
+        stored: Any = self.redis.hget(f"{self.prefix}jobs", job)
+        return decoded(job, stored) if stored else None
+
+    # ---- what runners do
+
+    def report(self, report: Report) -> Answer:
+        status, mark, *rest = self._call("report", report.encoded())
+        if status == b"AGAIN":
+            return Answer(mark.decode())
+        grants, view, stop, known, placed = rest
+        return Answer(
+            mark.decode(),
+            heard=True,
+            grants=int(grants),
+            view=view.decode(),
+            stop=_texts(stop),
+            known=_texts(known),
+            placed=_placed(placed),
+        )
+
+    def start(self, job: str, phase: str, attempt: str, uid: str) -> bool:
+        return bool(self._call("start", job, phase, attempt, uid)[0] == b"OK")
+
+    def finish(self, job: str, phase: str, attempt: str, outcome: str, result: str = "") -> Change:
+        return _change(self._call("finish", job, phase, attempt, outcome, result))
+
+    # ---- what workers do
+
+    def undo(self, job: str, attempt: str, wait: timedelta) -> tuple[int, tuple[Placed, ...]]:
+        """The message could not be sent. How often that was so; -1: it is not this attempt any more."""
+        status, *rest = self._call("undo", job, attempt, _ms(wait))
+        return (int(rest[0]), _placed(rest[1])) if status == b"OK" else (-1, ())
+
+    def sweep(self, remember: timedelta) -> Swept:
+        _, expired, placed = self._call("sweep", _ms(remember), MOST)
+        return Swept(_texts(expired), _placed(placed))
+
+    def begin(self, uids: Collection[str]) -> str:
+        """Expects the reports of these pods, all that Kubernetes has; the mark for which they must be made."""
+        return str(self._call("begin", orjson.dumps(sorted(uids)))[1].decode())
+
+    def gone(self, uid: str) -> tuple[Placed, ...]:
+        return _placed(self._call("gone", uid)[1])
+
+    def fence(self, uid: str, token: str, floor: int) -> str:
+        """'' when the pod is fenced; else why not: UNKNOWN, BUSY, CLOSED, FLOOR."""
+        return _refusal(self._call("close", uid, "fenced", token, floor))
+
+    def claim(self, uid: str, token: str) -> str:
+        return _refusal(self._call("close", uid, "claimed", token, 0))
+
+    def take_over(self, uid: str, holder: str, token: str) -> bool:
+        return bool(self._call("take_over", uid, holder, token)[0] == b"OK")
+
+    def open(self, uid: str, token: str = "") -> tuple[Placed, ...] | None:
+        """The pod was written in Kubernetes just before. None: its view has changed."""
+        status, *rest = self._call("open", uid, token)
+        return _placed(rest[0]) if status == b"OK" else None
+
+    def _call(self, script: str, *args: Any) -> list[Any]:
+        reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))
+        if reply[0] == b"NOT_READY":
+            raise NotVerified(f"the slots of pod pool {self.pool} are being verified")
+        return reply
+
+
+def decoded(job: str, record: bytes) -> JobRecord:
+    told = orjson.loads(record)
+    get = told.get
+    return JobRecord(
+        job,
+        JobState(told["s"]),
+        tuple(told["f"]),
+        told["f"][told["i"] - 1],
+        get("a") or "",
+        get("u") or "",
+        get("x") or 0,
+        get("l") or "",
+        get("o") or "",
+        get("z") or "",
+        told["k"],
+        told["r"],
+    )
+
+
+def _asked(job: Job) -> dict[str, Any]:
+    """What a client asked for, as scripts and messages have it."""
+    return {
+        "f": job.phases,
+        "k": job.serial_key,
+        "r": job.priority,
+        "h": job.hold_ms,
+        "y": job.when_lost,
+        "b": job.body,
+    }
+
+
+def asked(job: str, told: dict[str, Any]) -> Job:
+    return Job(job, tuple(told["f"]), told["k"], told["r"], told["h"], WhenLost(told["y"]), told["b"])
+
+
+def _ms(length: timedelta) -> int:
+    return length // timedelta(milliseconds=1)
+
+
+def _texts(replies: Sequence[bytes]) -> tuple[str, ...]:
+    return tuple(reply.decode() for reply in replies)
+
+
+def _placed(replies: Sequence[bytes]) -> tuple[Placed, ...]:
+    told = map(orjson.loads, replies)
+    return tuple(Placed(**each | {"job": asked(each["id"], each["job"])}) for each in told)
+
+
+def _change(reply: list[Any]) -> Change:
+    status, *rest = reply
+    state = rest[0].decode() if rest else ""
+    return Change(status == b"OK", state, _placed(rest[1]) if len(rest) > 1 else ())
+
+
+def _refusal(reply: list[Any]) -> str:
+    return "" if reply[0] == b"OK" else str(reply[0].decode())

@@ -1,0 +1,30 @@
+-- Fifth head: how a job gets its serial key and its slot.
+-- KEYS[1] as in names_head.
+-- ARGV and returns: see each script.
+local AGAIN = 30000 -- ms after which a placed job that has not started is sent again
+local placed = {} -- what the caller must send: JSON {id, attempt, uid, pod, phase, job {f, k, r, h, y, b}}
+
+local function message(id, j, pod)
+  local job = { f = j.f, k = j.k, r = j.r, h = j.h, y = j.y, b = j.b }
+  return cjson.encode({ id = id, attempt = j.a, uid = j.u, pod = pod.n, phase = j.f[j.i], job = job })
+end
+
+local function has_key(id, j) -- takes the serial key if it must and can, else lines up for it: confirmed work first
+  local holder = exclusive(j) and call('HGET', KEYED, j.k)
+  if holder and holder ~= id then
+    local rank = (j.s == 'confirmed' and 0 or 2 ^ 48) + j.r * 2 ^ 44 + j.q
+    call('ZADD', P .. 'blocked:' .. j.k, string.format('%.0f', rank), id)
+    return false
+  end
+  if exclusive(j) then call('HSET', KEYED, j.k, id) end
+  return true
+end
+
+local function run_in(id, j, uid, pod, x) -- a new attempt of its phase, in that slot
+  dequeue(id, j)
+  j.s, j.a, j.u, j.x = 'placed', next_attempt(), uid, x
+  keep_job(id, j)
+  set_slot(uid, pod, x, { j = id, a = j.a, s = 'running', g = 0 })
+  call('ZADD', SENT, now_ms() + AGAIN, id)
+  placed[#placed + 1] = message(id, j, pod)
+end

@@ -1,0 +1,15 @@
+-- A person confirms the plan of an attempt: the next phase runs in the slot that was kept, at once or when its serial key is free.
+-- KEYS[1] prefix of the pool.
+-- ARGV server, id, attempt of the plan that was seen.
+-- Returns {'NOT_READY'} | {'REFUSED', state} | {'OK', state, placed [JSON, ...]}. Said again it answers OK.
+local server, id, plan = unpack(ARGV)
+if not ready(server) then return { 'NOT_READY' } end
+local j = job_of(id)
+if not j or j.l ~= plan then return { 'REFUSED', j and j.s or 'unknown' } end
+if j.s ~= 'reserved' then return { j.s == 'done' and j.o ~= 'succeeded' and 'REFUSED' or 'OK', j.s, placed } end
+call('ZREM', DUE, id)
+j.s, j.i = 'confirmed', j.i + 1
+keep_job(id, j)
+if has_key(id, j) then run_in(id, j, j.u, pod_of(j.u), j.x) end
+place(server)
+return { 'OK', job_of(id).s, placed }

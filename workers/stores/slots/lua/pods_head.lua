@@ -1,0 +1,35 @@
+-- Third head: pods, their slots, and the index of free ones.
+-- KEYS[1] as in names_head. A pod is JSON {n name, v view, k token, t ms of its last report, l [class, ...],
+--   s [false or {j job, a attempt, s state, g grant}, ...]}.
+-- ARGV and returns: see each script. View: new (reported, not open yet), open, fenced, claimed. Only open pods are in free:CLASS, the
+-- fullest first. META used and reserved count slots by state (running, reserved).
+local function pod_of(uid)
+  local json = call('HGET', PODS, uid)
+  return json and cjson.decode(json)
+end
+
+local function busy(pod)
+  local n = 0
+  for _, slot in ipairs(pod.s) do if slot then n = n + 1 end end
+  return n
+end
+
+local function keep_pod(uid, pod) -- and its place in the index
+  call('HSET', PODS, uid, cjson.encode(pod))
+  local free = {}
+  for x, class in ipairs(pod.l) do free[class] = free[class] or not pod.s[x] end
+  for class, has in pairs(free) do
+    if has and pod.v == 'open' then call('ZADD', P .. 'free:' .. class, -busy(pod), uid)
+    else call('ZREM', P .. 'free:' .. class, uid) end
+  end
+end
+
+local COUNTS = { running = 'used', reserved = 'reserved' }
+
+local function set_slot(uid, pod, x, slot) -- false: idle
+  local was = pod.s[x]
+  if was then call('HINCRBY', META, COUNTS[was.s], -1) end
+  if slot then call('HINCRBY', META, COUNTS[slot.s], 1) end
+  pod.s[x] = slot
+  keep_pod(uid, pod)
+end
