@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
 from domain.slots.job import Job
 from tests.support.slot_world import SlotWorld
+from workers.stores.slots.ledger import NotVerified
+
+Lose = Callable[[SlotWorld], object]
 
 
 def only(world: SlotWorld, uid: str = "a") -> str:
@@ -140,4 +144,87 @@ def test_a_job_may_be_given_a_time_before_which_it_is_not_placed(world: SlotWorl
     assert placed == ()
     while world.state("j") == "waiting":
         world.sweep()
+    assert world.state("j") == "placed"
+
+
+@pytest.mark.row("SL-11")
+def test_the_message_of_an_older_attempt_starts_nothing(world: SlotWorld) -> None:
+    world.add("a")
+    world.submit("j")
+    (late,) = world.wire
+    world.ledger.undo("j", late.attempt, timedelta(0))
+    world.sweep()
+    assert world.record("j").uid == late.uid
+    assert not world.deliver(late)
+    assert world.ledger.undo("j", late.attempt, timedelta(0)) == (-1, ())
+
+
+@pytest.mark.row("SL-06")
+def test_the_late_end_of_a_lost_attempt_does_not_end_the_one_that_runs(world: SlotWorld) -> None:
+    runner = world.add("a")
+    world.submit("j")
+    world.deliver_all()
+    lost = only(world)
+    runner.running.clear()
+    world.beat("a")
+    world.beat("a")
+    world.deliver_all()
+    assert not world.ledger.finish("j", "plan", lost, "failed").taken
+    assert world.state("j") == "running"
+
+
+def replaced(world: SlotWorld) -> None:
+    """Another server has the keys as they were: what it was stamped with is not its own."""
+    world.redis.hset(f"{world.ledger.prefix}meta", mapping={"inc": "other", "seen": "other"})
+    world.begin()
+
+
+@pytest.mark.row("SL-13")
+@pytest.mark.parametrize("lose", [lambda world: world.redis.flushall(), replaced], ids=["flushed", "replaced"])
+def test_what_runs_when_redis_is_lost_goes_on_and_is_placed_nowhere_else(world: SlotWorld, lose: Lose) -> None:
+    world.add("a", layout=("*", "*", "*"))
+    for job in ("runs", "held", "ended"):
+        world.submit(job, "plan", "apply") if job == "held" else world.submit(job)
+    world.deliver_all()
+    attempts = {job: attempt for attempt, (job, _, _) in world.runners["a"].running.items()}
+    world.end("a", attempts["held"])
+    world.end("a", attempts["ended"])
+    world.beat("a")
+    lose(world)
+    world.begin()
+    with pytest.raises(NotVerified):
+        world.ledger.finish("runs", "plan", attempts["runs"], "succeeded")
+    for job in ("runs", "ended"):
+        world.submit(job)
+    assert not world.beat("a").heard
+    assert world.beat("a").stop == (attempts["ended"],)
+    world.open("a")
+    assert [world.state(job) for job in ("runs", "held", "ended")] == ["running", "reserved", "done"]
+    assert {job: world.record(job).attempt for job in attempts} == attempts
+    assert world.confirm("held", attempts["held"])
+
+
+@pytest.mark.row("SL-13")
+def test_a_job_that_nobody_tells_of_after_redis_was_replaced_is_placed_once_its_client_asks_again(
+    world: SlotWorld,
+) -> None:
+    world.submit("j")
+    replaced(world)
+    world.add("a")
+    assert world.state("j") == "unknown"
+    assert world.submit("j").state == "placed"
+
+
+@pytest.mark.row("SL-13")
+def test_nothing_is_placed_until_every_pod_has_reported_or_is_gone(world: SlotWorld) -> None:
+    world.add("a")
+    world.add("b")
+    world.redis.flushall()
+    world.begin()
+    world.submit("j")
+    world.beat("a")
+    world.beat("a")
+    world.open("a")
+    assert world.state("j") == "waiting"
+    world.kill("b")
     assert world.state("j") == "placed"

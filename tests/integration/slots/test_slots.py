@@ -204,6 +204,29 @@ def test_the_more_urgent_goes_first_and_of_equals_who_came_first(world: SlotWorl
     assert done == ["urgent", "late", "later", "background"]
 
 
+@pytest.mark.row("SL-25")
+def test_the_more_urgent_goes_first_whatever_its_kind(world: SlotWorld) -> None:
+    world.submit("plan", "plan", priority=5)
+    world.submit("apply", "apply", priority=1)
+    world.submit("build", "build", priority=3)
+    world.add("a", layout=("*",))
+    assert [world.state(job) for job in ("plan", "apply", "build")] == ["waiting", "placed", "waiting"]
+
+
+@pytest.mark.row("SL-19", "SL-24")
+def test_a_confirmed_job_that_waits_for_its_serial_key_does_not_expire(world: SlotWorld) -> None:
+    world.add("a", layout=("*", "*", ",plan,"))
+    for job in ("one", "two"):
+        world.submit(job, "plan", "apply", hold_ms=0, serial_key="w")
+    world.deliver_all()
+    for attempt in list(world.runners["a"].running):
+        world.end("a", attempt)
+        world.tell("a", attempt)
+        world.confirm(world.runners["a"].held[attempt][0], attempt)
+    assert world.ledger.sweep(timedelta(days=1)).expired == ()
+    assert sorted(world.state(job) for job in ("one", "two")) == ["confirmed", "placed"]
+
+
 @pytest.mark.row("SL-10")
 def test_what_could_not_be_sent_waits_and_frees_its_slot(world: SlotWorld) -> None:
     world.add("a", layout=("*",))
