@@ -1,0 +1,105 @@
+"""PodPool: pods of one template with slots for jobs, sized by the autoscaler."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from domain.ports.load_balancer_spec import Length, Spec, length
+from domain.ports.pool_rules import each_once
+from domain.scaling.pod_pool_rules import broken_rules
+from domain.scaling.sensed import Accepts, Policy
+
+OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
+Kind = Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+class Slot(Spec):
+    """One job at a time."""
+
+    accepts: Annotated[
+        tuple[Kind, ...],
+        Field(
+            max_length=20,
+            description="kinds of phases that it takes, any if empty; a job needs a slot for all of its phases",
+            json_schema_extra={"x-kubernetes-list-type": "set"},
+        ),
+        AfterValidator(each_once),
+    ] = ()
+
+
+class Scaling(Spec):
+    """When pods come and go; shares are of all slots, those of booting pods included."""
+
+    up_above: Annotated[float, Field(gt=0, le=1, description="share of slots in use above which a pod is added")] = 0.8
+    down_below: Annotated[float, Field(ge=0, lt=1, description="share below which idle pods may be removed")] = 0.2
+    step: Annotated[int, Field(ge=1, le=100, description="pods that one decision adds or removes at most")] = 1
+    up_cooldown: Annotated[Length, Field(description="pause after a pod was added before more use adds another")] = (
+        "30s"
+    )
+    down_cooldown: Annotated[Length, Field(description="pause after any change before a pod is removed")] = "5m"
+
+
+class RunnerToken(Spec):
+    """The Redis user of the pool's runners, which reaches the keys of this pool only."""
+
+    secret_name: Annotated[str, Field(min_length=1, max_length=253, description="Secret that is written")]
+    rotate_after: Annotated[Length, Field(description="age at which it is replaced, while no slot is in use")] = "24h"
+
+
+class PodPoolSpec(Spec):
+    """Pods of one template that run jobs in slots, or are taken whole by claims."""
+
+    template: Annotated[dict[str, Any], Field(description="PodTemplateSpec of its pods", json_schema_extra=OPEN)]
+    min_replicas: Annotated[int, Field(ge=0, le=5000, description="fewest pods that give slots")] = 0
+    max_replicas: Annotated[int, Field(ge=1, le=5000, description="most pods, claimed and ending ones included")] = 10
+    max_idle: Annotated[int, Field(ge=0, le=5000, description="pods kept warm for claims")] = 0
+    slots: Annotated[tuple[Slot, ...], Field(min_length=1, max_length=50, description="slots of each pod")] = (
+        Slot(),
+        Slot(accepts=("plan",)),
+        Slot(accepts=("plan",)),
+    )
+    scaling: Scaling = Scaling()
+    reservation_ttl: Annotated[
+        Length, Field(alias="reservationTTL", description="how long a slot is kept for a person's decision")
+    ] = "24h"
+    drain_timeout: Annotated[Length, Field(description="longest wait for the sessions of a pod that is given back")] = (
+        "5m"
+    )
+    min_drain: Annotated[Length, Field(description="shortest drain: sessions that were just opened are counted")] = (
+        "15s"
+    )
+    recycle: Annotated[
+        Literal["reuse", "delete"], Field(description="what becomes of a pod that a claim gave back")
+    ] = "reuse"
+    ready_timeout: Annotated[Length, Field(description="age at which a pod that never reported is replaced")] = "10m"
+    runner_token: RunnerToken | None = None
+
+    @model_validator(mode="after")
+    def _fields_agree(self) -> Self:
+        if messages := broken_rules(self):
+            raise ValueError("; ".join(messages))
+        return self
+
+    @property
+    def layout(self) -> tuple[Accepts, ...]:
+        return tuple(frozenset(slot.accepts) or None for slot in self.slots)
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(
+            slots=self.layout,
+            min_pods=self.min_replicas,
+            max_pods=self.max_replicas,
+            up_above=self.scaling.up_above,
+            down_below=self.scaling.down_below,
+            step=self.scaling.step,
+            up_cooldown=length(self.scaling.up_cooldown),
+            down_cooldown=length(self.scaling.down_cooldown),
+        )
+
+    @property
+    def reservation(self) -> timedelta:
+        return length(self.reservation_ttl)
