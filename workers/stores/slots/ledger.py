@@ -136,8 +136,10 @@ class SlotLedger:
             placed=_placed(placed),
         )
 
-    def start(self, job: str, phase: str, attempt: str, uid: str) -> bool:
-        return bool(self._call("start", job, phase, attempt, uid)[0] == b"OK")
+    def start(self, job: str, phase: str, attempt: str, uid: str) -> int:
+        """The number of its slot; 0: refused."""
+        status, *slot = self._call("start", job, phase, attempt, uid)
+        return int(slot[0]) if status == b"OK" else 0
 
     def finish(self, job: str, phase: str, attempt: str, outcome: str, result: str = "") -> Change:
         return _change(self._call("finish", job, phase, attempt, outcome, result))

@@ -1,0 +1,46 @@
+"""A client's own Celery application, made a runner: what tests start as runner processes.
+
+Each run leaves a line `task job phase` in the list `runner:diary`, at its start and at its end.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from celery import Celery, Task
+from redis import Redis
+
+from workers.runner import current, install
+
+DIARY = "runner:diary"
+URL = os.environ["BERTHMASTER_RUNNER__REDIS__URL"]
+app: Celery[Any] = Celery("runner", broker=URL)
+install(app)
+
+
+def note(task: Task[Any, Any], what: str) -> None:
+    now = current(task)
+    Redis.from_url(URL).rpush(DIARY, f"{what} {now.job} {now.phase}" if now else f"{what} plain")
+
+
+@app.task(bind=True, name="work")
+def work(self: Task[Any, Any], seconds: float = 0) -> str:
+    note(self, "start")
+    time.sleep(seconds)
+    note(self, "end")
+    return "done"
+
+
+@app.task(bind=True, name="fail")
+def fail(self: Task[Any, Any]) -> None:
+    note(self, "start")
+    raise RuntimeError("as it was told")
+
+
+@app.task(bind=True, name="die")
+def die(self: Task[Any, Any]) -> None:
+    """The process goes without a word."""
+    note(self, "start")
+    os._exit(1)

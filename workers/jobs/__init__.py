@@ -1,0 +1,1 @@
+"""Jobs that other services submit: their messages, and who sends them."""

@@ -1,0 +1,95 @@
+"""The message of a placed job: the client's own Celery task, to the queue of the pod that has a slot for it.
+
+Its id is the attempt, and a header says which job, phase and attempt it is, so that the runner can ask whether it may
+start. A message that is lost is sent again; one that is late or doubled is refused by the slot ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from kombu import Connection, Producer, Queue
+from kombu.pools import producers
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.slots.job import Job, Placed, WhenLost
+from events import routing
+from workers.sending import EMBED, OPTIONS, RETRY_POLICY, UNREACHABLE, WAIT_FOR_PRODUCER
+
+HEADER: Final = "berthmaster"
+
+
+class Body(BaseModel):
+    """What a client wants to run: a task of the runner's application."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: str = Field(min_length=1, max_length=255)
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+
+    def encoded(self) -> str:
+        return self.model_dump_json()
+
+
+def queue_of(pool: str, pod: str) -> str:
+    """The queue that only this pod reads; `pool` is namespace/name."""
+    return f"berthmaster.runner.{pool.replace('/', '.')}.{pod}"
+
+
+def header_of(placed: Placed) -> dict[str, Any]:
+    job = placed.job
+    asked = {
+        "phases": job.phases,
+        "serial_key": job.serial_key,
+        "priority": job.priority,
+        "hold_ms": job.hold_ms,
+        "when_lost": job.when_lost.value,
+        "body": job.body,
+    }
+    return {"id": placed.id, "attempt": placed.attempt, "uid": placed.uid, "phase": placed.phase, "job": asked}
+
+
+def placed_of(header: dict[str, Any], pod: str = "") -> Placed:
+    """Raises KeyError, TypeError or ValueError for a header that we did not write."""
+    asked = header["job"]
+    when_lost = WhenLost(asked["when_lost"])
+    job = Job(header["id"], **asked | {"phases": tuple(asked["phases"]), "when_lost": when_lost})
+    return Placed(header["id"], header["attempt"], header["uid"], pod, header["phase"], job)
+
+
+class JobSender:
+    """Safe to share by threads; nothing here raises for a broker that is away."""
+
+    def __init__(self, url: str, pool: str) -> None:
+        self._connection, self._pool = Connection(url, transport_options=OPTIONS), pool
+
+    def send(self, placed: Iterable[Placed]) -> list[Placed]:
+        """Those that could not be sent."""
+        left = list(placed)
+        if not left:
+            return []
+        try:
+            with producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as producer:
+                while left:
+                    self._publish(producer, left[0])
+                    left.pop(0)
+        except UNREACHABLE:
+            pass
+        return left
+
+    def _publish(self, producer: Producer, placed: Placed) -> None:
+        body, queue = Body.model_validate_json(placed.job.body), queue_of(self._pool, placed.pod)
+        headers = routing.headers(body.task, placed.attempt, body.args) | {HEADER: header_of(placed)}
+        producer.publish(
+            (body.args, body.kwargs, EMBED),
+            exchange="",
+            routing_key=queue,
+            declare=[Queue(queue, routing_key=queue)],
+            serializer="json",
+            headers=headers,
+            correlation_id=placed.attempt,
+            retry=True,
+            retry_policy=RETRY_POLICY,
+        )

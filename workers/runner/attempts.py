@@ -1,0 +1,112 @@
+"""The runner's side of the slot ledger: asks before it starts, remembers, tells the end, and repeats itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from domain.errors import TransientError
+from domain.slots.job import Placed, slot_class
+from workers.jobs.dispatch import Dispatcher
+from workers.runner.settings import RunnerSettings
+from workers.runner.spool import Kept, Spool, Stage
+from workers.stores.outage import OUTAGE
+from workers.stores.slots.ledger import Answer, Report, SlotLedger
+
+log = structlog.get_logger()
+AWAY = (*OUTAGE, TransientError)
+Stop = Callable[[str], bool]
+
+
+class Attempts:
+    """One pod's. `start` and `end` may run in a child process; `beat` runs in one thread of the worker."""
+
+    def __init__(self, settings: RunnerSettings, ledger: SlotLedger, dispatcher: Dispatcher) -> None:
+        self._settings, self._ledger, self._dispatcher = settings, ledger, dispatcher
+        self._spool = Spool(settings.spool)
+        self._layout = tuple(slot_class(accepts) for accepts in settings.slots)
+        self._mark, self._grants, self._lock = "", 0, threading.Lock()
+
+    def start(self, placed: Placed) -> bool:
+        """False: it is not this attempt's turn (any more). Raises while Redis is away or not verified: ask again."""
+        slot = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
+        if not slot:
+            return False
+        for kept in self._spool.all():
+            if kept.job.id == placed.id and kept.stage is Stage.HELD:
+                self._spool.drop(kept.attempt)
+        self._spool.put(Kept(placed.job, placed.attempt, placed.phase, slot))
+        return True
+
+    def end(self, attempt: str, outcome: str, result: str = "") -> None:
+        """Remembered first, then told; what cannot be told now, the next report tells."""
+        kept = self._spool.get(attempt)
+        if not kept or kept.stage is not Stage.RUNNING:
+            return
+        kept = kept.after(outcome, result)
+        self._spool.put(kept)
+        try:
+            change = self._ledger.finish(kept.job.id, kept.phase, attempt, outcome, result)
+        except AWAY as error:
+            log.warning("end_untold", job=kept.job.id, attempt=attempt, reason=str(error))
+            return
+        self._spool.put(replace(kept, told=True))
+        self._dispatcher.dispatch(change.placed)
+
+    def lost(self) -> None:
+        """A worker that starts anew has no processes of before: they died with it."""
+        for kept in self._spool.all():
+            if kept.stage is Stage.RUNNING:
+                self._spool.drop(kept.attempt)
+
+    def beat(self, stop: Stop) -> Answer:
+        """Reports everything; `stop(attempt)` ends a process, and says whether there was one."""
+        with self._lock:
+            answer = self._reported()
+            if not answer.heard:
+                self._mark = answer.mark
+                answer = self._reported(anew=True)
+            self._mark, self._grants = answer.mark, answer.grants
+        self._acknowledge(answer)
+        for attempt in answer.stop:
+            self._stop(attempt, stop)
+        self._dispatcher.dispatch(answer.placed)
+        self._spool.forget_old()
+        return answer
+
+    def _reported(self, *, anew: bool = False) -> Answer:
+        """To a ledger that lost everything all outcomes are told again."""
+        kept = self._spool.all()
+        told = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.told)]
+        who = self._settings
+        return self._ledger.report(
+            Report(
+                who.uid,
+                who.pod,
+                self._layout,
+                self._mark,
+                self._grants,
+                running=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.RUNNING),
+                held=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.HELD),
+                ended=tuple((k.job.id, k.attempt, k.phase, k.outcome, k.result) for k in told),
+                jobs=tuple({k.job.id: k.job for k in kept}.values()) if anew else (),
+            )
+        )
+
+    def _acknowledge(self, answer: Answer) -> None:
+        for attempt in answer.known:
+            kept = self._spool.get(attempt)
+            if kept and not kept.told:
+                self._spool.put(replace(kept, told=True))
+
+    def _stop(self, attempt: str, stop: Stop) -> None:
+        kept = self._spool.get(attempt)
+        if not kept or kept.stage is Stage.ENDED:
+            return
+        if kept.stage is Stage.HELD:
+            self._spool.drop(attempt)
+        elif not stop(attempt):
+            self.end(attempt, "cancelled")

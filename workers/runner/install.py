@@ -1,0 +1,112 @@
+"""Wires a runner into a Celery application: its task class, its queue, its heartbeat."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import structlog
+from celery import Celery, signals
+from celery.worker import state
+from kombu import Queue
+from kombu.utils.imports import symbol_by_name
+
+from workers.jobs.dispatch import Dispatcher
+from workers.jobs.messages import JobSender, queue_of
+from workers.runner.attempts import AWAY, Attempts
+from workers.runner.settings import RunnerSettings
+from workers.runner.task import job_task
+from workers.stores.client import connect_state
+from workers.stores.slots.ledger import SlotLedger, load_scripts
+
+log = structlog.get_logger()
+
+
+def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSettings) -> None:
+    """Call it where the application is made. `settings` is asked when the worker starts, or a task first runs."""
+
+    @lru_cache(maxsize=1)
+    def attempts_of(process: int) -> Attempts:  # noqa: ARG001 - a forked child makes its own connections
+        return _attempts(app, settings())
+
+    def attempts() -> Attempts:
+        return attempts_of(os.getpid())
+
+    def start(sender: Any = None, **_: Any) -> None:
+        attempts().lost()
+        Heart(attempts(), sender, settings().heartbeat.total_seconds()).start()
+
+    _set_task_class(app, attempts)
+    app.add_defaults(lambda: configuration(settings()))
+    signals.worker_ready.connect(start, weak=False, dispatch_uid=f"berthmaster-runner-{id(app)}")
+    signals.task_revoked.connect(_ended(attempts, "cancelled"), weak=False, dispatch_uid=f"revoked-{id(app)}")
+    signals.task_failure.connect(_ended(attempts, "failed"), weak=False, dispatch_uid=f"failure-{id(app)}")
+
+
+def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
+    app.task_cls = job_task(attempts, symbol_by_name(app.task_cls))
+    app.__dict__.pop("Task", None)  # made from it, and kept
+
+
+def configuration(settings: RunnerSettings) -> dict[str, Any]:
+    queue = queue_of(settings.pool, settings.pod)
+    return {
+        "task_queues": [Queue(queue, routing_key=queue)],
+        "task_default_queue": queue,
+        "worker_concurrency": len(settings.slots),
+        "worker_prefetch_multiplier": 1,
+        "task_acks_late": False,  # a start is granted once: a message that comes again would be refused
+        "task_track_started": False,
+    }
+
+
+def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
+    redis = connect_state(settings.redis)
+    ledger = SlotLedger(redis, load_scripts(redis), settings.pool)
+    sender = JobSender(app.conf.broker_url or settings.redis.url, settings.pool)
+    return Attempts(settings, ledger, Dispatcher(ledger, sender))
+
+
+def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None]:
+    """In the worker itself: a process that was stopped, or killed, can tell nothing. Said twice, it counts once."""
+
+    def told(request: Any = None, task_id: str | None = None, **_: Any) -> None:
+        attempt = task_id or (request.id if request else None)
+        if attempt:
+            attempts().end(attempt, outcome, "the process was ended")
+
+    return told
+
+
+class Heart(threading.Thread):
+    """Reports on a period, for as long as the worker lives."""
+
+    def __init__(self, attempts: Attempts, consumer: Any, period: float) -> None:
+        super().__init__(name="berthmaster-heart", daemon=True)
+        self._attempts, self._consumer, self._period = attempts, consumer, period
+        self._end = threading.Event()
+
+    def run(self) -> None:
+        while True:
+            try:
+                self._attempts.beat(self._stop)
+            except AWAY as error:
+                log.warning("report_unheard", reason=str(error))
+            except Exception:
+                log.exception("report_failed")
+            if self._end.wait(self._period):
+                return
+
+    def _stop(self, attempt: str) -> bool:
+        """SIGTERM to its process. Threads cannot be stopped: their code may look at `current`."""
+        found = next((r for r in list(state.active_requests) if r.id == attempt), None)
+        if found is None:
+            return False
+        try:
+            found.terminate(self._consumer.pool, signal="TERM")
+        except NotImplementedError:
+            log.warning("stop_unsupported", attempt=attempt, pool=type(self._consumer.pool).__name__)
+        return True

@@ -1,0 +1,42 @@
+"""Settings of a runner: `BERTHMASTER_RUNNER__*` variables, which the pool's worker writes into its pods."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from domain.duration import Duration
+from events.settings import RedisSettings
+
+
+class RunnerSettings(BaseSettings):
+    """Who this runner is, and how it reaches the slots of its pool."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BERTHMASTER_RUNNER__", env_nested_delimiter="__", frozen=True, use_attribute_docstrings=True
+    )
+
+    pool: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9.-]+$")
+    """namespace/name of the PodPool."""
+
+    pod: str = Field(min_length=1, max_length=253)
+    """Name of the pod."""
+
+    uid: str = Field(min_length=1, max_length=64)
+    """UID of the pod; another pod of the same name is another runner."""
+
+    slots: tuple[tuple[str, ...], ...] = ((), ("plan",), ("plan",))
+    """What each slot accepts, as JSON; the pool's own."""
+
+    redis: RedisSettings = RedisSettings()
+    """The state, with the user that reaches only this pool's keys."""
+
+    heartbeat: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
+    """Period of reports; raising it delays cancels and the notice that a runner is lost."""
+
+    spool: Path = Path(tempfile.gettempdir()) / "berthmaster-runner"
+    """Where a runner remembers what it runs; it must last as long as the pod."""

@@ -1,0 +1,77 @@
+"""A Celery task that asks the slot ledger before it runs, and tells it how it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import celery
+import structlog
+from celery.exceptions import Ignore
+
+from domain.slots.job import Placed
+from workers.jobs.messages import HEADER, placed_of
+from workers.runner.attempts import AWAY, Attempts
+
+log = structlog.get_logger()
+PATIENCE: Final = 30.0  # seconds that a start waits for Redis; then the message is given up, and sent again
+PAUSE: Final = 0.5
+LONGEST_RESULT: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Current:
+    """What a running task may ask: which phase of which job it is."""
+
+    job: str
+    phase: str
+    attempt: str
+
+
+def current(task: celery.Task[Any, Any]) -> Current | None:
+    """None outside a job."""
+    header = task.request.get(HEADER)
+    return Current(header["id"], header["phase"], header["attempt"]) if header else None
+
+
+def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]) -> type[celery.Task[Any, Any]]:
+    """A task class over `base`. Tasks that are sent without our header run as ever."""
+
+    class JobTask(base):  # type: ignore[valid-type,misc] # the base is the application's own class
+        abstract = True
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            header = self.request.get(HEADER)
+            if not header:
+                return super().__call__(*args, **kwargs)
+            placed = placed_of(header)
+            if not granted(attempts(), placed):
+                log.info("start_refused", job=placed.id, attempt=placed.attempt)
+                raise Ignore
+            return self._told(placed, args, kwargs)
+
+        def _told(self, placed: Placed, args: Any, kwargs: Any) -> Any:
+            try:
+                result = super().__call__(*args, **kwargs)
+            except Exception as error:
+                attempts().end(placed.attempt, "failed", f"{type(error).__name__}: {error}"[:LONGEST_RESULT])
+                raise
+            attempts().end(placed.attempt, "succeeded", "" if result is None else str(result)[:LONGEST_RESULT])
+            return result
+
+    return JobTask
+
+
+def granted(attempts: Attempts, placed: Placed) -> bool:
+    """Asks until Redis answers; a message that is given up is sent again, because its job stays placed."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempts.start(placed)
+        except AWAY as error:
+            if time.monotonic() > until:
+                log.warning("start_given_up", job=placed.id, attempt=placed.attempt, reason=str(error))
+                return False
+            time.sleep(PAUSE)
