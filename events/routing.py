@@ -20,6 +20,7 @@ EVENTS_STREAM: Final = "berthmaster:events"
 
 PORTS_RECONCILE: Final = "ports.reconcile"  # (key)
 POOLS_RECONCILE: Final = "pools.reconcile"  # (key)
+PODPOOLS_RECONCILE: Final = "podpools.reconcile"  # (key)
 POOLS_SCALE_UP: Final = "pools.scale_up"  # (pool, epoch, token)
 QUEUE_TICK: Final = "queue.tick"  # ()
 QUEUE_SWEEP_LOST: Final = "queue.sweep_lost"  # (sent, ms)
@@ -29,6 +30,7 @@ PORTS_AUDIT: Final = "ports.audit"  # ()
 QUEUES: Final = {
     PORTS_RECONCILE: LATENCY,
     POOLS_RECONCILE: LATENCY,
+    PODPOOLS_RECONCILE: LATENCY,
     QUEUE_SWEEP_LOST: LATENCY,  # behind the hints that it judges
     POOLS_SCALE_UP: MAINTENANCE,
     QUEUE_TICK: MAINTENANCE,
@@ -36,7 +38,7 @@ QUEUES: Final = {
     PORTS_AUDIT: MAINTENANCE,
 }
 
-RECONCILERS: Final = {"pod": PORTS_RECONCILE, "portpool": POOLS_RECONCILE}
+RECONCILERS: Final = {"pod": PORTS_RECONCILE, "portpool": POOLS_RECONCILE, "podpool": PODPOOLS_RECONCILE}
 
 
 def pod_key(namespace: str, name: str) -> str:
@@ -45,6 +47,10 @@ def pod_key(namespace: str, name: str) -> str:
 
 def port_pool_key(name: str) -> str:
     return f"portpool/{name}"
+
+
+def pod_pool_key(namespace: str, name: str) -> str:
+    return f"podpool/{namespace}/{name}"
 
 
 def split_key(key: str) -> tuple[str, ...]:

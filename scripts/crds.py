@@ -12,13 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from pydantic import BaseModel
 
 from domain.ports.pool import PortPoolSpec
 from domain.ports.pool_rules import validations
 from domain.ports.pool_status import PortPoolStatus
+from domain.scaling import pod_pool_rules
+from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.pool_status import PodPoolStatus
 from scripts.structural_schema import opened, structural
 
 Json = dict[str, Any]
+Columns = tuple[tuple[str, str, str], ...]
 HEADER: Final = "# Written by `make crds` from the models in domain/. Do not edit.\n"
 COLUMNS: Final = (
     ("State", "string", ".status.state"),
@@ -31,15 +36,44 @@ COLUMNS: Final = (
 )
 
 
+POD_POOL_COLUMNS: Final = (
+    ("Pods", "integer", ".status.replicas"),
+    ("Ready", "integer", ".status.readyReplicas"),
+    ("Desired", "integer", ".status.desiredReplicas"),
+    ("Used", "integer", ".status.slots.used"),
+    ("Reserved", "integer", ".status.slots.reserved"),
+    ("Idle", "integer", ".status.slots.idle"),
+    ("Waiting", "integer", ".status.waiting"),
+    ("Age", "date", ".metadata.creationTimestamp"),
+)
+
+
 def port_pool() -> Json:
-    spec = structural(PortPoolSpec.model_json_schema(by_alias=True))
-    status = opened(structural(PortPoolStatus.model_json_schema(by_alias=True)))
-    version = {
+    names = {"kind": "PortPool", "listKind": "PortPoolList", "plural": "portpools", "singular": "portpool"}
+    version = _version(PortPoolSpec, PortPoolStatus, validations(), COLUMNS)
+    return _definition("Cluster", {**names, "shortNames": ["pp"]}, version)
+
+
+def pod_pool() -> Json:
+    names = {"kind": "PodPool", "listKind": "PodPoolList", "plural": "podpools", "singular": "podpool"}
+    version = _version(PodPoolSpec, PodPoolStatus, pod_pool_rules.validations(), POD_POOL_COLUMNS)
+    version["subresources"]["scale"] = {
+        "specReplicasPath": ".spec.minReplicas",
+        "statusReplicasPath": ".status.replicas",
+        "labelSelectorPath": ".status.labelSelector",
+    }
+    return _definition("Namespaced", names, version)
+
+
+def _version(spec_of: type[BaseModel], status_of: type[BaseModel], rules: list[Json], columns: Columns) -> Json:
+    spec = structural(spec_of.model_json_schema(by_alias=True))
+    status = opened(structural(status_of.model_json_schema(by_alias=True)))
+    return {
         "name": "v1alpha1",
         "served": True,
         "storage": True,
         "subresources": {"status": {}},
-        "additionalPrinterColumns": [{"name": n, "type": t, "jsonPath": p} for n, t, p in COLUMNS],
+        "additionalPrinterColumns": [{"name": n, "type": t, "jsonPath": p} for n, t, p in columns],
         "schema": {
             "openAPIV3Schema": {
                 "description": spec["description"],
@@ -49,29 +83,26 @@ def port_pool() -> Json:
                     "apiVersion": {"type": "string"},
                     "kind": {"type": "string"},
                     "metadata": {"type": "object"},
-                    "spec": {**spec, "x-kubernetes-validations": validations()},
+                    "spec": {**spec, "x-kubernetes-validations": rules},
                     "status": status,
                 },
             }
         },
     }
-    names = {"kind": "PortPool", "listKind": "PortPoolList", "plural": "portpools", "singular": "portpool"}
+
+
+def _definition(scope: str, names: Json, version: Json) -> Json:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": "portpools.berthmaster.dev"},
-        "spec": {
-            "group": "berthmaster.dev",
-            "scope": "Cluster",
-            "names": {**names, "shortNames": ["pp"]},
-            "versions": [version],
-        },
+        "metadata": {"name": f"{names['plural']}.berthmaster.dev"},
+        "spec": {"group": "berthmaster.dev", "scope": scope, "names": names, "versions": [version]},
     }
 
 
 def definitions() -> dict[str, Json]:
     """What each file of deploy/crds holds."""
-    return {f"{crd['metadata']['name']}.yaml": crd for crd in (port_pool(),)}
+    return {f"{crd['metadata']['name']}.yaml": crd for crd in (port_pool(), pod_pool())}
 
 
 def stale(folder: Path) -> list[str]:

@@ -23,11 +23,16 @@ def unplaced(jobs: Mapping[str, int], slots: Mapping[Accepts, int]) -> dict[str,
     return short
 
 
+def takes(accepts: Accepts, kind: str) -> bool:
+    """Whether a slot takes a job; `kind` is its phases, joined by commas: all of them run in one slot."""
+    return accepts is None or set(kind.split(",")) <= accepts
+
+
 def _place(
     kind: str, left: dict[Accepts, int], given: dict[tuple[str, Accepts], int], tried: frozenset[Accepts]
 ) -> bool:
     """One more job of `kind`: in a free slot, the pickiest first, else in that of a job which can move."""
-    fitting = sorted((a for a in _slots(left, given) - tried if a is None or kind in a), key=_pickiness)
+    fitting = sorted((a for a in _slots(left, given) - tried if takes(a, kind)), key=_pickiness)
     for accepts in fitting:
         if left.get(accepts, 0) > 0:
             left[accepts] -= 1

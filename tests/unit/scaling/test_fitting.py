@@ -26,6 +26,8 @@ BOTH: Accepts = frozenset({"plan", "build"})
         ({"plan": 2, "apply": 1}, {None: 1, PLAN: 2}, {}),
         ({"plan": 3, "apply": 1}, {None: 1, PLAN: 2}, {"apply": 1}),
         ({"plan": 1, "build": 1}, {PLAN: 1, BOTH: 1}, {}),
+        ({"build,plan": 1}, {PLAN: 1, BOTH: 1}, {}),
+        ({"apply,plan": 1}, {PLAN: 1, BOTH: 1}, {"apply,plan": 1}),
     ],
 )
 def test_picky_slots_are_filled_first(jobs: dict[str, int], slots: dict[Accepts, int], short: dict[str, int]) -> None:

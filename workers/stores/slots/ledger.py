@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 from redis import Redis
 
-from domain.errors import TransientError
+from domain.errors import StaleToken, TransientError
 from domain.slots.job import Job, JobRecord, JobState, Placed, WhenLost
 from events.incarnation import INCARNATION
 from events.workqueue.scripts import Script
@@ -22,8 +22,8 @@ from events.workqueue.scripts import Script
 LUA: Final = Path(__file__).parent / "lua"
 PARTS: Final = ("names", "gate", "pods", "jobs", "attempts", "ending", "placing", "telling")
 NAMES: Final = (
-    *("begin", "cancel", "close", "confirm", "finish", "gone", "open", "report", "start", "submit"),
-    *("sweep", "take_over", "undo"),
+    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "gone", "open", "report"),
+    *("resize", "start", "submit", "sweep", "take_over", "undo"),
 )
 MOST: Final = 1000
 
@@ -87,6 +87,15 @@ class Change:
     taken: bool
     state: str = ""
     placed: tuple[Placed, ...] = ()
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many pods there shall be; ms since that last went up and down, -1 for never."""
+
+    pods: int
+    up: int = -1
+    down: int = -1
 
 
 @dataclass(frozen=True)
@@ -176,6 +185,27 @@ class SlotLedger:
         """The pod was written in Kubernetes just before. None: its view has changed."""
         status, *rest = self._call("open", uid, token)
         return _placed(rest[0]) if status == b"OK" else None
+
+    def set_aside(self, uid: str, *, for_good: bool = False) -> bool:
+        """No new jobs, whatever runs on it. False: its view has changed."""
+        return bool(self._call("aside", uid, "ending" if for_good else "away")[0] == b"OK")
+
+    def resize(self, token: str, change: int, least: int, most: int, present: int) -> Size:
+        """Raises StaleToken when a newer run has the pool."""
+        reply = self._call("resize", token, change, least, most, present)
+        if reply[0] == b"STALE":
+            raise StaleToken(f"a newer run has pod pool {self.pool}")
+        return Size(*(int(value) for value in reply[1:]))
+
+    def enlist(self, token: str, names: Collection[str]) -> None:
+        """Raises StaleToken."""
+        if self._call("enlist", token, orjson.dumps(list(names)))[0] == b"STALE":
+            raise StaleToken(f"a newer run has pod pool {self.pool}")
+
+    def forget_names(self, names: Collection[str]) -> None:
+        """Pods of these names are there."""
+        if names:
+            self.redis.srem(f"{self.prefix}names", *names)
 
     def _call(self, script: str, *args: Any) -> list[Any]:
         reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))

@@ -6,8 +6,9 @@ local server, uid, token = unpack(ARGV)
 local pod = pod_of(uid)
 if not pod then return { 'CHANGED' } end
 if pod.v ~= 'open' then
-  if pod.k ~= token or (token == '') ~= (pod.v == 'new') then return { 'CHANGED' } end
-  if pod.v ~= 'new' and not ready(server) then return { 'NOT_READY' } end
+  local fresh = pod.v == 'new' or pod.v == 'away'
+  if pod.k ~= token or (token == '') ~= fresh then return { 'CHANGED' } end
+  if not fresh and not ready(server) then return { 'NOT_READY' } end
   pod.v, pod.k = 'open', ''
   keep_pod(uid, pod)
 end

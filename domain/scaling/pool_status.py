@@ -1,0 +1,80 @@
+"""The status of a PodPool, as people read it with kubectl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from domain.ports.pool_status import Condition, Shape
+from domain.scaling.members import Member, View
+
+
+class PodCounts(Shape):
+    open: Annotated[int, Field(description="take jobs")]
+    booting: Annotated[int, Field(description="created, have not reported yet")]
+    away: Annotated[int, Field(description="not ready, keep what runs on them")]
+    claimed: Annotated[int, Field(description="taken whole by claims")]
+    draining: Annotated[int, Field(description="end, or are about to")]
+
+
+class SlotCounts(Shape):
+    total: int
+    used: int
+    reserved: int
+    idle: int
+
+
+class PodPoolStatus(Shape):
+    """What a worker saw last. Nobody else writes it."""
+
+    observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]
+    replicas: Annotated[int, Field(description="pods")]
+    ready_replicas: Annotated[int, Field(description="pods that take jobs")]
+    desired_replicas: Annotated[int, Field(description="pods with slots that there shall be")]
+    label_selector: Annotated[str, Field(description="for kubectl scale and its kin")]
+    pods: PodCounts
+    slots: SlotCounts
+    waiting: Annotated[int, Field(description="jobs that wait for a slot")]
+    reason: Annotated[str, Field(description="why the pool has the size that it has")]
+    conditions: list[Condition]
+
+
+def pod_pool_status(
+    members: Iterable[Member], slots: SlotCounts, waiting: int, size: int, decision: str, about: tuple[str, int]
+) -> dict[str, Any]:
+    """`about`: name of the pool, and the generation of the spec."""
+    pods = _counts(list(members))
+    total = pods.open + pods.booting + pods.away + pods.claimed + pods.draining
+    return PodPoolStatus(
+        observed_generation=about[1],
+        replicas=total,
+        ready_replicas=pods.open,
+        desired_replicas=size,
+        label_selector=f"berthmaster.dev/pool={about[0]}",
+        pods=pods,
+        slots=slots,
+        waiting=waiting,
+        reason=decision,
+        conditions=[Condition(type="Valid", status="True", reason="Accepted", message="")],
+    ).model_dump(by_alias=True)
+
+
+def invalid_status(problem: str, generation: int) -> dict[str, Any]:
+    """Only what is wrong: the rest stays as it was."""
+    condition = Condition(type="Valid", status="False", reason="Invalid", message=problem)
+    return {"observedGeneration": generation, "conditions": [condition.model_dump(by_alias=True)]}
+
+
+def _counts(members: list[Member]) -> PodCounts:
+    def number(*views: View) -> int:
+        return sum(m.view in views and not m.terminating for m in members)
+
+    return PodCounts(
+        open=number(View.OPEN),
+        booting=number(View.UNKNOWN, View.NEW),
+        away=number(View.AWAY),
+        claimed=number(View.CLAIMED),
+        draining=number(View.FENCED, View.ENDING) + sum(m.terminating for m in members),
+    )

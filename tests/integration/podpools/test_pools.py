@@ -1,0 +1,155 @@
+"""A pod pool follows its jobs and its pods: on both Kubernetes servers, a real Redis and the real scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.podpools.conftest import MakePool
+
+
+@pytest.mark.row("SD-07", "SL-18")
+def test_a_job_starts_a_pool_from_zero_and_runs(make_pool: MakePool) -> None:
+    pool = make_pool()
+    pool.run()
+    assert pool.pods() == []
+    pool.slots.submit("j")
+    pool.run()
+    assert len(pool.pods()) == 1
+    pool.settle()
+    assert pool.slots.state("j") == "running"
+
+
+@pytest.mark.row("SD-15")
+def test_pods_that_boot_are_not_created_again(make_pool: MakePool) -> None:
+    pool = make_pool()
+    for n in range(3):
+        pool.slots.submit(f"j{n}")
+    for _ in range(5):
+        pool.run()
+    assert len(pool.pods()) == 1
+
+
+@pytest.mark.row("SD-06", "SD-04")
+def test_a_pool_grows_to_its_maximum_and_back_to_its_minimum(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=3)
+    for n in range(30):
+        pool.slots.submit(f"j{n}")
+    pool.settle(8)
+    assert (len(pool.pods()), pool.slots.count("used")) == (3, 9)
+    while pool.slots.count("used"):
+        pool.finish_all()
+        pool.slots.deliver_all()
+    pool.settle(12)
+    assert len(pool.pods()) == 1
+    assert pool.views() == ["open"]
+
+
+@pytest.mark.row("SD-01", "SD-02", "SL-05")
+def test_no_pod_with_a_job_or_a_reservation_is_deleted(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=3, maxReplicas=3)
+    pool.settle()
+    pool.slots.submit("runs")
+    pool.slots.submit("held", "plan", "apply")
+    pool.slots.deliver_all()
+    used = {pod.name for pod in pool.ledger_pods() if pod.busy}
+    pool.change(minReplicas=0, maxReplicas=1)
+    pool.settle(6)
+    names = {f"pod-{pod['metadata']['uid']}" for pod in pool.pods()}
+    assert used <= names
+    assert len(pool.pods()) == len(used)
+
+
+@pytest.mark.row("SL-22", "SL-21")
+def test_a_pod_that_is_gone_gives_its_job_to_another(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=2)
+    pool.settle()
+    pool.slots.submit("j")
+    pool.slots.deliver_all()
+    (busy,) = [pod for pod in pool.pods() if pod["metadata"]["uid"] == pool.slots.record("j").uid]
+    pool.end(busy["metadata"]["name"])
+    pool.settle()
+    assert pool.slots.state("j") == "running"
+    assert pool.slots.record("j").uid != busy["metadata"]["uid"]
+    assert len(pool.pods()) == 2
+
+
+@pytest.mark.row("SL-20")
+def test_a_pod_that_is_not_ready_gets_no_new_job_and_comes_back(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=1)
+    pool.settle()
+    (pod,) = pool.pods()
+    pool.ready(pod["metadata"]["name"], "False")
+    pool.run()
+    assert pool.slots.submit("j").state == "waiting"
+    pool.ready(pod["metadata"]["name"], "True")
+    pool.run()
+    assert pool.slots.state("j") == "placed"
+
+
+@pytest.mark.row("SL-20", "SL-22")
+def test_a_runner_that_is_silent_for_long_is_replaced_and_its_job_runs_elsewhere(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1)
+    pool.settle()
+    pool.slots.submit("j")
+    pool.slots.deliver_all()
+    (uid,) = pool.slots.runners
+    pool.fall_silent(uid)
+    pool.run()
+    assert all("deletionTimestamp" in p["metadata"] for p in pool.pods() if p["metadata"]["uid"] == uid)
+    pool.settle()
+    assert pool.slots.record("j").uid not in ("", uid)
+
+
+@pytest.mark.row("SD-25", "SL-05")
+def test_a_new_template_replaces_idle_pods_at_once_and_busy_ones_when_they_are_free(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=2, maxReplicas=4)
+    pool.settle()
+    old = pool.names()
+    pool.slots.submit("j")
+    pool.slots.deliver_all()
+    containers = [{"name": "runner", "image": "runner:2"}]
+    pool.change(template={"spec": {"containers": containers}})
+    pool.settle()
+    assert len(pool.names() & old) == 1
+    assert pool.slots.state("j") == "running"
+    pool.finish_all()
+    pool.settle()
+    assert pool.names() & old == set()
+    assert {pod["spec"]["containers"][0]["image"] for pod in pool.pods()} == {"runner:2"}
+
+
+@pytest.mark.row("SD-20", "SL-13", "SD-18")
+def test_a_flushed_redis_deletes_nothing_and_goes_on(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=5)
+    pool.settle()
+    pool.slots.submit("j")
+    pool.slots.submit("held", "plan", "apply")
+    pool.slots.deliver_all()
+    before = pool.names()
+    pool.redis.flushall()
+    pool.claim()
+    pool.run()
+    assert pool.names() == before
+    pool.settle()
+    assert pool.names() >= before
+    assert pool.slots.state("j") == "running"
+
+
+@pytest.mark.row("SL-30")
+def test_pods_have_names_of_their_own(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=40, maxReplicas=40)
+    pool.run()
+    assert len(pool.names()) == 40
+
+
+@pytest.mark.row("SD-29", "SL-31")
+def test_the_status_says_what_there_is_and_why(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1)
+    pool.settle()
+    pool.slots.submit("j")
+    pool.slots.deliver_all()
+    pool.run()
+    status = pool.status()
+    assert (status["replicas"], status["readyReplicas"], status["desiredReplicas"]) == (1, 1, 1)
+    assert status["slots"] == {"total": 3, "used": 1, "reserved": 0, "idle": 2}
+    assert status["reason"] == "1 slots in use"

@@ -1,0 +1,152 @@
+"""A pod pool on a Kubernetes API and a real Redis, step by step: the test is kubelet, runners and clients."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from redis import Redis
+
+from domain.backoff import RetryPolicy
+from domain.outcome import Outcome
+from domain.slots.job import Placed
+from events.kube_api import KubeApi, NotFound
+from events.routing import pod_pool_key
+from events.workqueue import Workqueue
+from tests.support.slot_world import Runner, SlotWorld
+from workers.jobs.dispatch import Dispatcher
+from workers.kube.events import KubeEvents
+from workers.kube.pod_pools import PodPools
+from workers.podpools.reconciler import PodPoolsReconciler
+from workers.podpools.services import PodPoolServices
+from workers.reconcile import reconcile
+from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.view import PodSlots, view
+
+QUICK = RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=10))
+Json = dict[str, Any]
+TEMPLATE: Json = {"spec": {"containers": [{"name": "runner", "image": "runner:1"}]}}
+SILENCE = timedelta(minutes=2)
+
+
+class Wire:
+    """Takes what is dispatched; the test delivers it."""
+
+    def __init__(self, world: SlotWorld) -> None:
+        self._world = world
+
+    def send(self, placed: tuple[Placed, ...]) -> list[Placed]:
+        self._world.send(tuple(placed))
+        return []
+
+
+class PodPoolWorld:
+    def __init__(self, redis: Redis, api: KubeApi, namespace: str, **spec: Any) -> None:
+        self.redis, self.api, self.namespace = redis, api, namespace
+        self.slots = SlotWorld(redis, f"{namespace}/runners")
+        self.queue = Workqueue(redis, publish=lambda _: None)
+        self.key = pod_pool_key(namespace, "runners")
+        self.claim()
+        self.services = PodPoolServices(
+            kube=api,
+            pools=PodPools(api),
+            events=KubeEvents(api),
+            ledger=lambda _: self.slots.ledger,
+            dispatcher=self.dispatcher,
+            environment=lambda pool, _: [{"name": "BERTHMASTER_RUNNER__POOL", "value": pool}],
+            silence=SILENCE,
+        )
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
+        self.path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{namespace}/podpools"
+        quick = {"scaling": {"upCooldown": "0s", "downCooldown": "0s"}}
+        api.create(self.path, body | {"spec": {"template": TEMPLATE} | quick | spec})
+
+    def dispatcher(self, ledger: SlotLedger) -> Dispatcher:
+        return Dispatcher(ledger, Wire(self.slots))  # type: ignore[arg-type] # only what a dispatcher asks of a sender
+
+    def claim(self) -> None:
+        assert self.queue.claim("1:test")
+        self.queue.stamp("1:test")
+
+    def change(self, **spec: Any) -> None:
+        self.api.patch(f"{self.path}/runners", {"spec": spec})
+
+    def run(self) -> Outcome | None:
+        """One run of the pool, as a tick or an event asks for it."""
+        self.queue.touch([self.key])
+        return reconcile(self.queue, self.key, PodPoolsReconciler(self.services), QUICK)
+
+    def kubelet(self) -> None:
+        """Every pod that was created runs, and its runner reports twice; terminating ones end."""
+        for pod in self.pods():
+            meta = pod["metadata"]
+            if "deletionTimestamp" in meta:
+                self.end(meta["name"])
+                continue
+            self.ready(meta["name"], "True")
+            self.slots.runners.setdefault(meta["uid"], Runner(meta["uid"]))
+        there = {pod["metadata"]["uid"] for pod in self.pods()}
+        for uid in list(self.slots.runners):
+            if uid in there:
+                self.slots.beat(uid)
+                self.slots.beat(uid)
+            else:
+                self.forget(uid)
+
+    def ready(self, name: str, status: str) -> None:
+        conditions = [{"type": "Ready", "status": status}]
+        self.api.patch(f"{self.pod_path(name)}/status", {"status": {"phase": "Running", "conditions": conditions}})
+
+    def end(self, name: str) -> None:
+        """The pod goes, and its runner with it."""
+        try:
+            uid = self.api.get(self.pod_path(name))["metadata"]["uid"]
+            self.api.delete(self.pod_path(name), {"gracePeriodSeconds": 0})
+        except NotFound:
+            return
+        self.forget(uid)
+
+    def forget(self, uid: str) -> None:
+        if runner := self.slots.runners.pop(uid, None):
+            self.slots.excused |= {f"{job} {phase}" for job, phase, _ in runner.ended.values()}
+
+    def fall_silent(self, uid: str) -> None:
+        """Its last report was long ago."""
+        del self.slots.runners[uid]
+        pods = self.slots.stored("pods")
+        pods[uid]["t"] -= 2 * SILENCE / timedelta(milliseconds=1)
+        self.redis.hset(f"{self.slots.ledger.prefix}pods", uid, orjson.dumps(pods[uid]))
+
+    def settle(self, rounds: int = 4) -> None:
+        for _ in range(rounds):
+            self.run()
+            self.kubelet()
+            self.slots.deliver_all()
+        self.run()
+
+    def finish_all(self) -> None:
+        for uid, runner in self.slots.runners.items():
+            for attempt in list(runner.running):
+                self.slots.end(uid, attempt)
+                self.slots.tell(uid, attempt)
+
+    def pods(self) -> list[Json]:
+        items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods")["items"]
+        return items
+
+    def pod_path(self, name: str) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
+
+    def names(self) -> set[str]:
+        return {pod["metadata"]["name"] for pod in self.pods()}
+
+    def views(self) -> list[str]:
+        return sorted(pod.view for pod in self.ledger_pods())
+
+    def ledger_pods(self) -> tuple[PodSlots, ...]:
+        return view(self.slots.ledger).pods
+
+    def status(self) -> Json:
+        status: Json = self.api.get(f"{self.path}/runners").get("status") or {}
+        return status

@@ -1,0 +1,41 @@
+"""Reading pod pools, and writing their status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from events.kube_api import KubeApi, NotFound
+from events.schemas import pool_snapshot
+from events.workqueue import Snapshot
+
+API_VERSION = "berthmaster.dev/v1alpha1"
+
+
+def as_snapshot(obj: dict[str, Any]) -> Snapshot:
+    meta = obj["metadata"]
+    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(obj))
+
+
+def owner_reference(pool: Snapshot) -> dict[str, Any]:
+    name = pool.body["name"]
+    return {"apiVersion": API_VERSION, "kind": "PodPool", "name": name, "uid": pool.uid, "controller": True}
+
+
+class PodPools:
+    def __init__(self, kube: KubeApi) -> None:
+        self._kube = kube
+
+    def read(self, namespace: str, name: str) -> Snapshot | None:
+        """None: the API server says that there is no such pool."""
+        try:
+            return as_snapshot(self._kube.get(self._path(namespace, name)))
+        except NotFound:
+            return None
+
+    def set_status(self, namespace: str, pool: Snapshot, status: dict[str, Any]) -> Snapshot:
+        """Conditional on the version read. Raises Conflict or NotFound."""
+        patch = {"metadata": {"resourceVersion": str(pool.version)}, "status": status}
+        return as_snapshot(self._kube.patch(f"{self._path(namespace, pool.body['name'])}/status", patch))
+
+    def _path(self, namespace: str, name: str) -> str:
+        return f"/apis/{API_VERSION}/namespaces/{namespace}/podpools/{name}"

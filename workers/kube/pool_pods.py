@@ -1,0 +1,103 @@
+"""The pods of a pod pool: listed by label, created by name, written before they open, deleted as they were read."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+import orjson
+
+from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
+from workers.kube.pods import pod_path
+
+Json = dict[str, Any]
+POOL: Final = "berthmaster.dev/pool"
+REVISION: Final = "berthmaster.dev/revision"
+OPENED: Final = "berthmaster.dev/opened"
+
+
+def revision_of(template: Json) -> str:
+    """Names a template: pods of another one are replaced."""
+    return hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).hexdigest()[:10]
+
+
+class PoolPods:
+    """Of one pool; `owner` is its reference, so that its pods go when it goes."""
+
+    def __init__(self, kube: KubeApi, namespace: str, pool: str, owner: Json) -> None:
+        self._kube, self._namespace, self._pool, self._owner = kube, namespace, pool, owner
+        self._collection = f"/api/v1/namespaces/{namespace}/pods"
+
+    def all(self) -> list[Json]:
+        """A consistent list of the pods that this very pool owns."""
+        items = self._kube.list(self._collection, labelSelector=f"{POOL}={self._pool}")["items"]
+        return [pod for pod in items if _owned(pod, self._owner["uid"])]
+
+    def create(self, name: str, template: Json, environment: list[Json]) -> None:
+        """Said again, it is there already."""
+        try:
+            self._kube.create(self._collection, self._body(name, template, environment))
+        except AlreadyExists:
+            return
+
+    def write(self, pod: Json, token: str) -> bool:
+        """A new version of the pod, so that an old deletion conflicts. False: it has changed since it was read."""
+        meta = pod["metadata"]
+        patch = {
+            "resourceVersion": meta["resourceVersion"],
+            "uid": meta["uid"],
+            "annotations": {OPENED: token},
+        }
+        try:
+            self._kube.patch(pod_path(self._namespace, meta["name"]), {"metadata": patch})
+        except (Conflict, NotFound):
+            return False
+        return True
+
+    def read(self, name: str, uid: str) -> Json | None:
+        """None: that pod is gone."""
+        try:
+            pod = self._kube.get(pod_path(self._namespace, name))
+        except NotFound:
+            return None
+        return pod if pod["metadata"]["uid"] == uid else None
+
+    def delete(self, pod: Json) -> bool:
+        """Only as it was read. False: it has changed since."""
+        meta = pod["metadata"]
+        options = {"preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}}
+        try:
+            self._kube.delete(pod_path(self._namespace, meta["name"]), options)
+        except Conflict:
+            return False
+        except NotFound:
+            return True
+        return True
+
+    def _body(self, name: str, template: Json, environment: list[Json]) -> Json:
+        meta, spec = template.get("metadata") or {}, dict(template.get("spec") or {})
+        labels = {**(meta.get("labels") or {}), POOL: self._pool, REVISION: revision_of(template)}
+        spec["containers"] = [_with_environment(each, environment) for each in spec.get("containers") or ()]
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": self._namespace,
+                "labels": labels,
+                "annotations": meta.get("annotations") or {},
+                "ownerReferences": [self._owner],
+            },
+            "spec": spec,
+        }
+
+
+def _owned(pod: Json, uid: str) -> bool:
+    return any(owner.get("uid") == uid for owner in pod["metadata"].get("ownerReferences") or ())
+
+
+def _with_environment(container: Json, environment: list[Json]) -> Json:
+    """What the template says itself stands."""
+    own = container.get("env") or []
+    names = {variable.get("name") for variable in own}
+    return {**container, "env": [*own, *(each for each in environment if each["name"] not in names)]}

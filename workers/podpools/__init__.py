@@ -1,0 +1,1 @@
+"""Pod pools: their pods, opened and closed in step with Kubernetes, and how many there are."""

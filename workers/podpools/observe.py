@@ -1,0 +1,111 @@
+"""What a run of a pod pool sees: the pods of Kubernetes beside those of the slot ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from domain.scaling.members import Member, View
+from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.pool_status import SlotCounts
+from domain.scaling.sensed import Accepts, Pods, Sensed
+from domain.slots.job import slot_class
+from workers.kube.pool_pods import REVISION
+from workers.stores.slots.ledger import Size
+from workers.stores.slots.view import PodSlots, SlotsView
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """`gone`: UIDs that the ledger knows and Kubernetes does not."""
+
+    members: tuple[Member, ...]
+    objects: dict[str, Json]
+    gone: tuple[str, ...]
+    slots: SlotsView
+
+
+def observed(objects: Iterable[Json], slots: SlotsView, now: datetime) -> Seen:
+    by_uid = {pod["metadata"]["uid"]: pod for pod in objects}
+    known = {pod.uid: pod for pod in slots.pods}
+    members = tuple(_member(pod, known.get(uid), now) for uid, pod in by_uid.items())
+    return Seen(members, by_uid, tuple(sorted(known.keys() - by_uid.keys())), slots)
+
+
+def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
+    meta, status = pod["metadata"], pod.get("status") or {}
+    created = datetime.fromisoformat(meta["creationTimestamp"])
+    conditions = status.get("conditions") or ()
+    return Member(
+        name=meta["name"],
+        uid=meta["uid"],
+        revision=(meta.get("labels") or {}).get(REVISION, ""),
+        age=max(now - created, timedelta(0)),
+        phase=status.get("phase", "Pending"),
+        ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
+        terminating="deletionTimestamp" in meta,
+        view=View(told.view) if told else View.UNKNOWN,
+        busy=told.busy if told else 0,
+        silent=told.silent if told else timedelta(0),
+        token=told.token if told else "",
+    )
+
+
+def sensed(seen: Seen, size: Size, now: datetime, unseen: int) -> Sensed:
+    """`unseen`: pods that shall be there and are in no list yet; they boot. Slots of pods that are away count too."""
+    live = [m for m in seen.members if not m.terminating]
+    views = Counter(m.view for m in live)
+    draining = views[View.FENCED] + views[View.ENDING] + len(seen.members) - len(live)
+    return Sensed(
+        pods=Pods(
+            open=views[View.OPEN] + views[View.AWAY],
+            booting=views[View.UNKNOWN] + views[View.NEW] + unseen,
+            claimed=views[View.CLAIMED],
+            draining=draining,
+        ),
+        used=seen.slots.used,
+        reserved=seen.slots.reserved,
+        idle=_idle(seen.slots),
+        waiting=seen.slots.waiting,
+        last_up=_ago(size.up, now),
+        last_down=_ago(size.down, now),
+    )
+
+
+def _idle(slots: SlotsView) -> dict[Accepts, int]:
+    free: Counter[Accepts] = Counter()
+    for pod in slots.pods:
+        if pod.view == View.OPEN:
+            for accepts, job in zip(pod.layout, pod.slots, strict=True):
+                free[_accepts(accepts)] += not job
+    return dict(free)
+
+
+def _accepts(name: str) -> Accepts:
+    return None if name == slot_class(()) else frozenset(name.strip(",").split(","))
+
+
+def _ago(ms: int, now: datetime) -> datetime | None:
+    return now - timedelta(milliseconds=ms) if ms >= 0 else None
+
+
+def slot_counts(slots: SlotsView) -> SlotCounts:
+    open_pods = [pod for pod in slots.pods if pod.view == View.OPEN]
+    idle = sum(not job for pod in open_pods for job in pod.slots)
+    return SlotCounts(
+        total=sum(len(pod.slots) for pod in slots.pods), used=slots.used, reserved=slots.reserved, idle=idle
+    )
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def spec_of(body: Json) -> PodPoolSpec:
+    """Raises pydantic's ValidationError."""
+    return PodPoolSpec.model_validate(body["spec"])

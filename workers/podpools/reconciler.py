@@ -1,0 +1,130 @@
+"""Reconciles one PodPool: verify the slots, care for each pod, size the pool, show the status.
+
+The order is the rule: what is gone first, then health, then size; and a pod is closed in Redis before anything happens
+to it in Kubernetes, and written in Kubernetes before it is opened in Redis.
+"""
+
+from __future__ import annotations
+
+import structlog
+from pydantic import ValidationError
+
+from domain.errors import TransientError
+from domain.outcome import Outcome, Settled, Wait
+from domain.ports.load_balancer_spec import length
+from domain.ports.spec_errors import spec_problem
+from domain.scaling.members import Care, Member, Patience, care, useless
+from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.pool_status import invalid_status, pod_pool_status
+from events.kube_api import Conflict, NotFound
+from events.routing import split_key
+from events.workqueue import Snapshot
+from workers.kube.errors import translated
+from workers.kube.pod_pools import owner_reference
+from workers.kube.pool_pods import PoolPods, revision_of
+from workers.podpools.closing import close_and_delete
+from workers.podpools.observe import Seen, observed, slot_counts, spec_of, utc_now
+from workers.podpools.scaling import Scaled, scale
+from workers.podpools.services import PodPoolServices
+from workers.run import Run
+from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.view import view
+
+log = structlog.get_logger()
+
+
+class PodPoolsReconciler:
+    """Callable with a Run whose key is a pod pool's."""
+
+    def __init__(self, services: PodPoolServices) -> None:
+        self._services = services
+
+    def __call__(self, run: Run) -> Outcome:
+        with translated():
+            _, namespace, name = split_key(run.key)
+            pool = run.snapshot or self._services.pools.read(namespace, name)
+            if pool is None or pool.gone or pool.body["deleting"]:
+                return Settled()
+            try:
+                return PodPoolRun(self._services, run, namespace, pool).outcome()
+            except (Conflict, NotFound) as error:
+                raise TransientError(f"PodPool {namespace}/{name} changed since it was read: {error}") from error
+
+
+class PodPoolRun:
+    """One run on one version of one pool."""
+
+    def __init__(self, services: PodPoolServices, run: Run, namespace: str, pool: Snapshot) -> None:
+        self._services, self._run, self._namespace, self._pool = services, run, namespace, pool
+        self._name: str = pool.body["name"]
+        self._ledger: SlotLedger = services.ledger(f"{namespace}/{self._name}")
+        self._dispatcher = services.dispatcher(self._ledger)
+        self._pods = PoolPods(services.kube, namespace, self._name, owner_reference(pool))
+
+    def outcome(self) -> Outcome:
+        try:
+            spec = spec_of(self._pool.body)
+        except ValidationError as error:
+            problem = spec_problem(error)
+            log.warning("pod_pool_invalid", pool=self._ledger.pool, reason=problem)
+            self._show(invalid_status(problem, self._pool.body["generation"]))
+            return Settled()
+        seen = self._observe()
+        self._ledger.begin(list(seen.objects))
+        for uid in seen.gone:
+            self._dispatcher.dispatch(self._ledger.gone(uid))
+        for member in seen.members:
+            self._care(spec, seen, member)
+        scaled = scale(self._services, self._run, self._ledger, self._pods, spec, self._observe())
+        self._status(scaled)
+        return Wait(self._services.look, "pods and slots are looked at again")
+
+    def _observe(self) -> Seen:
+        self._run.keep(self._services.call_time)
+        return observed(self._pods.all(), view(self._ledger), utc_now())
+
+    def _care(self, spec: PodPoolSpec, seen: Seen, member: Member) -> None:
+        patience = Patience(length(spec.ready_timeout), self._services.silence)
+        needed = care(member, revision_of(spec.template), patience)
+        if needed is Care.NOTHING:
+            return
+        log.info("pod_cared_for", pool=self._ledger.pool, pod=member.name, care=needed)
+        pod = seen.objects[member.uid]
+        if needed is Care.OPEN and self._written(pod):
+            self._dispatcher.dispatch(self._ledger.open(member.uid) or ())
+        elif needed is Care.LIFT:
+            self._lift(pod, member)
+        elif needed in (Care.SET_ASIDE, Care.END):
+            self._ledger.set_aside(member.uid, for_good=needed is Care.END)
+        elif needed is Care.REMOVE:
+            self._remove(pod, member, useless(member, patience))
+        elif needed is Care.REPLACE:
+            close_and_delete(self._services, self._run, self._ledger, self._pods, member, 0)
+
+    def _written(self, pod: dict[str, object]) -> bool:
+        self._run.keep(self._services.call_time)
+        return self._pods.write(pod, self._run.token)
+
+    def _lift(self, pod: dict[str, object], member: Member) -> None:
+        """Fenced by a run that is over: whatever it still does conflicts with the write, then the pod opens again."""
+        token = f"{self._run.token}/lift"
+        if self._ledger.take_over(member.uid, member.token, token) and self._written(pod):
+            self._dispatcher.dispatch(self._ledger.open(member.uid, token) or ())
+
+    def _remove(self, pod: dict[str, object], member: Member, why: str) -> None:
+        """Its jobs are placed again once it is gone, not before."""
+        self._ledger.set_aside(member.uid, for_good=True)
+        self._run.keep(self._services.call_time)
+        if self._pods.delete(pod):
+            log.warning("pod_removed", pool=self._ledger.pool, pod=member.name, reason=why or "it is ending")
+
+    def _status(self, scaled: Scaled) -> None:
+        seen = scaled.seen
+        waiting = sum(seen.slots.waiting.values())
+        about = (self._name, int(self._pool.body["generation"]))
+        self._show(pod_pool_status(seen.members, slot_counts(seen.slots), waiting, scaled.size, scaled.reason, about))
+
+    def _show(self, status: dict[str, object]) -> None:
+        self._run.keep(self._services.call_time)
+        self._pool = self._services.pools.set_status(self._namespace, self._pool, status)
+        self._run.saw(self._pool)

@@ -1,0 +1,32 @@
+"""What runs of pod pools use; bootstrap makes it, tests make it with fakes behind the same interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from events.kube_api import KubeApi
+from workers.jobs.dispatch import Dispatcher
+from workers.kube.events import KubeEvents
+from workers.kube.pod_pools import PodPools
+from workers.stores.slots.ledger import SlotLedger
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PodPoolServices:
+    """`ledger` and `dispatcher` are of a pool (namespace/name); `environment(pool)` is what its runners are told."""
+
+    kube: KubeApi
+    pools: PodPools
+    events: KubeEvents
+    ledger: Callable[[str], SlotLedger]
+    dispatcher: Callable[[SlotLedger], Dispatcher]
+    environment: Callable[[str, Json], list[Json]]
+    call_time: timedelta = timedelta(seconds=15)
+    silence: timedelta = timedelta(minutes=2)
+    remember: timedelta = timedelta(hours=24)  # how long a finished job is known
+    look: timedelta = timedelta(seconds=15)  # the autoscaler's tick makes runs more often
