@@ -13,10 +13,11 @@ import orjson
 
 from events import routing
 from events.predicates import always, opted_in
-from events.schemas import Json, pod_snapshot, pool_snapshot
+from events.schemas import PREFIX, Json, pod_snapshot, pool_snapshot
 from events.workqueue import Mark
 
 EVENTS_REASON: Final = "AllocationFailed"
+POOL_LABEL: Final = PREFIX + "pool"
 
 
 class Item(NamedTuple):
@@ -69,6 +70,29 @@ def port_pools() -> Resource:
         path="/apis/berthmaster.dev/v1alpha1/portpools",
         snapshot=pool_snapshot,
         key=lambda meta: routing.port_pool_key(meta["name"]),
+    )
+
+
+def pod_pools(namespace: str = "") -> Resource:
+    root = "/apis/berthmaster.dev/v1alpha1"
+    return Resource(
+        name="podpools",
+        kind="podpool",
+        path=f"{root}/namespaces/{namespace}/podpools" if namespace else f"{root}/podpools",
+        snapshot=pool_snapshot,
+        key=lambda meta: routing.pod_pool_key(meta["namespace"], meta["name"]),
+    )
+
+
+def pool_pods(namespace: str = "") -> Resource:
+    """Pods of pod pools. They are never stored: a change of one makes its pool look."""
+    return Resource(
+        name="poolpods",
+        kind="poolpod",
+        path=f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods",
+        snapshot=dict,
+        key=lambda meta: routing.pod_pool_key(meta["namespace"], (meta.get("labels") or {}).get(POOL_LABEL, "")),
+        query={"labelSelector": POOL_LABEL},
     )
 
 

@@ -21,6 +21,12 @@ EVENTS_STREAM: Final = "berthmaster:events"
 PORTS_RECONCILE: Final = "ports.reconcile"  # (key)
 POOLS_RECONCILE: Final = "pools.reconcile"  # (key)
 PODPOOLS_RECONCILE: Final = "podpools.reconcile"  # (key)
+SLOTS_SUBMIT: Final = "slots.submit"  # (job)
+SLOTS_CONFIRM: Final = "slots.confirm"  # (pool, id, plan)
+SLOTS_CANCEL: Final = "slots.cancel"  # (pool, id)
+SLOTS_FINISH: Final = "slots.finish"  # (pool, id, phase, attempt, outcome, result)
+SLOTS_SWEEP: Final = "slots.sweep"  # ()
+PODPOOLS_AUTOSCALE: Final = "podpools.autoscale"  # ()
 POOLS_SCALE_UP: Final = "pools.scale_up"  # (pool, epoch, token)
 QUEUE_TICK: Final = "queue.tick"  # ()
 QUEUE_SWEEP_LOST: Final = "queue.sweep_lost"  # (sent, ms)
@@ -31,6 +37,12 @@ QUEUES: Final = {
     PORTS_RECONCILE: LATENCY,
     POOLS_RECONCILE: LATENCY,
     PODPOOLS_RECONCILE: LATENCY,
+    SLOTS_SUBMIT: LATENCY,
+    SLOTS_CONFIRM: LATENCY,
+    SLOTS_CANCEL: LATENCY,
+    SLOTS_FINISH: LATENCY,
+    SLOTS_SWEEP: MAINTENANCE,
+    PODPOOLS_AUTOSCALE: MAINTENANCE,
     QUEUE_SWEEP_LOST: LATENCY,  # behind the hints that it judges
     POOLS_SCALE_UP: MAINTENANCE,
     QUEUE_TICK: MAINTENANCE,

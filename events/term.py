@@ -17,12 +17,12 @@ from typing import Final
 import structlog
 from redis import Redis, RedisError
 
-from events.feeds import FailureFeed, SnapshotFeed
+from events.feeds import FailureFeed, PoolPodFeed, SnapshotFeed
 from events.follower import Follower
 from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
-from events.resources import Resource, allocation_failures, pods, port_pools
+from events.resources import Resource, allocation_failures, pod_pools, pods, pool_pods, port_pools
 from events.sender import ClaimLostError, Sender
 from events.settings import PublisherSettings
 from events.supervise import Supervisor
@@ -59,23 +59,26 @@ class Term:
         self.threads: list[Thread] = []
         self.sender = Sender(parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics)
         scope = parts.settings.namespace
-        feeds = [self.feed(resource) for resource in (pods(scope, parts.settings.pod_selector), port_pools())]
+        kinds = (pods(scope, parts.settings.pod_selector), port_pools(), pod_pools(scope))
+        feeds = [self.feed(resource) for resource in kinds]
         self.listed = [self.follower(feed.resource, feed) for feed in feeds]
         self.failures = self.follower(
             events := allocation_failures(scope),
             FailureFeed(events, parts.redis, parts.queue, self.sender, feeds[0]),
         )
+        members = pool_pods(scope)
+        self.members = self.follower(members, PoolPodFeed(members, parts.queue, self.sender))
 
     def feed(self, resource: Resource) -> SnapshotFeed:
         return SnapshotFeed(resource, self.parts.queue, self.sender, self.parts.metrics)
 
-    def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed) -> Follower:
+    def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed | PoolPodFeed) -> Follower:
         watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over)
         return Follower(watch, feed, self.parts.metrics)
 
     @property
     def followers(self) -> list[Follower]:
-        return [*self.listed, *([self.failures] if self.parts.settings.failures else [])]
+        return [*self.listed, self.members, *([self.failures] if self.parts.settings.failures else [])]
 
     def pulses(self) -> Iterator[tuple[str, Pulse]]:
         return ((follower.watch.resource.name, follower.watch.pulse) for follower in self.followers)

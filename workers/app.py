@@ -18,7 +18,7 @@ from workers.celery_settings import configuration
 from workers.settings import WorkerSettings
 from workers.tasks.payloads import CheckedTask
 
-TASKS = ("workers.tasks.queue", "workers.tasks.ports", "workers.tasks.pools")
+TASKS = ("workers.tasks.queue", "workers.tasks.ports", "workers.tasks.pools", "workers.tasks.slots")
 
 
 def create_app(

@@ -13,6 +13,8 @@ from redis import Redis
 
 from events import routing
 from events.workqueue import Workqueue
+from workers.pod_pool_services import pod_pool_services
+from workers.podpools.services import PodPoolServices
 from workers.port_services import port_services
 from workers.sending import Sender
 from workers.services import PortServices
@@ -44,6 +46,10 @@ class Services:
     @cached_property
     def ticks(self) -> Ticks:
         return Ticks(self.redis)
+
+    @cached_property
+    def podpools(self) -> PodPoolServices:
+        return pod_pool_services(self.settings, self.redis)
 
     @cached_property
     def ports(self) -> PortServices:

@@ -81,6 +81,8 @@ def beat(settings: WorkerSettings) -> dict[str, Any]:
         routing.QUEUE_TICK: 1.0,
         routing.PORTS_SWEEP: settings.ports.sweep_every.total_seconds(),
         routing.PORTS_AUDIT: settings.ports.audit_every.total_seconds(),
+        routing.SLOTS_SWEEP: settings.slots.sweep_every.total_seconds(),
+        routing.PODPOOLS_AUTOSCALE: settings.slots.autoscale_every.total_seconds(),
     }
     return {
         "beat_schedule": {task: {"task": task, "schedule": period} for task, period in periods.items()},

@@ -82,6 +82,25 @@ class PortsSettings(Nested):
     """How long one scale-up keeps others of its epoch away; raising it delays the heir of a worker that died."""
 
 
+class SlotsSettings(Nested):
+    """Pod pools, their slots and jobs."""
+
+    autoscale_every: Duration = Field(default=timedelta(seconds=15), gt=timedelta(0))
+    """Period of the autoscaler; a job without a slot makes its pool grow at once, so raising it delays shrinking."""
+
+    sweep_every: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
+    """Period of the look at deadlines and lost messages; raising it delays them by as much."""
+
+    silence: Duration = Field(default=timedelta(minutes=2), gt=timedelta(0))
+    """Age of a runner's last report at which its pod is removed; raising it delays the jobs of a dead runner."""
+
+    remember: Duration = Field(default=timedelta(hours=24), gt=timedelta(0))
+    """How long an ended job is known; it must outlast the retries of clients, raising it costs memory."""
+
+    runner_redis_url: str = ""
+    """Address of Redis as runner pods reach it; empty means the workers' own."""
+
+
 class CelerySettings(Nested):
     """The worker process and its transport."""
 
@@ -146,6 +165,7 @@ class WorkerSettings(BaseSettings):
     aws: AwsSettings = AwsSettings()
     queue: QueueSettings = QueueSettings()
     ports: PortsSettings = PortsSettings()
+    slots: SlotsSettings = SlotsSettings()
     celery: CelerySettings = CelerySettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()

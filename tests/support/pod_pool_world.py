@@ -21,6 +21,7 @@ from workers.kube.pod_pools import PodPools
 from workers.podpools.reconciler import PodPoolsReconciler
 from workers.podpools.services import PodPoolServices
 from workers.reconcile import reconcile
+from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.ledger import SlotLedger
 from workers.stores.slots.view import PodSlots, view
 
@@ -55,6 +56,7 @@ class PodPoolWorld:
             ledger=lambda _: self.slots.ledger,
             dispatcher=self.dispatcher,
             environment=lambda pool, _: [{"name": "BERTHMASTER_RUNNER__POOL", "value": pool}],
+            names=PodPoolNames(redis),
             silence=SILENCE,
         )
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}

@@ -10,7 +10,7 @@ import structlog
 from pydantic import ValidationError
 
 from domain.errors import TransientError
-from domain.outcome import Outcome, Settled, Wait
+from domain.outcome import Outcome, Settled
 from domain.ports.load_balancer_spec import length
 from domain.ports.spec_errors import spec_problem
 from domain.scaling.members import Care, Member, Patience, care, useless
@@ -44,7 +44,9 @@ class PodPoolsReconciler:
             _, namespace, name = split_key(run.key)
             pool = run.snapshot or self._services.pools.read(namespace, name)
             if pool is None or pool.gone or pool.body["deleting"]:
+                self._services.names.remove(f"{namespace}/{name}")
                 return Settled()
+            self._services.names.add(f"{namespace}/{name}")
             try:
                 return PodPoolRun(self._services, run, namespace, pool).outcome()
             except (Conflict, NotFound) as error:
@@ -77,7 +79,7 @@ class PodPoolRun:
             self._care(spec, seen, member)
         scaled = scale(self._services, self._run, self._ledger, self._pods, spec, self._observe())
         self._status(scaled)
-        return Wait(self._services.look, "pods and slots are looked at again")
+        return Settled()
 
     def _observe(self) -> Seen:
         self._run.keep(self._services.call_time)

@@ -11,6 +11,7 @@ from events.kube_api import KubeApi
 from workers.jobs.dispatch import Dispatcher
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
+from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.ledger import SlotLedger
 
 Json = dict[str, Any]
@@ -26,7 +27,6 @@ class PodPoolServices:
     ledger: Callable[[str], SlotLedger]
     dispatcher: Callable[[SlotLedger], Dispatcher]
     environment: Callable[[str, Json], list[Json]]
+    names: PodPoolNames
     call_time: timedelta = timedelta(seconds=15)
     silence: timedelta = timedelta(minutes=2)
-    remember: timedelta = timedelta(hours=24)  # how long a finished job is known
-    look: timedelta = timedelta(seconds=15)  # the autoscaler's tick makes runs more often

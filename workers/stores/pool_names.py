@@ -6,24 +6,30 @@ from typing import Any
 
 from redis import Redis
 
-KEY = "berthmaster:portpools"
-
 
 class PoolNames:
     """Lost with Redis; every pool's own run adds it again."""
+
+    key = "berthmaster:portpools"
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
     def add(self, name: str) -> None:
-        self._redis.sadd(KEY, name)
+        self._redis.sadd(self.key, name)
 
     def remove(self, name: str) -> None:
-        self._redis.srem(KEY, name)
+        self._redis.srem(self.key, name)
 
     def all(self) -> list[str]:
-        found: Any = self._redis.smembers(KEY)
+        found: Any = self._redis.smembers(self.key)
         return sorted(name.decode() for name in found)
+
+
+class PodPoolNames(PoolNames):
+    """The same of pod pools, as namespace/name."""
+
+    key = "berthmaster:podpools"
 
 
 class ShownStatus:

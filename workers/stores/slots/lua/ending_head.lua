@@ -27,6 +27,7 @@ local function finish_job(id, j, outcome, result)
   j.s, j.o, j.z = 'done', outcome, result
   keep_job(id, j)
   call('ZADD', ENDED, now_ms(), id)
+  tell(id, j, outcome)
   pass_key(id, j)
 end
 
@@ -39,6 +40,7 @@ local function conclude(id, j, outcome, result) -- what runs has ended: a furthe
   j.s, j.l, j.z = 'reserved', j.a, result
   keep_job(id, j)
   call('ZADD', DUE, now_ms() + j.h, id)
+  tell(id, j, 'reserved')
   pass_key(id, j)
 end
 

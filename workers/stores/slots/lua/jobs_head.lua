@@ -10,6 +10,10 @@ end
 
 local function keep_job(id, j) call('HSET', JOBS, id, cjson.encode(j)) end
 
+local function tell(id, j, state) -- to whoever waits for it
+  call('XADD', RESULTS, 'MAXLEN', '~', 10000, '*', 'job', id, 'state', state, 'attempt', j.a, 'result', j.z or '')
+end
+
 local function takes(class, phases) -- whether such a slot takes a job of these phases
   for _, phase in ipairs(phases) do
     if class ~= '*' and not class:find(',' .. phase .. ',', 1, true) then return false end

@@ -4,9 +4,9 @@
 -- job or `,kind,kind,`. wait:KINDS: jobs that wait for a slot, by urgency; SIGS: the KINDS that have any. blocked:KEY: jobs that
 -- wait for a serial key; KEYED: key -> job that has it. DUE: reserved jobs by deadline, LATER: jobs that may not be placed yet,
 -- SENT: placed jobs by the time of their next message, ENDED: jobs by the time of their end (all ms). EXPECT: pods that must report first,
--- NAMES: pods that shall be created and were not seen yet.
+-- NAMES: pods that shall be created and were not seen yet. RESULTS: stream of what clients wait for, the last ten thousand.
 local call, P = redis.call, KEYS[1]
 local META, PODS, JOBS, KEYED = P .. 'meta', P .. 'pods', P .. 'jobs', P .. 'keyed'
 local SIGS, CLASSES = P .. 'sigs', P .. 'classes'
 local DUE, LATER, SENT, ENDED = P .. 'due', P .. 'later', P .. 'sent', P .. 'ended'
-local EXPECT, NAMES = P .. 'expect', P .. 'names'
+local EXPECT, NAMES, RESULTS = P .. 'expect', P .. 'names', P .. 'results'

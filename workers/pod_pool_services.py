@@ -1,0 +1,59 @@
+"""Builds what the runs of pod pools use, from the settings; part of the bootstrap, apart as a concept of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from redis import Redis
+
+from events.kube_api import KubeApi
+from workers.jobs.dispatch import Dispatcher
+from workers.jobs.messages import JobSender
+from workers.kube.events import KubeEvents
+from workers.kube.pod_pools import PodPools
+from workers.podpools.services import PodPoolServices
+from workers.settings import WorkerSettings
+from workers.stores.pool_names import PodPoolNames
+from workers.stores.slots.ledger import SlotLedger, load_scripts
+
+Json = dict[str, Any]
+FIELDS = {"POD": "metadata.name", "UID": "metadata.uid"}
+
+
+def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices:
+    """Nothing connects here."""
+    kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
+    senders: dict[str, JobSender] = {}
+
+    def dispatcher(ledger: SlotLedger) -> Dispatcher:
+        sender = senders.setdefault(ledger.pool, JobSender(settings.broker_url, ledger.pool))
+        return Dispatcher(ledger, sender)
+
+    return PodPoolServices(
+        kube=kube,
+        pools=PodPools(kube),
+        events=KubeEvents(kube),
+        ledger=lambda pool: SlotLedger(redis, scripts, pool),
+        dispatcher=dispatcher,
+        environment=lambda pool, spec: runner_environment(settings, pool, spec),
+        names=PodPoolNames(redis),
+        call_time=settings.call_time,
+        silence=settings.slots.silence,
+    )
+
+
+def runner_environment(settings: WorkerSettings, pool: str, spec: Json) -> list[Json]:
+    """What a runner is told about itself; see workers.runner.settings."""
+    slots = [slot["accepts"] for slot in spec["slots"]]
+    plain = {
+        "POOL": pool,
+        "SLOTS": orjson.dumps(slots).decode(),
+        "REDIS__URL": settings.slots.runner_redis_url or settings.redis.url,
+    }
+    told = [{"name": f"BERTHMASTER_RUNNER__{name}", "value": value} for name, value in plain.items()]
+    own = [
+        {"name": f"BERTHMASTER_RUNNER__{name}", "valueFrom": {"fieldRef": {"fieldPath": path}}}
+        for name, path in FIELDS.items()
+    ]
+    return [*told, *own]

@@ -1,0 +1,36 @@
+"""What clients of a pod pool wait for: a stream of jobs that ended, or wait for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from redis import Redis
+
+
+@dataclass(frozen=True)
+class Result:
+    """`state` is an outcome, or `reserved`: then `attempt` is the plan to confirm. `at` is its place in the stream."""
+
+    at: str
+    job: str
+    state: str
+    attempt: str
+    result: str
+
+
+class Results:
+    """Of pod pool `pool` (namespace/name)."""
+
+    def __init__(self, redis: Redis, pool: str) -> None:
+        self._redis, self._key = redis, f"{{sp:{pool}}}results"
+
+    def since(self, at: str, wait: timedelta) -> Iterator[Result]:
+        """Those after `at` ('0': from the oldest that is kept); waits up to `wait` for the first."""
+        found: Any = self._redis.xread({self._key: at}, count=1000, block=max(1, wait // timedelta(milliseconds=1)))
+        for _, entries in found or ():
+            for place, told in entries:
+                fields = {name.decode(): value.decode() for name, value in told.items()}
+                yield Result(place.decode(), fields["job"], fields["state"], fields["attempt"], fields["result"])

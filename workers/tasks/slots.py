@@ -1,0 +1,137 @@
+"""Tasks of jobs and pod pools: what other services ask for, and what time brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import structlog
+from celery import shared_task
+
+from domain.errors import TransientError
+from domain.ports.load_balancer_spec import length
+from domain.scaling.pod_pool import PodPoolSpec
+from domain.slots.job import Placed
+from events import routing
+from workers.bootstrap import Services, services
+from workers.podpools.reconciler import PodPoolsReconciler
+from workers.stores.outage import OUTAGE
+from workers.stores.slots.ledger import NotVerified, SlotLedger
+from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, ReconcilePodPool, SubmitJob
+from workers.tasks.keys import reconcile_key
+from workers.tasks.payloads import Nothing, takes
+from workers.tasks.ticking import once_a_period
+
+log = structlog.get_logger()
+PATIENT: Final[dict[str, Any]] = {
+    "autoretry_for": (TransientError, *OUTAGE),
+    "retry_backoff": True,
+    "retry_backoff_max": 30,
+    "max_retries": 20,
+}
+"""A request must not be lost because Redis is being verified; a client that waits says it again anyway."""
+
+
+@shared_task(name=routing.PODPOOLS_RECONCILE)
+@takes(ReconcilePodPool)
+def reconcile_pod_pool(asked: ReconcilePodPool) -> None:
+    """Cares for the pool's pods, and makes it as large as its jobs need."""
+    parts = services()
+    reconcile_key(parts, asked, PodPoolsReconciler(parts.podpools))
+
+
+@shared_task(name=routing.SLOTS_SUBMIT, **PATIENT)
+@takes(SubmitJob)
+def submit(asked: SubmitJob) -> None:
+    """Takes a job in, once an id, and gives it a slot or a place in the line."""
+    parts = services()
+    ledger = parts.podpools.ledger(asked.job.pool)
+    record, placed = ledger.submit(asked.job.job(hold_ms(parts, asked.job.pool)))
+    log.info("job_submitted", pool=ledger.pool, job=record.id, state=record.state, pod=record.uid)
+    after(parts, ledger, placed, waits=record.state == "waiting")
+
+
+@shared_task(name=routing.SLOTS_CONFIRM, **PATIENT)
+@takes(ConfirmJob)
+def confirm(asked: ConfirmJob) -> None:
+    """A person has seen the plan: the next phase may run."""
+    parts = services()
+    ledger = parts.podpools.ledger(asked.pool)
+    change = ledger.confirm(asked.id, asked.plan)
+    log.info("job_confirmed", pool=asked.pool, job=asked.id, taken=change.taken, state=change.state)
+    after(parts, ledger, change.placed)
+
+
+@shared_task(name=routing.SLOTS_CANCEL, **PATIENT)
+@takes(CancelJob)
+def cancel(asked: CancelJob) -> None:
+    """What has started keeps its slot until its runner says that it stopped."""
+    parts = services()
+    ledger = parts.podpools.ledger(asked.pool)
+    change = ledger.cancel(asked.id)
+    log.info("job_cancelled", pool=asked.pool, job=asked.id, taken=change.taken, state=change.state)
+    after(parts, ledger, change.placed)
+
+
+@shared_task(name=routing.SLOTS_FINISH, **PATIENT)
+@takes(FinishJob)
+def finish(asked: FinishJob) -> None:
+    """The end of an attempt, from a runner that speaks Celery only."""
+    parts = services()
+    ledger = parts.podpools.ledger(asked.pool)
+    change = ledger.finish(asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
+    after(parts, ledger, change.placed)
+
+
+@shared_task(name=routing.SLOTS_SWEEP)
+@takes(Nothing)
+def sweep(_: Nothing) -> None:
+    """Every 5 seconds: reservations that ran out, jobs that may be placed now, messages that were lost."""
+    parts = services()
+    once_a_period(parts.ticks, routing.SLOTS_SWEEP, parts.settings.slots.sweep_every, lambda: sweep_pools(parts))
+
+
+@shared_task(name=routing.PODPOOLS_AUTOSCALE)
+@takes(Nothing)
+def autoscale(_: Nothing) -> None:
+    """Every 15 seconds: each pool is looked at by its own run, of which there is one at a time."""
+    parts = services()
+    period = parts.settings.slots.autoscale_every
+    once_a_period(parts.ticks, routing.PODPOOLS_AUTOSCALE, period, lambda: touch_pools(parts))
+
+
+def sweep_pools(parts: Services) -> None:
+    for pool in parts.podpools.names.all():
+        ledger = parts.podpools.ledger(pool)
+        try:
+            swept = ledger.sweep(parts.settings.slots.remember)
+        except NotVerified:
+            touch(parts, pool)
+            continue
+        for job in swept.expired:
+            log.warning("reservation_expired", pool=pool, job=job)
+        after(parts, ledger, swept.placed)
+
+
+def touch_pools(parts: Services) -> None:
+    for pool in parts.podpools.names.all():
+        touch(parts, pool)
+
+
+def after(parts: Services, ledger: SlotLedger, placed: Iterable[Placed], *, waits: bool = False) -> None:
+    """Sends what was placed; a job that waits makes its pool look at once whether it must grow."""
+    parts.podpools.dispatcher(ledger).dispatch(placed)
+    if waits:
+        touch(parts, ledger.pool)
+
+
+def touch(parts: Services, pool: str) -> None:
+    parts.queue.touch([routing.pod_pool_key(*pool.split("/"))])
+
+
+def hold_ms(parts: Services, pool: str) -> int:
+    """How long a reservation of the pool lasts, as its spec says."""
+    snapshot = parts.queue.snapshot(routing.pod_pool_key(*pool.split("/")))
+    spec = snapshot.body.get("spec", {}) if snapshot and not snapshot.gone else {}
+    default = str(PodPoolSpec.model_fields["reservation_ttl"].default)
+    return int(length(spec.get("reservationTTL", default)).total_seconds() * 1000)
