@@ -1,0 +1,47 @@
+"""Jobs through the whole system, with real Celery workers as runner pods."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from compose.sandbox.workload import NAMESPACE
+from tests.support.runner_pods import RunnerPods
+from tests.support.waiting import eventually
+from tests.support.whole import whole
+from workers.client import Fleet, Request
+
+POOL = f"{NAMESPACE}/runners"
+PATH = f"/apis/berthmaster.dev/v1alpha1/namespaces/{NAMESPACE}/podpools"
+
+
+def request(job: str, phases: tuple[str, ...] = ("plan",), **kwargs: object) -> Request:
+    return Request(job, POOL, "work", kwargs=kwargs, phases=phases)
+
+
+@pytest.mark.row("SL-18", "SD-07", "SL-14", "SL-16", "SD-05", "SD-28", "SL-28")
+def test_jobs_start_pods_run_once_wait_for_a_person_and_leave_nothing_behind(
+    tmp_path: Path, kube_kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with whole(tmp_path / "stack", kube_kind, 1, monkeypatch) as system:
+        url = system.stack.redis.url
+        template = {"spec": {"containers": [{"name": "runner", "image": "runner"}]}}
+        spec = {"template": template, "maxReplicas": 2, "scaling": {"upCooldown": "1s", "downCooldown": "1s"}}
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
+        system.api.create(PATH, body | {"spec": spec})
+        with RunnerPods(system.api, NAMESPACE, tmp_path, url) as pods, Fleet(url) as fleet:
+            two = fleet.run(request("two", ("plan", "apply")), timedelta(seconds=90))
+            assert two.state == "reserved"
+            for n in range(8):
+                fleet.submit(request(f"j{n}", seconds=0.2))
+            fleet.confirm(POOL, "two", two.plan)
+            for n in range(8):
+                assert fleet.run(request(f"j{n}", seconds=0.2), timedelta(seconds=60)).outcome == "succeeded"
+            eventually(lambda: (record := fleet.job(POOL, "two")) and record.outcome == "succeeded", 30)
+            eventually(lambda: system.api.list(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"] == [], 60)
+            ended = {(result.job, result.state) for result in fleet.results(POOL, "0")}
+            assert ended == {("two", "reserved"), ("two", "succeeded"), *((f"j{n}", "succeeded") for n in range(8))}
+            assert 1 <= len(pods.runners) <= 3
+        system.stack.check()

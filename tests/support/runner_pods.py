@@ -1,0 +1,65 @@
+"""The containers of runner pods: for each pod a real Celery worker, started with the environment of the pod."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from events.kube_api import KubeApi, KubeError
+from events.resources import POOL_LABEL
+from tests.support.celery_worker import CeleryProcess
+
+Json = dict[str, Any]
+
+
+class RunnerPods:
+    """Starts when entered, ends with all its processes."""
+
+    def __init__(self, api: KubeApi, namespace: str, directory: Path, redis_url: str) -> None:
+        self._api, self._path = api, f"/api/v1/namespaces/{namespace}/pods"
+        self._directory, self._url, self._stop = directory, redis_url, Event()
+        self.runners: dict[str, CeleryProcess] = {}
+        self._thread = Thread(target=self._play, name="runner-pods", daemon=True)
+
+    def __enter__(self) -> RunnerPods:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(20)
+        for runner in self.runners.values():
+            runner.kill()
+
+    def _play(self) -> None:
+        while not self._stop.wait(0.3):
+            try:
+                pods = self._api.list(self._path, labelSelector=POOL_LABEL)["items"]
+            except KubeError:
+                continue
+            live = {pod["metadata"]["uid"]: pod for pod in pods}
+            for uid in live.keys() - self.runners.keys():
+                self.runners[uid] = self._start(live[uid])
+            for uid in self.runners.keys() - live.keys():
+                self.runners[uid].kill()
+
+    def _start(self, pod: Json) -> CeleryProcess:
+        meta = pod["metadata"]
+        told = {v["name"]: _value(v, meta) for v in pod["spec"]["containers"][0]["env"]}
+        environment = told | {
+            "BERTHMASTER_RUNNER__HEARTBEAT": "500ms",
+            "BERTHMASTER_RUNNER__SPOOL": str(self._directory / f"spool-{meta['name']}"),
+            "PYTHONPATH": ":".join(sys.path),
+        }
+        options = ("--pool", "threads", "--loglevel", "INFO")
+        app = "tests.support.runner_app"
+        return CeleryProcess("worker", meta["name"], self._directory, self._url, environment, options, app).start()
+
+
+def _value(variable: Json, meta: Json) -> str:
+    if "value" in variable:
+        return str(variable["value"])
+    path: str = variable["valueFrom"]["fieldRef"]["fieldPath"]
+    return str(meta[path.removeprefix("metadata.")])
