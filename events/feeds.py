@@ -1,28 +1,19 @@
-"""What becomes of what a watch yields: snapshots and marks for pods and pools, failure events for others' Events.
+"""What becomes of what a watch yields: snapshots and marks for pods and pools.
 
 A feed belongs to one term of the publisher and to one thread at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import Any, Final, Protocol
-
-import orjson
-from redis import Redis
+from typing import Protocol
 
 from events.diff import difference
 from events.metrics import Metrics
-from events.predicates import of_others, reporter
 from events.resources import Resource
-from events.routing import pod_key
-from events.schemas import ALLOCATION_FAILED, AllocationFailed, Json, cloud_event
-from events.sender import Sender, now
+from events.schemas import Json
+from events.sender import Sender
 from events.watch import Batch, Listing
 from events.workqueue import Mark, Workqueue
-
-FAILURES_SEEN: Final = "berthmaster:failures-seen"
-"""Version of the newest Kubernetes Event that became an event of ours, so that a new publisher does not repeat them."""
 
 
 class Feed(Protocol):
@@ -59,80 +50,3 @@ class SnapshotFeed:
         self.metrics.coalesced.labels(self.resource.name).inc(len(events) - len(latest))
         self.metrics.dropped.labels(self.resource.name, "not_opted_in").inc(len(items) - len(marks))
         return marks
-
-
-class PoolPodFeed:
-    """Pods of pod pools: whatever becomes of one, its pool runs."""
-
-    def __init__(self, resource: Resource, queue: Workqueue, sender: Sender) -> None:
-        self.resource, self.queue, self.sender = resource, queue, sender
-
-    def listing(self, listing: Listing, relist: bool) -> None:
-        del relist  # a pool's run lists its pods itself
-        self.touch({item.mark.key for item in listing.items})
-
-    def batch(self, batch: Batch) -> None:
-        self.touch({self.resource.key(event["object"]["metadata"]) for event in batch.events})
-
-    def touch(self, keys: set[str]) -> None:
-        if keys:
-            self.sender.require_lease()
-            self.sender.patiently(self.resource, lambda: self.queue.touch(sorted(keys)))
-
-
-class FailureFeed:
-    """Other controllers' `AllocationFailed`: told to the stream, and the pod, if it is one of ours, runs again."""
-
-    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender, pods: SnapshotFeed) -> None:
-        self.resource, self.redis, self.queue, self.sender, self.pods = resource, redis, queue, sender, pods
-
-    def listing(self, listing: Listing, relist: bool) -> None:
-        del relist  # nothing is stamped for these
-        stored: Any = self.sender.patiently(self.resource, lambda: self.redis.get(FAILURES_SEEN))
-        items = sorted((item.mark for item in listing.items if item.mark.version > int(stored or 0)), key=by_version)
-        self.tell([orjson.loads(mark.body) for mark in items], listing.version)
-
-    def batch(self, batch: Batch) -> None:
-        events = [event["object"] for event in batch.events if event["type"] != "DELETED"]  # they expire
-        if events:
-            self.tell(events, int(events[-1]["metadata"]["resourceVersion"]))
-
-    def tell(self, events: list[Json], version: int) -> None:
-        """The keys first: a crash in between repeats, and omits nothing."""
-        failures = [(event, failure(event)) for event in events if of_others(event)]
-        self.sender.require_lease()
-        self.sender.patiently(self.resource, lambda: self.touch([failed.key for _, failed in failures], self.pods.keys))
-        self.sender.patiently(self.resource, lambda: self.append([told(*pair) for pair in failures], version))
-        self.sender.metrics.published.labels(self.resource.name).inc(len(failures))
-
-    def touch(self, keys: list[str], ours: Container[str]) -> None:
-        if some := [key for key in dict.fromkeys(keys) if key in ours]:
-            self.queue.touch(some)
-
-    def append(self, entries: list[bytes], version: int) -> None:
-        pipeline = self.redis.pipeline(transaction=False)
-        if self.sender.settings.stream_length:
-            self.sender.appends(entries)(pipeline)
-        pipeline.set(FAILURES_SEEN, version)
-        pipeline.execute()
-
-
-def failure(event: Mapping[str, Any]) -> AllocationFailed:
-    """Of a Kubernetes Event. The key of another kind than Pod is its kind in lower case, namespace and name."""
-    about = event.get("involvedObject") or {}
-    kind, namespace, name = (about.get(field) or "" for field in ("kind", "namespace", "name"))
-    key = pod_key(namespace, name) if kind == "Pod" else "/".join(filter(None, (kind.lower(), namespace, name)))
-    return AllocationFailed(
-        key=key, uid=about.get("uid") or "", reporter=reporter(event), message=event.get("message") or ""
-    )
-
-
-def told(event: Mapping[str, Any], failed: AllocationFailed) -> bytes:
-    meta = event["metadata"]
-    return cloud_event(
-        ALLOCATION_FAILED, f"{meta.get('uid')}:{meta['resourceVersion']}", failed.key, now(), failed.model_dump()
-    )
-
-
-def by_version(mark: Mark) -> int:
-    return mark.version

@@ -17,11 +17,13 @@ from typing import Final
 import structlog
 from redis import Redis, RedisError
 
-from events.feeds import FailureFeed, PoolPodFeed, SnapshotFeed
+from events.failures import FailureFeed
+from events.feeds import SnapshotFeed
 from events.follower import Follower
 from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
+from events.pool_pods import PoolPodFeed
 from events.resources import Resource, allocation_failures, pod_pools, pods, pool_pods, port_pools
 from events.sender import ClaimLostError, Sender
 from events.settings import PublisherSettings

@@ -15,8 +15,11 @@ from threading import Condition, Event, Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from events.resources import POOL_LABEL
+
 Json = dict[str, Any]
 PODS, POOLS = "/api/v1/pods", "/apis/berthmaster.dev/v1alpha1/portpools"
+POOL_PODS = "/api/v1/pods?pool"  # pods of pod pools are followed apart; a script for pods is not theirs
 EXPIRED = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -79,7 +82,7 @@ class ScriptedApi:
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.watches: dict[str, deque[Answer]] = defaultdict(deque)
         self.lists: dict[str, deque[ListAnswer]] = defaultdict(deque)
-        self.kinds = {PODS, "/api/v1/events"}
+        self.kinds = {PODS, POOL_PODS, "/api/v1/events"}
         self.cuts = 0
         self.server = ScriptedServer(self)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
@@ -163,8 +166,9 @@ class Call(BaseHTTPRequestHandler):
     def asked(self) -> tuple[str, dict[str, str]]:
         parts = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        self.server.api.requests.append((self.command, parts.path, query))
-        return parts.path, query
+        path = POOL_PODS if query.get("labelSelector") == POOL_LABEL else parts.path
+        self.server.api.requests.append((self.command, path, query))
+        return path, query
 
     def body(self) -> Json:
         return dict(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))

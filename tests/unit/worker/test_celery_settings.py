@@ -56,5 +56,7 @@ def test_the_beat_sends_each_tick_to_a_task() -> None:
         routing.QUEUE_TICK,
         routing.PORTS_SWEEP,
         routing.PORTS_AUDIT,
+        routing.SLOTS_SWEEP,
+        routing.PODPOOLS_AUTOSCALE,
     }
     assert schedule[routing.PORTS_SWEEP]["schedule"] == 20

@@ -1,0 +1,79 @@
+"""Other controllers' Events of failed allocations: told to the stream; the pods of ours that they name run again."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+
+from events.feeds import SnapshotFeed
+from events.predicates import of_others, reporter
+from events.resources import Resource
+from events.routing import pod_key
+from events.schemas import ALLOCATION_FAILED, AllocationFailed, Json, cloud_event
+from events.sender import Sender, now
+from events.watch import Batch, Listing
+from events.workqueue import Mark, Workqueue
+
+FAILURES_SEEN: Final = "berthmaster:failures-seen"
+"""Version of the newest Kubernetes Event that became an event of ours, so that a new publisher does not repeat them."""
+
+
+class FailureFeed:
+    """Other controllers' `AllocationFailed`: told to the stream, and the pod, if it is one of ours, runs again."""
+
+    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender, pods: SnapshotFeed) -> None:
+        self.resource, self.redis, self.queue, self.sender, self.pods = resource, redis, queue, sender, pods
+
+    def listing(self, listing: Listing, relist: bool) -> None:
+        del relist  # nothing is stamped for these
+        stored: Any = self.sender.patiently(self.resource, lambda: self.redis.get(FAILURES_SEEN))
+        items = sorted((item.mark for item in listing.items if item.mark.version > int(stored or 0)), key=by_version)
+        self.tell([orjson.loads(mark.body) for mark in items], listing.version)
+
+    def batch(self, batch: Batch) -> None:
+        events = [event["object"] for event in batch.events if event["type"] != "DELETED"]  # they expire
+        if events:
+            self.tell(events, int(events[-1]["metadata"]["resourceVersion"]))
+
+    def tell(self, events: list[Json], version: int) -> None:
+        """The keys first: a crash in between repeats, and omits nothing."""
+        failures = [(event, failure(event)) for event in events if of_others(event)]
+        self.sender.require_lease()
+        self.sender.patiently(self.resource, lambda: self.touch([failed.key for _, failed in failures], self.pods.keys))
+        self.sender.patiently(self.resource, lambda: self.append([told(*pair) for pair in failures], version))
+        self.sender.metrics.published.labels(self.resource.name).inc(len(failures))
+
+    def touch(self, keys: list[str], ours: Container[str]) -> None:
+        if some := [key for key in dict.fromkeys(keys) if key in ours]:
+            self.queue.touch(some)
+
+    def append(self, entries: list[bytes], version: int) -> None:
+        pipeline = self.redis.pipeline(transaction=False)
+        if self.sender.settings.stream_length:
+            self.sender.appends(entries)(pipeline)
+        pipeline.set(FAILURES_SEEN, version)
+        pipeline.execute()
+
+
+def failure(event: Mapping[str, Any]) -> AllocationFailed:
+    """Of a Kubernetes Event. The key of another kind than Pod is its kind in lower case, namespace and name."""
+    about = event.get("involvedObject") or {}
+    kind, namespace, name = (about.get(field) or "" for field in ("kind", "namespace", "name"))
+    key = pod_key(namespace, name) if kind == "Pod" else "/".join(filter(None, (kind.lower(), namespace, name)))
+    return AllocationFailed(
+        key=key, uid=about.get("uid") or "", reporter=reporter(event), message=event.get("message") or ""
+    )
+
+
+def told(event: Mapping[str, Any], failed: AllocationFailed) -> bytes:
+    meta = event["metadata"]
+    return cloud_event(
+        ALLOCATION_FAILED, f"{meta.get('uid')}:{meta['resourceVersion']}", failed.key, now(), failed.model_dump()
+    )
+
+
+def by_version(mark: Mark) -> int:
+    return mark.version
