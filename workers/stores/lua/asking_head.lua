@@ -25,16 +25,15 @@ if json then -- what the owner holds it is not given again
     end
   end
   for _, key in ipairs(singles) do if not has[key] then lone[#lone + 1] = key end end
-  for _, run in ipairs(runs or {}) do 
+  for _, run in ipairs(runs or {}) do
     if not has[run[1]] and (whole[run[1]] or 0) < run[2] then rows[#rows + 1] = run end
   end
   singles, runs = lone, rows
 end
 local lacking, kinds = #singles, {} -- kinds: how many of each kind of precreated listeners
-for n = 1, runs and #runs or 0 do
-  local ports, kind = runs[n][2], runs[n][3]
-  lacking = lacking + ports
-  for k = 1, kind and 3 or 0 do kinds[k] = (kinds[k] or 0) + (k == kind and ports or 0) end
+for _, run in ipairs(runs or {}) do
+  lacking = lacking + run[2]
+  for k = 1, run[3] and 3 or 0 do kinds[k] = (kinds[k] or 0) + (k == run[3] and run[2] or 0) end
 end
 
 local loaded, rank = {}, 0
