@@ -7,7 +7,6 @@ from typing import Any
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
-from tests.support.world_checks import check_unique
 
 WANT = "7777/UDP@arena"
 
@@ -42,11 +41,3 @@ def calls(aws: Aws, act: Callable[[], Any]) -> dict[str, int]:
     before = aws.counts()
     act()
     return {a: n - before.get(a, 0) for a, n in aws.counts().items() if n > before.get(a, 0)}
-
-
-def check(fleet: Fleet, arn: str) -> None:
-    """Each bound pod is the only one behind its ports, and nobody else is behind any."""
-    check_unique(fleet)
-    pods = fleet.api.list(f"/api/v1/namespaces/{fleet.namespace}/pods")["items"]
-    shown = [row for pod in pods for row in fleet.shown(pod["metadata"]["name"])[1]]
-    assert registered(fleet, arn) == {row["port"]: [row["target"]] for row in shown if row["target"]}

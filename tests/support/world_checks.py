@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from domain.ports.pod import ENDPOINTS, PORTS, STATE
+from domain.ports.target import address_of, target_text
 from events.kube_api import KubeApi
 from tests.fixtures.aws import Aws
 from workers.cloud.tags import CLUSTER, PRECREATED, UID
@@ -69,6 +70,21 @@ def owner_of(tags: Mapping[str, str]) -> str:
     return "" if PRECREATED in tags else tags[UID]
 
 
+def check_targets(fleet: Fleet, aws: Aws) -> None:
+    """Behind a precreated listener of ours stands what is published there, and nothing else."""
+    driver, wanted, found = aws.driver(), dict[tuple[str, int], list[str]](), dict[tuple[str, int], list[str]]()
+    for row in (row for rows in published(fleet).values() for row in rows if row["target"]):
+        ip, first = address_of(row["target"])
+        for n in range(row["endPort"] - row["port"] + 1):
+            wanted[row["loadBalancer"], row["port"] + n] = [target_text(ip, first + n)]
+    for name, arn in load_balancers(aws).items():
+        for listener in driver.listeners(arn):
+            if listener.tags.get(CLUSTER) == fleet.cluster and PRECREATED in listener.tags:
+                there = [t for t in driver.targets(listener.target_group_arn) if t.health != "draining"]
+                found[name, listener.port] = [target_text(t.ip, t.port) for t in there]
+    assert {place: there for place, there in found.items() if there} == {p: w for p, w in wanted.items() if p in found}
+
+
 def load_balancers(aws: Aws) -> dict[str, str]:
     """Name -> ARN of all that there are."""
     pages = aws.client().get_paginator("describe_load_balancers").paginate()
@@ -78,3 +94,4 @@ def load_balancers(aws: Aws) -> dict[str, str]:
 def check_all(fleet: Fleet, aws: Aws) -> None:
     check_unique(fleet)
     check_cloud(fleet, aws)
+    check_targets(fleet, aws)

@@ -15,7 +15,7 @@ from domain.outcome import Outcome, Settled, Wait
 from domain.ports.pool import PortPoolSpec
 from domain.ports.precreate import in_turns
 from events.routing import pod_key, port_pool_key
-from workers.cloud.errors import CloudError, NotFound, PortTaken, QuotaExceeded
+from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, QuotaExceeded
 from workers.cloud.priority import Priority
 from workers.cloud.rates import OverBudget
 from workers.pools.ask import ask
@@ -55,6 +55,8 @@ class Filling:
                 self._fill(stocking, gap, port)
         except OverBudget as wait:
             return Wait(wait.retry_after or AGAIN, "waiting for the AWS call budget")
+        except (Denied, Invalid):
+            raise
         except CloudError as error:
             return self._failed(error)
         if len(places) > MOST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from domain.ports.pool import PoolState, PortPoolSpec
@@ -40,7 +41,7 @@ def _growable(seen: LedgerView, spec: PortPoolSpec) -> bool:
 
 
 def _lines(seen: LedgerView, findings: Findings, spec: PortPoolSpec | None) -> list[LoadBalancerLine]:
-    lines = [_line(lb, spec) for lb in seen.load_balancers if not _taken_out(lb, spec)]
+    lines = [_line(lb, spec, seen.filling) for lb in seen.load_balancers if not _taken_out(lb, spec)]
     known = {line.arn for line in lines}
     lines += [_unknown(arn) for arn in findings.unusable if arn not in known]
     return [replace(line, special=_special(findings.unusable.get(line.arn, "")) or line.special) for line in lines]
@@ -51,8 +52,10 @@ def _taken_out(lb: PoolLoadBalancer, spec: PortPoolSpec | None) -> bool:
     return bool(spec and lb.slot < 0 and lb.arn not in spec.load_balancers)
 
 
-def _line(lb: PoolLoadBalancer, spec: PortPoolSpec | None) -> LoadBalancerLine:
-    special = "Retiring" if lb.retiring else "Blocked" if spec and spec.blocks(lb.name, lb.arn) else ""
+def _line(lb: PoolLoadBalancer, spec: PortPoolSpec | None, filling: Collection[str]) -> LoadBalancerLine:
+    blocked = bool(spec and spec.blocks(lb.name, lb.arn))
+    states = {"Retiring": lb.retiring, "Blocked": blocked, "Filling": lb.name in filling}
+    special = next((state for state, holds in states.items() if holds), "")
     return LoadBalancerLine(lb.name, lb.arn, lb.dns, lb.used, lb.capacity, lb.slot >= 0, len(lb.foreign), special)
 
 

@@ -68,8 +68,13 @@ class Precreated:
         self._world.entries[going.id] = going
         with self._refusal_told(lambda: self._run.releasing(going)):
             if group:
-                self._drop(group, {going.target, *going.tried})
+                self._drop(group, {going.target, *going.tried} | self._strangers(going))
             return self._run.free(going)
+
+    def _strangers(self, going: Entry) -> set[str]:
+        """A port that is to be compared is free only when nothing stands there but what another pod is served by."""
+        there = self._registered(going) if going.id in self._world.due else set()
+        return set() if rival(self._services, self._world.full_name, going, there) else there
 
     # ---- calls
 

@@ -17,7 +17,7 @@ from workers.stores.ledger_codec import entries_of
 
 @dataclass(frozen=True)
 class LedgerView:
-    """`free` and `demand` are ports; `waiting` is owners."""
+    """`free` and `demand` are ports; `waiting` is owners; `filling` names load balancers that lack listeners."""
 
     epoch: str
     state: str
@@ -26,6 +26,7 @@ class LedgerView:
     waiting: int
     intent: str
     load_balancers: tuple[PoolLoadBalancer, ...]
+    filling: frozenset[str] = frozenset()
 
     @property
     def allocated(self) -> int:
@@ -42,8 +43,9 @@ def view(ledger: Ledger) -> LedgerView:
     pipe.hgetall(f"{p}meta")
     pipe.hgetall(f"{p}lbs")
     pipe.hlen(f"{p}demand")
+    pipe.hkeys(f"{p}coming")
     pipe.time()
-    meta, lbs, waiting, (seconds, micros) = pipe.execute()
+    meta, lbs, waiting, coming, (seconds, micros) = pipe.execute()
     now = int(seconds) * 1000 + int(micros) // 1000
 
     def text(name: bytes) -> str:
@@ -59,6 +61,7 @@ def view(ledger: Ledger) -> LedgerView:
         waiting,
         text(b"intent"),
         ordered,
+        frozenset(name.decode() for name in coming),
     )
 
 

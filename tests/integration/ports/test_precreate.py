@@ -10,7 +10,8 @@ import pytest
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.precreated import WANT, calls, check, existing, registered, stocked, targets
+from tests.support.precreated import WANT, calls, existing, registered, stocked, targets
+from tests.support.world_checks import check_all
 from workers.cloud.tags import PRECREATED
 from workers.kube.port_pools import PATH
 
@@ -53,13 +54,13 @@ def test_a_changed_address_is_followed_with_the_old_one_away(fleet: Fleet, aws: 
     fleet.settle()
     fleet.address("a", "10.0.0.7")
     assert calls(aws, fleet.settle) == {"RegisterTargets": 1, "DeregisterTargets": 1}
-    check(fleet, arn)
+    check_all(fleet, aws)
     fleet.annotate("a", ports_enabled="false")
     assert calls(aws, fleet.settle) == {"DeregisterTargets": 1}
     assert (fleet.state("a"), registered(fleet, arn)) == ("Disabled", {})
     fleet.annotate("a", ports_enabled=None)
     fleet.settle()
-    check(fleet, arn)
+    check_all(fleet, aws)
 
 
 @pytest.mark.row("PP-11")
@@ -95,7 +96,7 @@ def test_a_new_load_balancer_is_used_listener_by_listener_while_it_is_filled(fle
     assert [fleet.state(f"p{n:02}") for n in range(12)] == ["Bound"] * 12
     lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
     assert len(fleet.driver.listeners(lb.arn)) == 20
-    check(fleet, lb.arn)
+    check_all(fleet, aws)
 
 
 @pytest.mark.row("PP-10", "SU-04")

@@ -14,7 +14,8 @@ from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.precreated import WANT, calls, check, registered, stocked, targets
+from tests.support.precreated import WANT, calls, registered, stocked, targets
+from tests.support.world_checks import check_all
 from workers.pools.audit import audit
 from workers.ports.precreated import ask_to_compare
 
@@ -44,7 +45,7 @@ class TestLateCalls:
         self.paused(fleet, "a", "register", succeeded)
         assert registered(fleet, arn) == {30000: ["10.0.0.1:7777", "10.0.0.3:7777"]}
         fleet.settle()
-        check(fleet, arn)
+        check_all(fleet, aws)
         assert fleet.state("c") == "Bound"
 
     @pytest.mark.row("EV-09", "BD-15")
@@ -62,7 +63,7 @@ class TestLateCalls:
         assert registered(fleet, arn) == {30000: ["10.0.0.1:7777"]}
         fleet.pod("c", WANT, ip="10.0.0.3")
         fleet.settle()
-        check(fleet, arn)
+        check_all(fleet, aws)
 
     @pytest.mark.row("EV-09", "BD-15")
     @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -70,7 +71,7 @@ class TestLateCalls:
         self, fleet: Fleet, aws: Aws, after: bool
     ) -> None:
         """intent: the address was noted before the call."""
-        arn = stocked(fleet, aws, tcp=0, udp=1)
+        stocked(fleet, aws, tcp=0, udp=1)
         fleet.pod("a", WANT, ip="10.0.0.1")
         fleet.sync()
         driver = Fuse(0, after).guard(fleet.driver)
@@ -80,7 +81,7 @@ class TestLateCalls:
         fleet.due()
         fleet.settle()
         assert fleet.state("a") == "Bound"
-        check(fleet, arn)
+        check_all(fleet, aws)
 
     @pytest.mark.row("EV-09", "AL-18")
     def test_a_deregister_after_the_port_has_another_owner_of_that_address_is_mended(
@@ -101,7 +102,7 @@ class TestLateCalls:
         self.paused(fleet, "a", "deregister", succeeded)
         assert registered(fleet, arn) == {}
         fleet.settle()
-        check(fleet, arn)
+        check_all(fleet, aws)
 
     @pytest.mark.row("EV-09")
     def test_a_wish_that_comes_while_its_port_is_compared_is_served_too(self, fleet: Fleet, aws: Aws) -> None:
@@ -121,7 +122,7 @@ class TestLateCalls:
         fleet.driver.register(group, [("10.0.0.8", 7777)])
         self.paused(fleet, "a", "deregister", late)
         fleet.settle()
-        check(fleet, arn)
+        check_all(fleet, aws)
 
 
 @pytest.mark.row("BD-15")
@@ -141,7 +142,7 @@ def test_a_stale_target_whose_address_another_pod_has_is_replaced_and_that_pod_i
     fleet.pod("c", WANT, ip="10.0.0.3")
     fleet.settle()
     assert fleet.shown("b")[1] == [theirs]
-    check(fleet, arn)
+    check_all(fleet, aws)
 
 
 @pytest.mark.row("BD-16")
@@ -165,7 +166,7 @@ def test_a_port_where_another_live_pod_is_published_and_served_is_left_to_it(fle
     fleet.settle()
     assert fleet.shown("b")[1] == [theirs]
     assert fleet.shown("c")[1][0]["port"] != theirs["port"]
-    check(fleet, arn)
+    check_all(fleet, aws)
 
 
 @pytest.mark.row("EV-10", "AL-19")
@@ -183,10 +184,10 @@ def test_after_a_flush_every_pod_keeps_its_precreated_port_and_every_port_is_com
     assert {n: fleet.shown(f"p{n}") for n in range(2)} == before
     fleet.pod("c", WANT, ip="10.0.0.3")
     fleet.settle()
-    check(fleet, arn)
+    check_all(fleet, aws)
     fleet.delete("p0")
     assert calls(aws, fleet.settle) == {"DeregisterTargets": 1}
-    check(fleet, arn)
+    check_all(fleet, aws)
 
 
 @pytest.mark.row("BD-19")
@@ -206,4 +207,4 @@ def test_a_precreated_listener_that_was_deleted_by_hand_is_made_again(fleet: Fle
         fleet.pod("a", WANT, ip="10.0.0.1")
         fleet.settle()
     assert fleet.state("a") == "Bound"
-    check(fleet, arn)
+    check_all(fleet, aws)
