@@ -28,8 +28,8 @@ class LoadBalancerStatus(Shape):
     state: Annotated[
         str,
         Field(
-            description="Active, Full, Filling (its listeners are being made), Blocked (no new ports), Retiring (will be "
-            "removed), NotFound (in AWS), Unusable (see the condition LoadBalancersFound)"
+            description="Active, Full, Filling (its listeners are being made), Blocked (no new ports), Retiring (will "
+            "be removed), NotFound (in AWS), Unusable (see the condition LoadBalancersFound)"
         ),
     ]
     allocated: Annotated[int, Field(description="ports in use")]
