@@ -208,3 +208,42 @@ def test_a_precreated_listener_that_was_deleted_by_hand_is_made_again(fleet: Fle
         fleet.settle()
     assert fleet.state("a") == "Bound"
     check_all(fleet, aws)
+
+
+def sweep_up(fleet: Fleet) -> None:
+    audit(fleet.services)
+    fleet.settle()
+
+
+@pytest.mark.row("PP-18", "BD-19")
+def test_tags_of_precreated_things_that_were_removed_are_restored(fleet: Fleet, aws: Aws) -> None:
+    arn = stocked(fleet, aws, tcp=1, udp=1)
+    fleet.pod("a", WANT, ip="10.0.0.1")
+    fleet.settle()
+    before = {x.arn: (x.port, x.tags) for x in fleet.driver.listeners(arn)}
+    groups = {g.arn: g.tags for g in fleet.driver.target_groups_owned(fleet.cluster)}
+    for thing in [*before, *groups]:
+        aws.client().remove_tags(ResourceArns=[thing], TagKeys=list(next(iter(groups.values()))))
+    made = calls(aws, lambda: sweep_up(fleet))
+    assert {action for action in made if not action.startswith("Describe")} == {"AddTags"}
+    assert {x.arn: (x.port, x.tags) for x in fleet.driver.listeners(arn)} == before
+    assert {g.arn: g.tags for g in fleet.driver.target_groups_owned(fleet.cluster)} == groups
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-17", "BD-21")
+def test_the_audit_finds_what_a_caller_left_that_died_with_the_call_on_the_wire(fleet: Fleet, aws: Aws) -> None:
+    """At a port of nobody, at one of a bound pod, and instead of its own: nobody was told that there is something."""
+    arn = stocked(fleet, aws, tcp=1, udp=2)
+    for n in range(2):
+        fleet.pod(f"p{n}", WANT, ip=f"10.0.0.{n + 1}")
+    fleet.settle()
+    right = targets(fleet, arn)
+    for x in fleet.driver.listeners(arn):
+        fleet.driver.register(x.target_group_arn, [("10.9.9.9", 7777)])
+    fleet.driver.deregister(fleet.driver.listeners(arn)[1].target_group_arn, [("10.0.0.1", 7777)])
+    for _ in range(2):
+        audit(fleet.services)
+        fleet.settle()
+    assert targets(fleet, arn) == right
+    check_all(fleet, aws)
