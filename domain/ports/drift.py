@@ -12,7 +12,7 @@ from domain.ports.compared import Balancer, Books, Cloud, Owned, Piece
 from domain.ports.difference import Difference, Kind, Remedy
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pod import PodView
+from domain.ports.pod import PREFIX, PodView
 from domain.ports.rebuild import Place
 
 IN_USE = (EntryState.ALLOCATED, EntryState.BOUND)
@@ -218,4 +218,4 @@ def _about(
 
 
 def _without(what: str, lost: Tags) -> str:
-    return f"{what} without the tags {', '.join(sorted(lost))}"
+    return f"{what} without the tags {', '.join(sorted(name.removeprefix(PREFIX) for name in lost))}"

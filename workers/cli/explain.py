@@ -120,10 +120,10 @@ def pool_lines(pool: PoolStory, told: Story) -> Iterator[str]:
     if not pool.epoch:
         return
     asked = " + ".join(str(ports) for ports in pool.runs) or "0"
-    yield f"  asks for {asked} ports, holds {len(pool.entries)}; {pool.free} are free, {pool.demand} are waited for"
+    yield f"  ports: asks for {asked}, holds {len(pool.entries)}; {pool.free} free, {pool.demand} wanted by all that wait"
     if place := pool.place:
         turn = "woken, a run is on its way" if place.woken else f"{place.ahead} of {pool.waiting} waiters before it"
-        yield f"  waits for {place.ports} ports since {_seconds(told.run.now_ms - place.joined_ms)}: {turn}"
+        yield f"  has waited {_seconds(told.run.now_ms - place.joined_ms)} for {place.ports} of them: {turn}"
     yield f"  epoch {pool.epoch}; load balancers: {pool.growth}; quota: {pool.quota}"
     if pool.trouble:
         yield f"  the last scale-up failed: {pool.trouble}"

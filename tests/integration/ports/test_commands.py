@@ -1,0 +1,192 @@
+"""`berthmaster audit` and `berthmaster explain`, as people type them, in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.fixtures.aws import CREDENTIALS, Aws
+from tests.fixtures.kube import Kube
+from tests.support.fleet import Fleet
+from workers.pools.audit import audit
+
+Answer = tuple[int, Any, str]  # exit status, what was printed (read as JSON if it was asked for), errors
+Command = Callable[..., Answer]
+
+
+@pytest.fixture
+def berthmaster(fleet: Fleet, kube: Kube, aws: Aws, redis_url: str) -> Command:
+    settings = kube.settings
+    places = {
+        "BERTHMASTER_CLUSTER": fleet.cluster,
+        "BERTHMASTER_REDIS__URL": redis_url,
+        "BERTHMASTER_AWS__ENDPOINT_URL": aws.endpoint_url,
+        "BERTHMASTER_PORTS__ORPHAN_GRACE": "0",
+        "BERTHMASTER_KUBERNETES__SERVER": settings.server or "",
+        "BERTHMASTER_KUBERNETES__TOKEN": settings.token.get_secret_value() if settings.token else "",
+    }
+    places |= {"BERTHMASTER_KUBERNETES__CA_FILE": str(settings.ca_file)} if settings.ca_file else {}
+
+    def run(*arguments: str, **more: str) -> Answer:
+        command = [sys.executable, "-c", "from workers.cli.main import app; app()", *arguments]
+        environment = {**os.environ, **CREDENTIALS, **places, **more, "COLUMNS": "200"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
+        read = orjson.loads(done.stdout) if "--json" in arguments and done.stdout else done.stdout
+        return done.returncode, read, done.stderr
+
+    return run
+
+
+def bound(fleet: Fleet) -> None:
+    fleet.pool("arena", endPort=30001, autoCreate={"enabled": True, "maxLoadBalancers": 1, "parameters": nets(fleet)})
+    for n in range(2):
+        fleet.pod(f"p{n}", "7777/UDP@arena", ip=f"10.0.0.{n + 1}")
+    fleet.settle()
+
+
+def nets(fleet: Fleet) -> dict[str, Any]:
+    return {"subnets": list(fleet.network.subnets)}
+
+
+def changed(fleet: Fleet, aws: Aws) -> list[tuple[str, int]]:
+    """Things go wrong by hand; kind and port of the differences that follow."""
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    first, second = fleet.driver.listeners(lb.arn)
+    fleet.driver.delete_listener(first.arn)
+    aws.client().remove_tags(ResourceArns=[second.arn], TagKeys=list(second.tags))
+    fleet.driver.register(second.target_group_arn, [("10.9.9.9", 1)])
+    return [("missing", 30000), ("lost_tags", 30001), ("stale_target", 30001)]
+
+
+def told(found: Any) -> list[tuple[str, int]]:
+    return [(row["kind"], row["port"]) for row in found["differences"]]
+
+
+@pytest.mark.row("FZ-07", "BD-19")
+def test_the_audit_prints_what_differs_and_repairs_only_when_asked(
+    fleet: Fleet, aws: Aws, berthmaster: Command
+) -> None:
+    bound(fleet)
+    assert berthmaster("audit", "--json")[:2] == (0, {"differences": [], "targets": {"arena": 2}, "problems": []})
+    wrong = changed(fleet, aws)
+    before = (fleet.ledger("arena"), aws.counts().get("AddTags"), {*fleet.redis.scan_iter("{pp:*")})
+    status, found, _ = berthmaster("audit", "--json")
+    assert (status, told(found)) == (1, wrong)
+    status, found, _ = berthmaster("audit", "--fix", "--dry-run", "--json")
+    assert (status, told(found)) == (1, wrong)
+    assert [row["outcome"].partition(":")[0] for row in found["differences"]] == ["would"] * 3
+    assert (fleet.ledger("arena"), aws.counts().get("AddTags"), {*fleet.redis.scan_iter("{pp:*")}) == before
+    assert fleet.queued() == []
+    status, found, _ = berthmaster("audit", "--fix", "--json")
+    assert (status, [row["outcome"] for row in found["differences"]]) == (0, ["done, or on its way"] * 3)
+    fleet.settle()
+    assert berthmaster("audit", "--json")[:2] == (0, {"differences": [], "targets": {"arena": 2}, "problems": []})
+    assert [fleet.state(f"p{n}") for n in range(2)] == ["Bound", "Bound"]
+
+
+def test_the_table_names_pool_place_and_what_is_wrong(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
+    bound(fleet)
+    changed(fleet, aws)
+    status, text, _ = berthmaster("audit", "--pool", "arena")
+    assert status == 1
+    for word in ("arena", "30000", "AWS does not have the listener", "10.9.9.9:1 is registered", "restore the tags"):
+        assert word in text
+    assert "3 differences" in text
+
+
+def test_what_cannot_be_read_is_a_problem_and_not_a_difference(fleet: Fleet, berthmaster: Command) -> None:
+    bound(fleet)
+    status, found, _ = berthmaster("audit", "--json", BERTHMASTER_AWS__ENDPOINT_URL="http://127.0.0.1:1")
+    assert (status, found["differences"]) == (1, [])
+    assert "pool arena" in found["problems"][0]
+    status, found, _ = berthmaster("audit", "--json", "--pool", "none")
+    assert (status, found["problems"]) == (1, ["no PortPool none is known"])
+
+
+def test_a_repair_by_hand_leaves_young_leftovers_to_the_next(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
+    """A run may be between its call and its record."""
+    bound(fleet)
+    changed(fleet, aws)
+    status, found, _ = berthmaster("audit", "--fix", "--json", BERTHMASTER_PORTS__ORPHAN_GRACE="1h")
+    outcomes = {row["kind"]: row["outcome"] for row in found["differences"]}
+    assert (status, outcomes["missing"]) == (1, "done, or on its way")
+    assert "not been there long enough" in outcomes["stale_target"]
+
+
+def test_explain_says_what_a_bound_pod_has(fleet: Fleet, berthmaster: Command) -> None:
+    bound(fleet)
+    status, found, _ = berthmaster("explain", "pod", f"{fleet.namespace}/p0", "--json")
+    assert status == 0
+    assert found["pod"]["state"] == "Bound"
+    [pool] = found["pools"]
+    assert [(e["port"], e["state"], e["target"]) for e in pool["entries"]] == [(30000, "bound", "10.0.0.1:7777")]
+    assert found["run"]["doing"] == "none until something changes"
+
+
+def test_explain_says_why_a_pod_waits_where_it_stands_and_what_aws_said(
+    fleet: Fleet, aws: Aws, berthmaster: Command
+) -> None:
+    bound(fleet)
+    for name in ("x", "y"):
+        fleet.pod(name, "7777/UDP@arena", ip="10.0.0.9")
+        fleet.settle()
+    status, found, _ = berthmaster("explain", "pod", f"{fleet.namespace}/y", "--json")
+    [pool] = found["pools"]
+    assert (status, found["pod"]["state"], pool["free"]) == (0, "NoPortAvailable", 0)
+    assert (pool["place"]["ahead"], pool["waiting"], pool["demand"], pool["epoch"]) == (
+        1,
+        2,
+        2,
+        fleet.ledger("arena").epoch,
+    )
+    assert [(lb["used"], lb["why_not"]) for lb in pool["candidates"]] == [(2, "full")]
+    assert pool["growth"] == "1 of 1 created"
+    assert found["run"]["doing"].startswith("next look in ")
+    text = berthmaster("explain", "pod", f"{fleet.namespace}/y")[1]
+    for word in ("NoPortAvailable", "1 of 2 waiters before it", "full", "1 of 1 created", f"epoch {pool['epoch']}"):
+        assert word in text
+    assert len(text.splitlines()) <= 24  # one screen
+
+
+def test_explain_remembers_the_last_error_of_aws(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    aws.fault("CreateTargetGroup", code="TooManyTargetGroups", times=1)
+    fleet.sync()
+    fleet.drain()
+    fleet.scale()
+    fleet.drain()
+    found = berthmaster("explain", "pod", f"{fleet.namespace}/a", "--json")[1]
+    assert (found["trouble"]["action"], found["trouble"]["code"]) == ("CreateTargetGroup", "TooManyTargetGroups")
+    assert "after 1 failures in a row" in found["run"]["doing"]
+    assert "last AWS error" in berthmaster("explain", "pod", f"{fleet.namespace}/a")[1]
+
+
+@pytest.mark.parametrize("ports", ["nonsense", "7777/UDP@nowhere", "7777/UDP@" + "a" * 500, "\x1b[31m[red]1/TCP@x"])
+def test_explain_has_an_answer_for_any_pod(fleet: Fleet, berthmaster: Command, ports: str) -> None:
+    fleet.pod("odd", ports.replace("\x1b", ""), ip="10.0.0.1")
+    fleet.settle()
+    status, text, errors = berthmaster("explain", "pod", f"{fleet.namespace}/odd")
+    assert (status, errors) == (0, "")
+    assert f"{fleet.namespace}/odd" in text
+
+
+def test_explain_knows_a_pod_that_is_gone_and_refuses_what_is_no_name(fleet: Fleet, berthmaster: Command) -> None:
+    status, text, _ = berthmaster("explain", "pod", f"{fleet.namespace}/never")
+    assert (status, "no such pod" in text) == (0, True)
+    assert berthmaster("explain", "pod", "never")[0] == 2
+
+
+def test_the_beats_audit_and_that_by_hand_agree(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
+    bound(fleet)
+    changed(fleet, aws)
+    for _ in range(2):
+        audit(fleet.services)
+        fleet.settle()
+    assert berthmaster("audit", "--json")[0] == 0
