@@ -120,7 +120,8 @@ def pool_lines(pool: PoolStory, told: Story) -> Iterator[str]:
     if not pool.epoch:
         return
     asked = " + ".join(str(ports) for ports in pool.runs) or "0"
-    yield f"  ports: asks for {asked}, holds {len(pool.entries)}; {pool.free} free, {pool.demand} wanted by all that wait"
+    held = len(pool.entries)
+    yield f"  ports: asks for {asked}, holds {held}; {pool.free} are free, {pool.demand} are waited for"
     if place := pool.place:
         turn = "woken, a run is on its way" if place.woken else f"{place.ahead} of {pool.waiting} waiters before it"
         yield f"  has waited {_seconds(told.run.now_ms - place.joined_ms)} for {place.ports} of them: {turn}"
