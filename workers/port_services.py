@@ -48,6 +48,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         send_scale_up=send_scale_up,
         cluster=settings.cluster,
         default_spec=settings.ports.default_spec,
+        retain_for=settings.ports.retain_for,
         call_time=settings.call_time,
         win_lease=settings.ports.scale_up_lease,
         orphan_grace=settings.ports.orphan_grace,

@@ -38,6 +38,7 @@ class PortServices:
     send_scale_up: Callable[[str, str, str], bool]
     cluster: str = "default"
     default_spec: str = ""
+    retain_for: timedelta = timedelta(hours=24)  # what `ports-retain: "true"` means
     call_time: timedelta = timedelta(seconds=15)  # the longest that one AWS or Kubernetes call takes
     win_lease: timedelta = timedelta(
         seconds=60

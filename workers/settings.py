@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.backoff import RetryPolicy
 from domain.duration import Duration
+from domain.ports.retention import LONGEST
 from events.settings import BrokerSettings, KubernetesSettings, Nested, RedisSettings
 from workers.cloud.settings import AwsSettings
 
@@ -59,6 +60,9 @@ class PortsSettings(Nested):
 
     default_spec: str = ""
     """What an empty `berthmaster.dev/ports` stands for, for example `7777/UDP@arena`; empty means an error."""
+
+    retain_for: Duration = Field(default=timedelta(hours=24), ge=timedelta(0), le=LONGEST)
+    """What `berthmaster.dev/ports-retain: "true"` means; raising it keeps ports of pods that are gone from others."""
 
     sweep_every: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
     """Period of the look at waiting pods; raising it delays pods whose wake-up was lost."""

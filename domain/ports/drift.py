@@ -16,6 +16,7 @@ from domain.ports.pod import PREFIX, PodView
 from domain.ports.rebuild import Place
 
 IN_USE = (EntryState.ALLOCATED, EntryState.BOUND)
+STANDING = (*IN_USE, EntryState.RETAINED)
 Tags = Mapping[str, str]
 
 
@@ -89,7 +90,7 @@ def _strangers(seen: Compared) -> Iterator[Difference]:
 def _listeners(seen: Compared) -> Iterator[Difference]:
     for owned in seen.books.steady.values():
         entry = owned[1]
-        if entry.state not in IN_USE or not entry.listener or entry.lb not in seen.cloud.balancers:
+        if entry.state not in STANDING or not entry.listener or entry.lb not in seen.cloud.balancers:
             continue
         if (entry.lb, entry.port) in seen.books.stock:
             continue
@@ -124,7 +125,8 @@ def _stock(seen: Compared) -> Iterator[Difference]:
 
 def _tags(seen: Compared) -> Iterator[Difference]:
     for place, (owner, entry) in seen.books.steady.items():
-        if place not in seen.books.stock:
+        handed_over = entry.state is EntryState.RETAINED and not entry.until  # tagged only once strangers are off it
+        if place not in seen.books.stock and not handed_over:
             wanted = seen.tags_of(owner, entry)
             yield from _bare(seen, place, (entry.listener, entry.target_group), wanted, owner, entry)
     for place, arns in seen.books.stock.items():
@@ -185,7 +187,7 @@ def _targets(seen: Compared) -> Iterator[Difference]:
     for place, owned in seen.books.steady.items():
         entry = owned[1]
         there = seen.cloud.targets.get(entry.target_group)
-        if there is None or entry.state not in IN_USE or entry.tried:  # tried: a run is at it
+        if there is None or entry.state not in STANDING or entry.tried:  # tried: a run is at it
             continue
         shared = place in seen.books.stock
         for other in there - {entry.target}:

@@ -1,6 +1,7 @@
 """One port of one load balancer in the hands of one pod: the ledger's unit, and its states.
 
 allocated -> bound -> releasing -> (free). Releasing is never taken back: a delete of the cloud may be on its way.
+bound -> retained -> bound when the port waits for the next pod of its owner's name, or retained -> releasing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ class EntryState(StrEnum):
     ALLOCATED = "allocated"
     BOUND = "bound"
     RELEASING = "releasing"
+    RETAINED = "retained"
 
 
 @dataclass(frozen=True, order=True)
@@ -30,6 +32,8 @@ class Entry:
     target: str = ""
     token: str = ""  # of the run that allocated it
     tried: tuple[str, ...] = ()  # of a precreated port: addresses that calls may have registered since
+    retain: int = 0  # seconds for which it waits for the next pod of the name once this one is gone
+    until: int = 0  # ms of Redis's clock at which a retained one is given back; 0: it is to be handed over, or emptied
 
     @property
     def key(self) -> str:

@@ -18,15 +18,19 @@ from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import Id, by_key, serving, whole
 from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
+from domain.ports.retaining import Left, left_by_the_dead
 from domain.ports.steps import (
     Allocate,
     Clear,
     Confirm,
     Disable,
+    Inherit,
     Leave,
     Look,
     Provision,
+    Relabel,
     Release,
+    Retain,
     Rollback,
     Show,
     Step,
@@ -38,6 +42,7 @@ from domain.ports.want import Want, container_port
 MISSING_POOL = timedelta(seconds=60)
 WAITING_POD = timedelta(minutes=5)  # the wake-up comes by the waiting list or by the watch; this is the safety net
 REBUILDING = timedelta(seconds=1)
+MOST_LABELLED = 10  # entries whose tags one call of AWS can change
 
 Ids = frozenset[Id]
 
@@ -59,6 +64,7 @@ class Observed:
     fresh: Ids = frozenset()  # allocated by this run, no cloud call made yet
     confirmed: Ids = frozenset()  # recorded bound by this run, after it read the pod
     due: Ids = frozenset()  # precreated ports whose targets must be compared with AWS
+    retain: int = 0  # seconds for which the pod wants its ports kept once it is gone
     backends: Mapping[str, Backend] = field(default_factory=dict)
     health: Mapping[Id, str] = field(default_factory=dict)  # of the targets that this run has looked at
     looks: int = 0  # waits in a row that were counted
@@ -95,10 +101,27 @@ def _rebuilding(seen: Observed) -> Step | None:
 
 
 def _give_back(seen: Observed) -> Step | None:
-    """Entries that nobody of this name is entitled to: of other UIDs, of withdrawn wants, surplus, or releasing."""
+    """Entries that nobody of this name is entitled to: of other UIDs, of withdrawn wants, surplus, or releasing.
+
+    What was left by pods that are gone may stay for the next of their name.
+    """
     keep = _kept(seen)
     surplus = [e for e in seen.entries if e.id not in keep]
-    return _returned(seen, surplus, keep)
+    left = left_by_the_dead(surplus, seen.pod, _lacking(seen), seen.pools, bool(seen.problem), seen.due)
+    going = [e for e in surplus if e not in left.stay]
+    return _returned(seen, going, keep) or _inherited(left) or _retained(seen, left, keep)
+
+
+def _inherited(left: Left) -> Step | None:
+    pool = min((e.pool for e in left.inherit), default="")
+    return Inherit(tuple(e for e in left.inherit if e.pool == pool)) if pool else None
+
+
+def _retained(seen: Observed, left: Left, keep: Ids) -> Step | None:
+    """An ended pod that still exists is shown without the port first."""
+    if not left.retain:
+        return None
+    return _taken_off(seen, min(left.retain), keep) or Retain(min(left.retain))
 
 
 def _returned(seen: Observed, entries: list[Entry], keep: Ids) -> Step | None:
@@ -108,10 +131,15 @@ def _returned(seen: Observed, entries: list[Entry], keep: Ids) -> Step | None:
     entry = min(entries, key=lambda e: (e.state is not EntryState.RELEASING, e.id not in seen.fresh, e))
     if entry.id in seen.fresh:
         return Rollback(entry)
+    return _taken_off(seen, entry, keep) or Release(entry)
+
+
+def _taken_off(seen: Observed, entry: Entry, keep: Ids) -> Step | None:
+    """Its own pod must not show a port that goes."""
     if seen.pod and entry.uid == seen.pod.uid and not _cleared(seen.pod, entry):
         message = f"port {entry.port} of pool {entry.pool} is being released"
         return Clear(entry, _outputs(seen, PortsState.RELEASING, message, keep))
-    return Release(entry)
+    return None
 
 
 def _kept(seen: Observed) -> Ids:
@@ -152,7 +180,16 @@ def _without_request(seen: Observed) -> Step | None:
 
 def _maintain(seen: Observed) -> Step | None:
     """What was bound follows its pod (address, isolation, lost listener), whatever else the request waits for."""
-    return _aim(seen, [e for e in _own(seen) if e.state is EntryState.BOUND])
+    served = [e for e in _own(seen) if e.state in (EntryState.BOUND, EntryState.RETAINED)]
+    return _aim(seen, served) or _relabelled(seen, served)
+
+
+def _relabelled(seen: Observed, entries: list[Entry]) -> Step | None:
+    """An inherited entry is tagged when it is bound. Some at a time, so that a wait for calls loses little."""
+    old = [e for e in entries if e.state is EntryState.BOUND and e.retain != seen.retain]
+    if seen.problem or not old:
+        return None
+    return Relabel(tuple(e for e in old if e.pool == old[0].pool)[:MOST_LABELLED], seen.retain)
 
 
 def _refused(seen: Observed) -> Step | None:

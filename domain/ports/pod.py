@@ -15,7 +15,7 @@ PORTS, ENABLED, RETAIN, SAME_PORT = (
 GATE = PREFIX + "ports-bound"
 CERTIFICATE = PREFIX + "certificate-arn"
 ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
-KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, CERTIFICATE, ENDPOINTS, STATE, MESSAGE})
+KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, RETAIN, CERTIFICATE, ENDPOINTS, STATE, MESSAGE})
 
 
 class PortsState(StrEnum):
@@ -73,9 +73,17 @@ class PodView:
         return f"{self.namespace}/{self.name}"
 
     @property
+    def opted_in(self) -> bool:
+        return PORTS in self.annotations
+
+    @property
+    def ended(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
     def wants_ports(self) -> bool:
         """A pod that ended has no use for a port any more."""
-        return PORTS in self.annotations and self.phase not in ("Succeeded", "Failed")
+        return self.opted_in and not self.ended
 
     @property
     def enabled(self) -> bool:

@@ -2,13 +2,14 @@
 annotations.
 
 A live tag is bound (of several for one want the published one, else the first; the others are releasing); an annotation
-without a listener is bound and will get its listener again; a dead tag or a lone target group is releasing.
+without a listener is bound and will get its listener again; a lone target group is releasing. So is a dead tag, unless
+it says that the port is retained, or a pod of that name asks for it and publishes it: then that pod takes it over.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from domain.ports.endpoints import Shown, shown
@@ -77,14 +78,16 @@ def rebuild(
     `segment` is the pool's segmentLength. `offered`: whether the pool has that place at all. A pod's author can write
     an annotation, so one about any other place counts for nothing.
     """
-    claims = {pod.full_name: _claim(pool, pod, default_spec, segment, offered) for pod in pods if pod.wants_ports}
+    listed = list(pods)
+    claims = {pod.full_name: _claim(pool, pod, default_spec, segment, offered) for pod in listed if pod.wants_ports}
+    refusing = {pod.full_name for pod in listed if not pod.opted_in}
     found = sorted(listeners, key=lambda f: f.entry)
     rivals = defaultdict[Asked, list[Entry]](list)
     for item in found:
         rivals[_asked(item)].append(item.entry)
     held: Held = {}
     for item in found:
-        held.setdefault(_place(item.entry), (item.owner, _judged(item, rivals[_asked(item)], claims)))
+        held.setdefault(_place(item.entry), (item.owner, _judged(item, rivals, claims, refusing)))
     collisions = tuple(sorted(set(_collisions(claims, held))))
     _add_annotated(pool, claims, held)
     for item in sorted(groups, key=lambda f: f.entry):
@@ -112,16 +115,34 @@ def _asked(item: Found) -> Asked:
     return item.owner, item.entry.uid, item.entry.want
 
 
-def _judged(item: Found, rivals: list[Entry], claims: Mapping[str, _Claim]) -> Entry:
-    """`rivals`: every listener for the same want, this one among them."""
+def _judged(
+    item: Found, found: Mapping[Asked, list[Entry]], claims: Mapping[str, _Claim], refusing: Collection[str]
+) -> Entry:
+    """`found`: the listeners for each want, this one among them."""
     claim = claims.get(item.owner)
     entry = item.entry
-    if not claim or claim.pod.uid != entry.uid or not claim.asks_for(entry.want):
+    if not claim or claim.pod.uid != entry.uid:
+        served = claim and (item.owner, claim.pod.uid, entry.want) in found
+        return _of_the_dead(item, claim, refused=bool(served) or item.owner in refusing)
+    if not claim.asks_for(entry.want):
         return replace(entry, state=EntryState.RELEASING)
-    best = min(rivals, key=lambda e: (_place(e) not in claim.shown, e))
+    best = min(found[_asked(item)], key=lambda e: (_place(e) not in claim.shown, e))
     if _place(best) != _place(entry):
         return replace(entry, state=EntryState.RELEASING)
     return replace(entry, state=EntryState.BOUND, target=_target(claim, _place(entry)))
+
+
+def _of_the_dead(item: Found, claim: _Claim | None, refused: bool) -> Entry:
+    """Retained without a time: that begins when a run has seen to it that nothing is registered any more."""
+    entry = item.entry
+    if claim and claim.wants is not None:
+        asked = entry.want in claim.keys and not refused
+        if asked and (entry.retain or _place(entry) in claim.shown):
+            return replace(entry, state=EntryState.RETAINED, uid=claim.pod.uid)
+        return replace(entry, state=EntryState.RELEASING)
+    if entry.retain and not refused:
+        return replace(entry, state=EntryState.RETAINED)
+    return replace(entry, state=EntryState.RELEASING)
 
 
 def _target(claim: _Claim, place: Place) -> str:

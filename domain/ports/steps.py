@@ -54,6 +54,28 @@ class Provision:
 
 
 @dataclass(frozen=True)
+class Retain:
+    """Take every target off an entry whose pod is gone, and keep its port and listener for the next pod of the name."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class Inherit:
+    """Take over entries of one pool from pods of the name that are gone; their tags are written when they are bound."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Relabel:
+    """Tag and record how long the entries, all of one pool, are to be retained."""
+
+    entries: tuple[Entry, ...]
+    retain: int
+
+
+@dataclass(frozen=True)
 class Disable:
     """Deregister the target and keep the listener."""
 
@@ -93,4 +115,19 @@ class Stop:
     counted: bool = False
 
 
-Step = Clear | Release | Leave | Allocate | Rollback | Provision | Disable | Look | Confirm | Show | Stop
+Step = (
+    Clear
+    | Release
+    | Leave
+    | Allocate
+    | Rollback
+    | Provision
+    | Disable
+    | Look
+    | Retain
+    | Inherit
+    | Relabel
+    | Confirm
+    | Show
+    | Stop
+)

@@ -125,9 +125,8 @@ def rebuilt(cloud: Listener, pod: Pod, b: int, f: Flags) -> Entry:
     if cloud.uid == B or (cloud.uid == pod.uid and pod.asks):
         return Entry("B" if cloud.uid != B or b == 2 else "G", cloud.uid, cloud.keep, cloud.arn, 0, int(bool(shows)))
     kept = (cloud.keep and f.keeptag) or (shows and f.byname)
-    if kept and pod.asks:
-        return Entry("R", pod.uid, cloud.keep, cloud.arn)  # adopted: no time runs against a pod that lives
-    return Entry("R" if kept else "G", cloud.uid, cloud.keep, cloud.arn, int(bool(kept)))
+    heir = kept and pod.asks  # no time runs against a port that is adopted, or whose targets nobody has dropped
+    return Entry("R" if kept else "G", pod.uid if heir else cloud.uid, cloud.keep, cloud.arn)
 
 
 def one_owner(s: S) -> bool:

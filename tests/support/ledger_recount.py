@@ -32,6 +32,7 @@ class Books:
     demand: dict[str, str]
     stock: dict[str, str]
     coming: dict[str, str]
+    retained: dict[str, float]
 
     def number(self, field: str) -> int:
         return int(self.meta.get(field, 0))
@@ -59,19 +60,20 @@ def read(redis: Redis, prefix: str) -> Books:
     pipeline = redis.pipeline(transaction=True)
     for name in ("meta", "owners", "lbs", "slots", "demand", "stock", "coming"):
         pipeline.hgetall(prefix + name)
-    for name in ("order", "room", "waiting", "woken"):
+    for name in ("order", "room", "waiting", "woken", "retained"):
         pipeline.zrange(prefix + name, 0, -1, withscores=True)
-    meta, owners, lbs, slots, demand, stock, coming, order, room, waiting, woken = pipeline.execute()
-    scores = [{name.decode(): float(score) for name, score in rows} for rows in (order, room, waiting, woken)]
+    meta, owners, lbs, slots, demand, stock, coming, order, room, waiting, woken, retained = pipeline.execute()
+    scores = [{name.decode(): float(score) for name, score in rows} for rows in (order, room, waiting, woken, retained)]
     texts = [{k.decode(): v.decode() for k, v in rows.items()} for rows in (meta, slots, demand, stock, coming)]
     named = [{k.decode(): v for k, v in rows.items()} for rows in (owners, lbs)]
-    return Books(texts[0], named[0], named[1], texts[1], scores[0], scores[1], scores[2], scores[3], *texts[2:])
+    known = (texts[0], named[0], named[1], texts[1])
+    return Books(*known, scores[0], scores[1], scores[2], scores[3], texts[2], texts[3], texts[4], scores[4])
 
 
 def faults(redis: Redis, prefix: str) -> list[str]:
     """One line each; [] when all adds up."""
     books = read(redis, prefix)
-    return [fault for check in (_ports, _counts, _indexes, _list, _stock, _idle) for fault in check(books)]
+    return [fault for check in (_ports, _counts, _indexes, _list, _stock, _idle, _times) for fault in check(books)]
 
 
 def _held(books: Books) -> list[tuple[str, str, int]]:
@@ -161,3 +163,10 @@ def grow_old(redis: Redis, prefix: str, by: timedelta) -> None:
     books = read(redis, prefix)
     for lb in books.names("e"):
         redis.hset(f"{prefix}lbs", f"e:{lb}", str(books.of("e", lb) - by // timedelta(milliseconds=1)))
+
+
+def _times(books: Books) -> Iterator[str]:
+    for owner, held in books.owners.items():
+        first = min((e.until for e in entries_of("", orjson.loads(held)) if e.until), default=0)
+        if first and books.retained.get(owner, first + 1) > first:
+            yield f"{owner} has an entry retained until {first}, the sweep looks at {books.retained.get(owner)}"

@@ -16,7 +16,7 @@ from events.incarnation import INCARNATION
 from tests.support.ledger_recount import faults, grow_old
 from workers.stores.growth import Growth, PoolLoadBalancer, Span
 from workers.stores.ledger import Ask, Closed, Full, Granted, Ledger, PoolRun, load_scripts
-from workers.stores.ledger_codec import encode_owner
+from workers.stores.ledger_codec import Item, encode_owner
 from workers.stores.ledger_view import LedgerView, owners, view
 from workers.stores.retirement import Retirement
 
@@ -159,6 +159,6 @@ class LivePool:
         return faults(self.redis, self.ledger.prefix)
 
 
-def stored(world: Mapping[str, Sequence[Entry]]) -> dict[str, dict[str, dict[str, str]]]:
+def stored(world: Mapping[str, Sequence[Entry]]) -> dict[str, dict[str, Item]]:
     """As `stamp` takes it."""
     return {name: encode_owner(entries) for name, entries in world.items()}

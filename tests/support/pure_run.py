@@ -7,7 +7,7 @@ here at every step; what must have happened in the end is the test's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,22 +17,24 @@ from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import Observed, after_cloud_error, next_step
 from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE, Outputs, PodView, PortsState, readiness
 from domain.ports.pool import PoolState
-from domain.ports.request import RequestError, parse_ports
 from domain.ports.steps import (
     Allocate,
     Clear,
     Confirm,
     Disable,
+    Inherit,
     Leave,
     Look,
     Provision,
+    Relabel,
     Release,
+    Retain,
     Rollback,
     Show,
     Step,
     Stop,
 )
-from domain.ports.want import Want
+from tests.support.pure_wants import first_fit, request
 
 Id = tuple[str, str, int]
 MOST_STEPS = 300
@@ -123,7 +125,7 @@ class PureRun:
     def __init__(self, world: PureWorld, name: str) -> None:
         self.world, self.name = world, name
         self.pod = world.pods.get(name)
-        self.wants, self.problem = request(self.pod, world.default)
+        self.wants, self.keep, self.problem = request(self.pod, world.default)
         self.full, self.closed = set[str](), set[str]()
         self.fresh, self.confirmed, self.health = set[Id](), set[Id](), dict[Id, str]()
         self.doers: dict[type, Callable[[Any], bool]] = {
@@ -134,6 +136,9 @@ class PureRun:
             Look: self.look,
             Confirm: self.confirm,
             Release: self.release,
+            Retain: self.retain,
+            Inherit: self.inherit,
+            Relabel: lambda step: all(self.record(replace(e, retain=step.retain)) for e in step.entries),
             Leave: self.leave,
             Clear: self.show,
             Show: self.show,
@@ -167,6 +172,7 @@ class PureRun:
             confirmed=frozenset(self.confirmed),
             backends={name: pool.backend for name, pool in self.world.pools.items()},
             health=self.health,
+            retain=self.keep,
         )
 
     def state(self, pool: str) -> PoolState:
@@ -202,6 +208,7 @@ class PureRun:
     def provision(self, step: Provision) -> bool:
         assert self.pod
         assert step.entry.uid == self.pod.uid
+        named = step.entry.id in self.fresh or step.entry.state is EntryState.RETAINED
         self.fresh.discard(step.entry.id)
         if self.world.cloud_error:
             told = after_cloud_error(self.observed(), self.world.cloud_error, "AWS CreateListener: Busy")
@@ -211,6 +218,7 @@ class PureRun:
             return self.drop(step.entry)
         state = EntryState.BOUND if step.target else step.entry.state
         made = replace(step.entry, listener=f"listener/{step.entry.key}", target_group=f"group/{step.entry.key}")
+        made = replace(made, retain=self.keep) if named else made
         return self.record(replace(made, target=step.target, state=state))
 
     def look(self, step: Look) -> bool:
@@ -234,6 +242,23 @@ class PureRun:
             assert self.pod.outputs.state == PortsState.RELEASING
         self.held[step.entry.id] = replace(step.entry, state=EntryState.RELEASING)
         return not self.world.busy and self.drop(step.entry)
+
+    def retain(self, step: Retain) -> bool:
+        assert step.entry.state in (EntryState.BOUND, EntryState.RETAINED)
+        assert not self.pod or self.pod.ended or step.entry.uid != self.pod.uid, "its pod is gone"
+        for pod in self.world.pods.values():
+            assert pod.uid != step.entry.uid or step.entry.id not in published(pod.outputs.endpoints)
+        self.held[step.entry.id] = replace(step.entry, state=EntryState.RETAINED, target="", until=1)
+        return True
+
+    def inherit(self, step: Inherit) -> bool:
+        assert self.pod
+        assert {self.state(e.pool) for e in step.entries} == {PoolState.ACTIVE}
+        for e in step.entries:
+            assert e.uid != self.pod.uid
+            assert self.held[e.id].state in (EntryState.BOUND, EntryState.RETAINED)
+            self.held[e.id] = replace(e, uid=self.pod.uid, state=EntryState.RETAINED, target="", until=0)
+        return True
 
     def drop(self, entry: Entry) -> bool:
         del self.held[entry.id]
@@ -260,25 +285,3 @@ class PureRun:
         self.world.version += 1
         self.pod = self.world.pods[self.name] = with_outputs(self.pod, step.outputs, self.world.version)
         return True
-
-
-def first_fit(wants: Sequence[Want], free: list[Id]) -> dict[Id, str] | None:
-    """Place -> key for every want, the runs first, or None."""
-    found = dict[Id, str]()
-    for want in sorted(wants, key=lambda want: want.ports, reverse=True):
-        rows = ([(pool, lb, port + n) for n in range(want.ports)] for pool, lb, port in free)
-        row = next((row for row in rows if all(place in free and place not in found for place in row)), None)
-        if row is None:
-            return None
-        found |= dict(zip(row, want.keys, strict=True))
-    return found
-
-
-def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], str]:
-    """The wants of a pod, or what is wrong with them."""
-    if not pod or not pod.wants_ports:
-        return (), ""
-    try:
-        return parse_ports(pod.annotations[PORTS], default), ""
-    except RequestError as error:
-        return (), str(error)

@@ -11,7 +11,7 @@ from domain.ports.pod import ENDPOINTS, PORTS, STATE
 from domain.ports.target import address_of, target_text
 from events.kube_api import KubeApi
 from tests.fixtures.aws import Aws
-from workers.cloud.tags import CLUSTER, PRECREATED, UID
+from workers.cloud.tags import CLUSTER, PRECREATED, RETAIN, UID
 
 
 class Fleet(Protocol):
@@ -42,8 +42,8 @@ def check_unique(fleet: Fleet) -> None:
 
 
 def check_cloud(fleet: Fleet, aws: Aws) -> None:
-    """I7: every listener and target group of ours belongs to an entry of a live pod, and every bound pod has its
-    listener.
+    """I7: every listener and target group of ours belongs to an entry of a live pod or is retained, and every bound pod
+    has its listener.
     """
     pods = fleet.api.list(f"/api/v1/namespaces/{fleet.namespace}/pods")["items"]
     live = {p["metadata"]["uid"] for p in pods if PORTS in (p["metadata"].get("annotations") or {})}
@@ -52,10 +52,12 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
         for listener in driver.listeners(arn):
             if listener.tags.get(CLUSTER) == fleet.cluster:
                 owner = owner_of(listener.tags)
-                assert owner in live | {""}, f"orphan listener {listener}"
+                assert owner in live | {""} or _retained(listener.tags), f"orphan listener {listener}"
                 places.add((name, listener.port, owner))
     groups = driver.target_groups_owned(fleet.cluster)
-    orphans = [g.name for g in groups if owner_of(g.tags) not in live | {""} or not g.load_balancer_arns]
+    orphans = [
+        g.name for g in groups if not (owner_of(g.tags) in live | {""} or _retained(g.tags)) or not g.load_balancer_arns
+    ]
     assert not orphans, f"orphan target groups: {orphans}"
     for pod in pods:
         notes, uid = pod["metadata"].get("annotations") or {}, pod["metadata"]["uid"]
@@ -89,6 +91,10 @@ def load_balancers(aws: Aws) -> dict[str, str]:
     """Name -> ARN of all that there are."""
     pages = aws.client().get_paginator("describe_load_balancers").paginate()
     return {lb["LoadBalancerName"]: lb["LoadBalancerArn"] for page in pages for lb in page["LoadBalancers"]}
+
+
+def _retained(tags: Mapping[str, str]) -> bool:
+    return tags.get(RETAIN, "0") != "0"
 
 
 def check_all(fleet: Fleet, aws: Aws) -> None:

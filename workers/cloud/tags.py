@@ -12,6 +12,7 @@ UID: Final = "berthmaster.dev/uid"
 OWNER: Final = "berthmaster.dev/owner"
 PORT: Final = "berthmaster.dev/port"
 WANT: Final = "berthmaster.dev/want"
+RETAIN: Final = "berthmaster.dev/retain"  # seconds; on the listener and target group of a port that is to be retained
 LOAD_BALANCER: Final = "berthmaster.dev/load-balancer"
 PRECREATED: Final = "berthmaster.dev/precreated"
 RETIRING: Final = "berthmaster.dev/retiring"
@@ -31,7 +32,8 @@ def created_tags(cluster: str, pool: str) -> dict[str, str]:
 def port_tags(cluster: str, entry: Entry, owner: str) -> dict[str, str]:
     """The tags of a listener and its target group; `owner` is `namespace/name` of the pod."""
     ids = {UID: entry.uid, OWNER: owner, LOAD_BALANCER: entry.lb, PORT: str(entry.port), WANT: entry.want}
-    return pool_tags(cluster, entry.pool) | ids
+    kept = {RETAIN: str(entry.retain)} if entry.retain else {}
+    return pool_tags(cluster, entry.pool) | ids | kept
 
 
 def stock_tags(cluster: str, pool: str, lb: str, port: int) -> dict[str, str]:

@@ -6,7 +6,9 @@ import contextlib
 
 import structlog
 
+from domain.ports.entry import EntryState
 from domain.ports.pool import PortPoolSpec
+from events.routing import pod_key
 from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi
 from workers.cloud.errors import NotFound
 from workers.cloud.tagged import belongs_to
@@ -23,9 +25,11 @@ def finalize(services: PortServices, driver: LoadBalancerApi, pool: str, spec: P
 
     '' when all is gone, else what is left.
     """
-    holding = sum(1 for _, entries in owners(growth.ledger) if entries)
+    holding = dict(owners(growth.ledger))
     if holding:
-        return f"{holding} pods still hold ports of the pool"
+        kept = [n for n, entries in holding.items() if any(e.state is EntryState.RETAINED for e in entries)]
+        services.queue.touch([pod_key(*name.split("/")) for name in kept], [pool])  # a pool that goes keeps nothing
+        return f"{len(holding)} pods still hold ports of the pool"
     if left := Demolition(driver, services.cluster, pool, spec).left():
         return left
     still = growth.drop()

@@ -1,5 +1,5 @@
 """The safety net of waiting: every pool is looked at, who fits is woken, and a demand that does not fit asks for a
-scale-up.
+scale-up. Ports that were retained long enough are given back.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def sweep(services: PortServices) -> None:
 
 def wake_and_ask(services: PortServices, pool: str) -> None:
     """Raises NotReady."""
+    over = services.ledger(pool).expire()
+    services.queue.touch([pod_key(*name.split("/")) for name in over], [pool])
     pressure = Growth(services.ledger(pool)).pressure(services.forgotten)
     services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
     if pressure.short > 0 or pressure.intent_open:

@@ -25,6 +25,7 @@ from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
 from workers.ports.precreated import Precreated
+from workers.ports.retaining import hand_over
 from workers.ports.taken import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
 from workers.services import PortServices
 
@@ -41,11 +42,16 @@ class Binding:
     def provision(self, entry: Entry, target: str) -> None:
         """Everything by name or tag, so that a second try finds what the first one made; then the record."""
         driver = self._driver(entry)
+        inherits = entry.state is EntryState.RETAINED
+        if inherits or entry.id in self._world.fresh:  # else its tags may say what an earlier run was asked for
+            entry = replace(entry, retain=self._world.retain)
         self._world.fresh.discard(entry.id)
         with self._told():
             if self._precreated(entry):
                 Precreated(self._services, self._world, driver, entry).aim(target)
             elif made := self._listening(driver, entry):
+                if inherits and entry.listener and target:
+                    hand_over(self._services, self._world, driver, entry, target)
                 self._aim(driver, made, target)
 
     def _aim(self, driver: LoadBalancerApi, made: Entry, target: str) -> None:

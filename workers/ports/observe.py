@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache
 
 from domain.ports.backend import Backend
 from domain.ports.entry import Entry
 from domain.ports.fitting import fitted
 from domain.ports.lifecycle import Observed
-from domain.ports.pod import PORTS, PodView
+from domain.ports.pod import PORTS, RETAIN, PodView
 from domain.ports.pool import PoolState
 from domain.ports.request import RequestError, parse_ports
+from domain.ports.retention import retention
 from domain.ports.want import Want
 from workers.pools.config import PoolConfig
 from workers.run import Run
@@ -43,6 +45,7 @@ class World:
     pod: PodView | None
     wants: tuple[Want, ...] = ()
     problem: str = ""
+    retain: int = 0
     pools: dict[str, PoolAccess] = field(default_factory=dict)
     carriers: dict[str, Carrier] = field(default_factory=dict)
     entries: dict[EntryId, Entry] = field(default_factory=dict)
@@ -59,13 +62,15 @@ class World:
     def full_name(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    def request(self, default: str) -> None:
-        """Reads the pod's annotation; `default` stands for an empty one."""
-        self.wants, self.problem = (), ""
+    def request(self, default: str, retain_for: timedelta) -> None:
+        """Reads the pod's annotations; `default` stands for an empty request, `retain_for` for `true`."""
+        self.wants, self.retain, self.problem = (), 0, ""
         if not self.pod or not self.pod.wants_ports:
             return
         try:
-            self.wants = _wants(self.pod.annotations[PORTS], default)
+            wants = _wants(self.pod.annotations[PORTS], default)
+            self.retain = retention(self.pod.annotations.get(RETAIN), retain_for)
+            self.wants = wants
         except RequestError as error:
             self.problem = str(error)
 
@@ -113,4 +118,5 @@ class World:
             backends={name: Backend.of(a.config.spec) for name, a in self.pools.items() if a.config},
             health=self.health,
             looks=self.run.tries,
+            retain=self.retain,
         )

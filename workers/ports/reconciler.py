@@ -14,7 +14,22 @@ from domain.ports.placement import ordering
 from domain.ports.pod import PodView
 from domain.ports.pool import PoolState
 from domain.ports.precreate import asks
-from domain.ports.steps import Allocate, Clear, Confirm, Disable, Leave, Look, Provision, Release, Rollback, Show, Stop
+from domain.ports.steps import (
+    Allocate,
+    Clear,
+    Confirm,
+    Disable,
+    Inherit,
+    Leave,
+    Look,
+    Provision,
+    Relabel,
+    Release,
+    Retain,
+    Rollback,
+    Show,
+    Stop,
+)
 from events.routing import pod_key, port_pool_key, split_key
 from workers.kube.errors import translated
 from workers.pools.ask import ask
@@ -25,6 +40,7 @@ from workers.ports.observe import PoolAccess, World
 from workers.ports.outputs import publish
 from workers.ports.releasing import release, rollback
 from workers.ports.remembering import remembered
+from workers.ports.retaining import inherit, relabel, retain
 from workers.run import Run
 from workers.services import PortServices
 from workers.stores.ledger import Closed, Full, NotReady
@@ -56,7 +72,7 @@ class PortsReconciler:
     def _observe(self, run: Run) -> World:
         _, namespace, name = split_key(run.key)
         world = World(run, namespace, name, self._pod(run, namespace, name))
-        world.request(self._services.default_spec)
+        world.request(self._services.default_spec, self._services.retain_for)
         for pool in sorted({w.pool for w in world.wants} | set(run.pools)):
             self._open(world, pool)
         if world.wants:
@@ -117,6 +133,9 @@ class PodSteps:
             Disable: lambda s: self._binding.disable(s.entry),
             Look: lambda s: self._binding.look(s.entry),
             Confirm: lambda s: self._binding.confirm(s.entries),
+            Retain: lambda s: retain(services, world, s.entry),
+            Inherit: lambda s: inherit(world, s),
+            Relabel: lambda s: relabel(services, world, s),
             Release: lambda s: release(services, world, s.entry),
             Rollback: lambda s: rollback(services, world, s.entry),
             Clear: lambda s: publish(services, world, s.outputs),

@@ -37,7 +37,7 @@ def release(services: PortServices, world: World, entry: Entry) -> None:
 
 def _deleted(world: World, driver: LoadBalancerApi, entry: Entry) -> tuple[str, ...]:
     """The names that were woken."""
-    known = _learn(world, driver, entry)
+    known = learned(world, driver, entry)
     going = replace(known, state=EntryState.RELEASING)
     world.access(entry.pool).releasing(going)
     world.entries[entry.id] = going
@@ -78,7 +78,7 @@ def _forget(services: PortServices, world: World, entry: Entry, woken: tuple[str
     services.queue.touch([pod_key(*name.split("/")) for name in woken])
 
 
-def _learn(world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
+def learned(world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
     """A run that died between call and record left no ARNs: what carries this UID's tag or name is ours to delete.
 
     What goes already has its ARNs; a target group alone means that the listener is gone.

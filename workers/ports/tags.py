@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from domain.ports.entry import Entry, EntryState
 from domain.ports.rebuild import Found
-from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
+from domain.ports.retention import LONGEST
+from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, RETAIN, UID, WANT
 
 
 def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "") -> Found | None:
@@ -17,4 +19,10 @@ def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "
     entry = Entry(
         tags.get(POOL, ""), lb, int(port), tags.get(WANT, ""), uid, EntryState.RELEASING, listener, target_group
     )
-    return Found(owner, entry)
+    return Found(owner, replace(entry, retain=_seconds(tags.get(RETAIN, ""))))
+
+
+def _seconds(text: str) -> int:
+    """0 for what we would not have written."""
+    known = text.isascii() and text.isdigit() and len(text) <= 7
+    return min(int(text), int(LONGEST.total_seconds())) if known else 0

@@ -14,7 +14,7 @@ from domain.ports.entry import Entry
 from domain.ports.scaleup import GrowthLimits, Intent
 from events.incarnation import INCARNATION
 from workers.stores.ledger import Ledger
-from workers.stores.ledger_codec import texts
+from workers.stores.ledger_codec import Item, texts
 
 FENCE_AGE: Final = timedelta(days=1)
 FENCE_PAGE: Final = 500
@@ -164,7 +164,7 @@ class Growth:
         mark = secrets.token_hex(8)
         return mark if self.ledger.call("rebuild", INCARNATION, mark)[0] == b"OK" else None
 
-    def stamp(self, mark: str, start: int, owners: dict[str, dict[str, dict[str, str]]]) -> bool:
+    def stamp(self, mark: str, start: int, owners: dict[str, dict[str, Item]]) -> bool:
         """Writes the owners that the world shows.
 
         False: Redis was lost or replaced since the mark was left, or another rebuild was first.

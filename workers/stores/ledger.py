@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ HEADS: Final = {
         "waiting_head",
     ),
 }
+RETAINING: Final = ("retain", "inherit", "expire")
 SCRIPTS: Final = {
     **dict.fromkeys(
         (
@@ -50,6 +52,7 @@ SCRIPTS: Final = {
             "missing",
             "distrust",
             "prune_fences",
+            *RETAINING,
         ),
         "ledger",
     ),
@@ -77,6 +80,8 @@ SCRIPTS: Final = {
 }
 Ask = tuple[str, int] | tuple[str, int, int]
 """A want's key, how many ports in a row and, in a pool of precreated listeners, their kind (domain.ports.precreate)."""
+EXPIRED_PAGE: Final = 1000
+EXPIRED_AGAIN: Final = timedelta(minutes=1)
 PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
 
 
@@ -203,6 +208,14 @@ class PoolRun:
         """Returns the names that were woken."""
         return texts(self._checked("free", entry.uid, entry.key)[1])
 
+    def retain(self, entry: Entry) -> int:
+        """Keeps it for the next pod of the name, with these ARNs; the ms at which that is over."""
+        return int(self._checked("retain", entry.uid, entry.key, entry.listener, entry.target_group)[1])
+
+    def inherit(self, uid: str, entries: Sequence[Entry]) -> None:
+        """Gives entries of dead pods of the name to `uid`. Raises EntryChanged when the time of one was over."""
+        self._checked("inherit", uid, orjson.dumps({e.key: e.uid for e in entries}))
+
     def confirm(self, entry: Entry) -> None:
         self._checked("confirm", entry.uid, entry.key)
 
@@ -257,6 +270,10 @@ class Ledger:
         if status == b"LOW":
             raise StaleToken(f"a newer run has opened {name} in pool {self.pool}")
         return PoolRun(self, name, token, rest)
+
+    def expire(self, again: timedelta = EXPIRED_AGAIN) -> tuple[str, ...]:
+        """Ends the time of retained entries; names that have something to release, each told again after `again`."""
+        return texts(self.call("expire", INCARNATION, EXPIRED_PAGE, again // timedelta(milliseconds=1))[1])
 
     def orphan(self, name: str, uid: str, key: str, listener: str, target_group: str) -> str:
         """Takes a free port as releasing for the owner in an orphan's tag: OK.

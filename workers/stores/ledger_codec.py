@@ -1,4 +1,4 @@
-"""How entries look in Redis: short keys, one JSON object an owner (`w u s l t a k`, see entries_head.lua)."""
+"""How entries look in Redis: short keys, one JSON object an owner (`w u s l t a k x r z`, see entries_head.lua)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from domain.ports.entry import Entry, EntryState
 
+Item = dict[str, str | int]
 STATES: Final = {state.value: state for state in EntryState}
 
 
@@ -24,15 +25,18 @@ def entries_of(pool: str, held: dict[str, dict[str, Any]]) -> tuple[Entry, ...]:
 def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, Any]) -> Entry:
     get, uid, state = item.get, item["u"], STATES[item["s"]]
     known = (get("l") or "", get("t") or "", get("a") or "", get("k") or "")
-    return Entry(pool, lb, port, want, uid, state, *known, tuple(get("x") or ()))
+    return Entry(
+        pool, lb, port, want, uid, state, *known, tuple(get("x") or ()), int(get("r") or 0), int(get("z") or 0)
+    )
 
 
-def encode_item(entry: Entry) -> dict[str, str]:
+def encode_item(entry: Entry) -> Item:
     """What `record` may change."""
-    return {"s": entry.state, "l": entry.listener, "t": entry.target_group, "a": entry.target}
+    item: Item = {"s": entry.state, "l": entry.listener, "t": entry.target_group, "a": entry.target}
+    return item | ({"r": entry.retain} if entry.retain else {})
 
 
-def encode_owner(entries: Iterable[Entry]) -> dict[str, dict[str, str]]:
+def encode_owner(entries: Iterable[Entry]) -> dict[str, Item]:
     """A whole owner, as `stamp` writes it."""
     return {e.key: encode_item(e) | {"w": e.want, "u": e.uid, "k": e.token} for e in entries}
 

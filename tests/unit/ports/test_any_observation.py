@@ -13,7 +13,7 @@ from domain.ports.backend import Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import Observed, next_step
-from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, STATE, PodView, PortsState
+from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, RETAIN, STATE, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
 from domain.ports.steps import Allocate, Look, Release, Rollback, Stop
@@ -50,6 +50,8 @@ entries = st.builds(
     listener=st.sampled_from(["", "listener"]),
     target_group=st.sampled_from(["", "group"]),
     target=st.sampled_from(["", "10.0.0.1:7777", "10.0.0.2:7778", "10.9.9.9:1"]),
+    retain=st.sampled_from([0, 0, 60]),
+    until=st.sampled_from([0, 1]),
 )
 container_ports, addresses = st.sampled_from([7777, 7778, 9000]), st.sampled_from(["", "10.0.0.1:7777"])
 
@@ -72,6 +74,7 @@ notes = st.fixed_dictionaries(
         STATE: st.sampled_from([*PortsState, "", "nonsense"]),
         MESSAGE: st.text(max_size=5),
         ENABLED: st.sampled_from(["true", "false", "no"]),
+        RETAIN: st.sampled_from(["true", "60s", "false", "for ever"]),
         "berthmaster.dev/odd": st.just("x"),
     },
 )
@@ -138,7 +141,8 @@ def test_a_settled_pod_shows_exactly_what_it_holds_and_holds_exactly_what_it_ask
     if any(made.pools[p].state is PoolState.NOT_READY for p in opened(made) if p in made.pools):
         return
     if not pod or not pod.wants_ports:
-        assert made.held() == []
+        away = not pod or (pod.ended and pod.opted_in)
+        assert all(away and e.state is EntryState.RETAINED for e in made.held())
     elif pod.outputs.state == PortsState.BOUND:
         wanted = {(w.pool, key) for w in parse_ports(pod.annotations[PORTS]) for key in w.keys}
         assert {(e.pool, e.want) for e in made.held()} == wanted

@@ -12,12 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from domain.ports.endpoints import published
 from domain.ports.entry import EntryState
 from domain.ports.holding import by_key, whole
-from domain.ports.pod import ENABLED, PORTS, Outputs, PortsState
+from domain.ports.pod import ENABLED, PORTS, RETAIN, Outputs, PortsState
 from domain.ports.pool import PoolState
-from domain.ports.request import RequestError, parse_ports
+from domain.ports.request import parse_ports
 from domain.ports.steps import Allocate, Rollback, Stop
 from domain.ports.target import address_of
-from tests.support.pure_run import PurePool, PureWorld, first_fit
+from tests.support.pure_run import PurePool, PureWorld
+from tests.support.pure_wants import first_fit, request
 
 NAMES = st.sampled_from(["a", "b", "c"])
 ANNOTATIONS = st.sampled_from(
@@ -49,12 +50,21 @@ class Ports(RuleBasedStateMachine):
         for name in ("a", "b", "c"):
             self.change(name, "7777/UDP@arena", ("10.0.0.1",), "true", 99)
 
-    @rule(name=NAMES, ports=ANNOTATIONS, ips=IPS, enabled=st.sampled_from(["true", "true", "false"]), crash=CRASH)
-    def change(self, name: str, ports: str | None, ips: tuple[str, ...], enabled: str, crash: int) -> None:
+    @rule(
+        name=NAMES,
+        ports=ANNOTATIONS,
+        ips=IPS,
+        enabled=st.sampled_from(["true", "true", "false"]),
+        crash=CRASH,
+        retain=st.sampled_from(["false", "true", "1h", "odd"]),
+    )
+    def change(
+        self, name: str, ports: str | None, ips: tuple[str, ...], enabled: str, crash: int, retain: str = "false"
+    ) -> None:
         if name not in self.world.pods:
             self.born += 1
             self.world.pod(name, ports, uid=f"uid-{self.born}", ips=ips)
-        self.world.pod(name, ports, ips=ips, notes={ENABLED: enabled})
+        self.world.pod(name, ports, ips=ips, notes={ENABLED: enabled, RETAIN: retain})
         self.world.run(name, crash_after=crash)
 
     @rule(name=NAMES, crash=CRASH, deleted=st.booleans())
@@ -113,7 +123,8 @@ class Ports(RuleBasedStateMachine):
         """The pod of that name is served as a whole, or not at all and for a reason."""
         pod, held = self.world.pods.get(name), self.world.held(name)
         if not pod or not pod.wants_ports:
-            assert held == []
+            away = not pod or (pod.ended and pod.opted_in)
+            assert all(away and e.state is EntryState.RETAINED and not e.target for e in held)
             assert not pod or pod.outputs == Outputs()
         elif pod.outputs.state in (PortsState.BOUND, PortsState.DISABLED, PortsState.WAIT_BACKEND):
             wants = parse_ports(pod.annotations[PORTS])
@@ -125,10 +136,9 @@ class Ports(RuleBasedStateMachine):
             pools = {w.pool: [each for each in lacking if each.pool == w.pool] for w in lacking}
             assert any(first_fit(asked, self.world.free(pool)) is None for pool, asked in pools.items())
             assert self.world.waiting[name]
-            assert all(e.state is EntryState.BOUND for e in held)
+            assert all(e.uid == pod.uid and e.state in (EntryState.BOUND, EntryState.RETAINED) for e in held)
         elif pod.outputs.state == PortsState.FAILED:
-            with pytest.raises(RequestError):
-                parse_ports(pod.annotations[PORTS])
+            assert request(pod, "")[2]
         else:
             assert pod.outputs.state == PortsState.POOL_NOT_FOUND
 

@@ -43,9 +43,14 @@ def test_only_false_isolates(text: str, enabled: bool) -> None:
 @pytest.mark.row("BD-03")
 def test_annotations_of_ours_that_mean_nothing_are_listed() -> None:
     seen = view(
-        annotations={PORTS: "x", "berthmaster.dev/ports-retain": "true", "other/x": "", "berthmaster.dev/a": ""}
+        annotations={
+            PORTS: "x",
+            "berthmaster.dev/same-port-across-pools": "true",
+            "other/x": "",
+            "berthmaster.dev/a": "",
+        }
     )
-    assert seen.unknown_annotations == ("berthmaster.dev/a", "berthmaster.dev/ports-retain")
+    assert seen.unknown_annotations == ("berthmaster.dev/a", "berthmaster.dev/same-port-across-pools")
 
 
 @pytest.mark.row("BD-06")

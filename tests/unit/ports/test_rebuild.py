@@ -155,10 +155,55 @@ def test_the_default_request_counts() -> None:
     assert states(rebuild("arena", [found()], [], [pod(ports="")], default_spec=ONE)) == {30000: "bound"}
 
 
+# ---- retained ports
+
+
+def kept(name: str = "a", place: Place = ("lb", 30000), retain: int = 60, **changes: Any) -> Found:
+    """A listener whose tag says that its port is to be retained."""
+    made = found(name, place, **changes)
+    return replace(made, entry=replace(made.entry, retain=retain))
+
+
+@pytest.mark.row("BD-22", "AL-19")
+@pytest.mark.parametrize("pods", [[], [pod("b")], [pod(phase="Failed")], [pod(uid="new", ports="7777/SCTP@arena")]])
+def test_a_dead_tag_that_asks_for_retention_is_retained(pods: list[PodView]) -> None:
+    (entry,) = rebuild("arena", [kept(uid="old")], [], pods).owners["games/a"]
+    assert (entry.state, entry.uid, entry.until) == (EntryState.RETAINED, "old", 0)
+
+
+@pytest.mark.row("BD-22", "AL-19")
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_the_pod_that_came_back_takes_over_what_it_publishes_or_was_promised(seconds: int) -> None:
+    """Without retention in the tag: it was changed while the port was handed over."""
+    shows = [] if seconds else [("lb", 30000)]
+    heir = pod(uid="new", shows=shows)
+    (entry,) = rebuild("arena", [kept(uid="old", retain=seconds)], [], [heir]).owners["games/a"]
+    assert (entry.state, entry.uid, entry.target) == (EntryState.RETAINED, "new", "")
+
+
+@pytest.mark.row("BD-22", "AL-21")
+@pytest.mark.parametrize("heir", [pod(uid="new", ports=None), pod(uid="new", ports="1/TCP@arena"), pod(ports=None)])
+def test_a_pod_that_does_not_ask_for_a_retained_port_gives_it_up(heir: PodView) -> None:
+    assert states(rebuild("arena", [kept()], [], [heir])) == {30000: "releasing"}
+
+
+@pytest.mark.row("BD-22")
+def test_a_pod_that_is_served_already_gives_up_what_was_retained_for_it() -> None:
+    world = rebuild("arena", [kept(uid="old"), kept(place=("lb", 30001))], [], [pod()])
+    assert states(world) == {30000: "releasing", 30001: "bound"}
+
+
 PLACES = st.tuples(st.sampled_from(["lb", "lb2"]), st.integers(30000, 30002))
 NAMES = st.sampled_from(["a", "b", "c"])
 REQUESTS = st.sampled_from([None, "", ONE, "7777/UDP@arena,9000/TCP@arena", "7777", "7777/UDP@lobby"])
-founds = st.builds(found, NAMES, PLACES, st.sampled_from(["7777/UDP", "9000/TCP", ""]), st.sampled_from(["", "old"]))
+founds = st.builds(
+    kept,
+    NAMES,
+    PLACES,
+    st.sampled_from([0, 60]),
+    want=st.sampled_from(["7777/UDP", "9000/TCP", ""]),
+    uid=st.sampled_from(["", "old"]),
+)
 live = st.builds(pod, NAMES, REQUESTS, st.lists(PLACES, max_size=3))
 
 

@@ -4,6 +4,6 @@
 -- Returns {'BUSY', owners} | {'OK'}.
 local server = ARGV[1]
 if ready(server) and call('HLEN', OWNERS) > 0 then return { 'BUSY', call('HLEN', OWNERS) } end
-call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND, STOCK, COMING, COMPARE)
+call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND, STOCK, COMING, COMPARE, RETAINED)
 call('DEL', P .. 'notes', P .. 'orphans', P .. 'failures', P .. 'recheck')
 return { 'OK' }

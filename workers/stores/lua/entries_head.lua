@@ -1,6 +1,6 @@
 -- Shared head, after gate_head: the entries of an owner.
--- KEYS[1] as there. An owner is JSON {"lb:port": {w want, u uid, s state, l listener, t target group, a target, k token}};
--- x: addresses that may be registered too.
+-- KEYS[1] as there. An owner is JSON {"lb:port": {w want, u uid, s state, l listener, t target group, a target, k token, x addresses
+-- that may be registered too, r seconds to retain it, z ms at which a retained one is over}}.
 -- ARGV and returns: see each script. A list in w stands for as many entries, on this port and those that follow it:
 -- `allocate` writes that, every other script writes it out.
 local function port_of(key) return key:match('^(.*):(%d+)$') end

@@ -6,7 +6,7 @@ local server, mark, start, owners = unpack(ARGV)
 local inc = server .. '/' .. mark
 if ready(server) or call('HGET', META, 'rebuild') ~= inc then return { 'REFUSED' } end
 local old = tonumber(call('HGET', META, 'epoch') or 0)
-call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND, STOCK, COMING, COMPARE)
+call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND, STOCK, COMING, COMPARE, RETAINED)
 local bits, used = {}, {}
 for name, held in pairs(cjson.decode(owners)) do
   keep(name, held)

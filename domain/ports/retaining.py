@@ -1,0 +1,77 @@
+"""What becomes of ports whose pod is gone or has ended: given back, kept for the next pod of the name, or taken over.
+
+A port stays only if it was bound and its pod had asked for it, and only for a pod that asks for it again: one that
+comes back without the request gives it up, and so does a pool that is being deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from domain.ports.entry import Entry, EntryState
+from domain.ports.holding import Id, by_key, whole
+from domain.ports.pod import PodView
+from domain.ports.pool import PoolState
+from domain.ports.want import Want
+
+
+@dataclass(frozen=True)
+class Left:
+    """`inherit`: for the living pod to take over; `retain`: to be kept; `kept`: is kept, nothing to do.
+
+    What is in none of them goes.
+    """
+
+    inherit: tuple[Entry, ...] = ()
+    retain: tuple[Entry, ...] = ()
+    kept: tuple[Entry, ...] = ()
+
+    @property
+    def stay(self) -> frozenset[Entry]:
+        return frozenset(self.inherit + self.retain + self.kept)
+
+
+def left_by_the_dead(
+    entries: Iterable[Entry],
+    pod: PodView | None,
+    lacking: Iterable[Want],
+    pools: Mapping[str, PoolState],
+    unreadable: bool,
+    due: Collection[Id] = (),
+) -> Left:
+    """`entries`: those that serve no want of `pod`; `due`: those whose targets are to be looked at again.
+
+    A mistake in the annotation costs nothing, so an `unreadable` one leaves what waits for it waiting.
+    """
+    away = not pod or (pod.ended and pod.opted_in)
+    dead = [e for e in entries if _may_stay(e, pools) and (away or (pod and e.uid != pod.uid))]
+    if away or unreadable:
+        return _kept(dead, due)
+    heirs = _taken_over(dead, lacking)
+    opens = [e for e in heirs if pools.get(e.pool) is PoolState.ACTIVE]
+    return Left(inherit=tuple(opens), kept=tuple(e for e in heirs if e not in opens))
+
+
+def _may_stay(entry: Entry, pools: Mapping[str, PoolState]) -> bool:
+    asked = entry.state is EntryState.RETAINED or (entry.state is EntryState.BOUND and entry.retain > 0)
+    return asked and pools.get(entry.pool) is not PoolState.DELETING
+
+
+def _kept(dead: list[Entry], due: Collection[Id]) -> Left:
+    """One of a key; a time that runs already goes on."""
+    chosen = dict[tuple[str, str], Entry]()
+    for entry in sorted(dead, key=lambda e: (not _waits(e), e)):
+        chosen.setdefault((entry.pool, entry.want), entry)
+    waiting = tuple(e for e in chosen.values() if _waits(e) and e.id not in due)
+    return Left(retain=tuple(e for e in chosen.values() if e not in waiting), kept=waiting)
+
+
+def _waits(entry: Entry) -> bool:
+    return entry.state is EntryState.RETAINED and entry.until > 0
+
+
+def _taken_over(dead: list[Entry], lacking: Iterable[Want]) -> list[Entry]:
+    """A run of ports as a whole or not at all."""
+    held = by_key(dead)
+    return [e for want in lacking for run in sorted(whole(want, held), key=list)[:1] for e in run]
