@@ -26,6 +26,7 @@ from domain.ports.pod import PodView, PortsState
 from events.incarnation import connect
 from events.kube_api import KubeError
 from tests.support.crowd import BIG, REQUESTS, SMALL, STOCK, Crowd
+from tests.support.meddling import Meddling
 from tests.support.served import Books, astray, movement, unserved
 from tests.support.storm_faults import Faults
 from tests.support.waiting import eventually
@@ -52,6 +53,7 @@ class Storm:
     def __init__(self, system: Whole, directory: Path, seed: int) -> None:
         self.system, self.aws, self.chance = system, system.aws, Random(seed)
         self.crowd, self.faults = Crowd(system.api, self.chance), Faults(system, self.chance, directory)
+        self.meddling = Meddling(system.aws, system.cluster, self.chance)
         self.happened: Counter[str] = Counter()
         self.redis: Redis = connect(system.stack.redis.url)
         self.books = Books(self.redis, MOST)
@@ -67,7 +69,7 @@ class Storm:
         eventually(self.system.stack.working, timeout=60)
         eventually(lambda: len(self.at_peace()) == BYSTANDERS, timeout=60, every=0.2)
         self.untouched = self.at_peace()
-        self.faults.spared = frozenset(arn for _, arns in self.untouched.values() for arn in arns)
+        self.meddling.spared = frozenset(arn for _, arns in self.untouched.values() for arn in arns)
 
     def foreign(self, network: Network) -> str:
         client = self.aws.client()
@@ -99,7 +101,7 @@ class Storm:
     def blow(self, seconds: float) -> None:
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
-            with contextlib.suppress(KubeError):  # the pod is there already, or is not
+            with contextlib.suppress(KubeError, CloudError):  # the pod is there already, or is not; AWS is in trouble
                 self.step()
             self.faults.due()
             check_unique(self.system)
@@ -108,13 +110,14 @@ class Storm:
             time.sleep(self.chance.random() * 0.4)
 
     def step(self) -> None:
-        crowd, faults = self.crowd, self.faults
+        crowd, faults, meddling = self.crowd, self.faults, self.meddling
         weights: dict[Callable[[], object], float] = {
             crowd.create: 30, crowd.delete: 8, crowd.remove: 4, crowd.replace: 6, crowd.change: 12,
             faults.kill_worker: 2, faults.kill_workers: 1, faults.kill_publisher: 1, faults.kill_beat: 0.5,
             faults.pause_worker: 1, faults.pause_publisher: 0.5, faults.restart_redis: 1, faults.flush_redis: 1,
             faults.copy_redis: 1, faults.old_redis: 1, faults.trouble_writes: 6, faults.trouble_reads: 3,
-            faults.throttle: 1, faults.trouble_kube: 3, faults.delete_by_hand: 2,
+            faults.throttle: 1, faults.trouble_kube: 3, faults.block: 1, meddling.delete: 2,
+            meddling.redirect: 2, meddling.strip: 2,
         }  # fmt: skip
         chosen = self.chance.choices(list(weights), list(weights.values()))[0]
         self.happened[chosen.__name__] += 1
@@ -144,7 +147,7 @@ class Storm:
 
     def check(self) -> None:
         assert self.at_peace() == self.untouched
-        named = set(self.faults.spared) | {self.stranger}
+        named = set(self.meddling.spared) | {self.stranger}
         deleted = {call["params"].get("ListenerArn") for call in self.aws.calls("DeleteListener")}
         assert not deleted & named, "a listener was deleted that nobody had asked to go"
         there = self.aws.client().describe_listeners(LoadBalancerArn=self.annex)["Listeners"]
@@ -170,7 +173,7 @@ def big(network: Network) -> dict[str, Any]:
 def stock(network: Network) -> dict[str, Any]:
     made = big(network)
     made["metadata"]["name"] = STOCK
-    made["spec"] |= {"precreate": {"udp": IN_STOCK}}
+    made["spec"] |= {"precreate": {"udp": IN_STOCK}, "publishWhen": "Healthy"}
     made["spec"]["autoCreate"] |= {"maxLoadBalancers": MOST[STOCK]}
     return made
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from compose.sandbox.workload import PODS
-from domain.ports.pod import ENABLED, PORTS, PodView, PortsState
+from domain.ports.pod import CERTIFICATE, ENABLED, PORTS, PodView, PortsState
 from events.kube_api import KubeApi
 from events.schemas import pod_snapshot
 
@@ -18,6 +18,7 @@ SMALL: Final = "annex"
 """A pool on a load balancer of the user, for which more may ask than it can serve."""
 STOCK: Final = "stock"
 """A pool of precreated UDP listeners."""
+ARN: Final = "arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
 NAMES: Final = tuple(f"crowd-{n}" for n in range(24))
 
 
@@ -29,11 +30,12 @@ class Request:
     state: str
     wanted: tuple[tuple[str, int], ...] = ()
     enabled: str | None = None
+    certificate: str | None = None
 
     @property
     def annotations(self) -> dict[str, str | None]:
         """As a patch that leaves nothing of another request."""
-        return {PORTS: self.ports, ENABLED: self.enabled}
+        return {PORTS: self.ports, ENABLED: self.enabled, CERTIFICATE: self.certificate}
 
 
 REQUESTS: Final = (
@@ -46,21 +48,25 @@ REQUESTS: Final = (
     Request(f"game=7777/UDP@{BIG}+{SMALL}", PortsState.BOUND, ((BIG, 1), (SMALL, 1))),
     Request(f"game=7777/UDP@{STOCK}", PortsState.BOUND, ((STOCK, 1),)),
     Request(f"game=7777/UDP@{STOCK}, query=27015/TCP@{BIG}", PortsState.BOUND, ((STOCK, 1), (BIG, 1))),
+    Request(f"web=443/TLS@{BIG}", PortsState.BOUND, ((BIG, 1),), certificate=ARN),
     Request(f"game=7777/UDP@{BIG}", PortsState.DISABLED, ((BIG, 1),), "false"),
     Request(None, ""),
 )
 MISTAKES: Final = (
     Request(f"game=7777@{BIG}", PortsState.FAILED),
     Request(f"game=99999/UDP@{BIG}", PortsState.FAILED),
+    Request(f"web=443/TLS@{BIG}", PortsState.FAILED),
     Request("game=7777/UDP@nowhere", PortsState.POOL_NOT_FOUND),
 )
 """What was held before a mistake of the first two kinds stays held."""
-WEIGHTS: Final = (5, 3, 2, 3, 2, 3, 1, 4, 2, 1, 1, 0.5, 0.5, 0.5)
+WEIGHTS: Final = (5, 3, 2, 3, 2, 3, 1, 4, 2, 2, 1, 1, 0.5, 0.5, 0.5, 0.5)
 
 
 def request_of(pod: PodView) -> Request:
-    asked = pod.annotations.get(PORTS), pod.annotations.get(ENABLED)
-    return next(known for known in REQUESTS + MISTAKES if (known.ports, known.enabled) == asked)
+    get = pod.annotations.get
+    return next(
+        known for known in REQUESTS + MISTAKES if known.annotations == {key: get(key) for key in known.annotations}
+    )
 
 
 class Crowd:

@@ -1,5 +1,5 @@
 """What goes wrong in a storm: processes die or hang, Redis forgets or remembers the wrong thing, AWS and Kubernetes
-refuse, lose answers and dawdle, and somebody deletes things by hand.
+refuse, lose answers and dawdle, and load balancers are blocked for a while.
 
 Everything that is done is undone a little later, by `due`, or at once by `calm`.
 """
@@ -14,15 +14,13 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError
 from redis import Redis, RedisError
 
 from compose.sandbox.daemon import Daemon
 from compose.sandbox.kube.small import SmallKube
-from domain.errors import TerminalError, TransientError
+from compose.sandbox.workload import POOL, PORTPOOLS
 from tests.support.redis_restart import await_loaded, restart
 from tests.support.whole import Whole
-from workers.cloud.tags import CLUSTER
 
 WRITES: Final = ("CreateLoadBalancer", "CreateTargetGroup", "CreateListener", "RegisterTargets", "DeregisterTargets",
                  "DeleteListener", "DeleteTargetGroup", "AddTags")  # fmt: skip
@@ -55,12 +53,11 @@ TROUBLES_OF_KUBE: Final[tuple[dict[str, object], ...]] = (
 
 
 class Faults:
-    """Of one running system. `spared` are ARNs of listeners that no hand touches."""
+    """Of one running system."""
 
     def __init__(self, system: Whole, chance: Random, directory: Path) -> None:
         self.system, self.stack, self.chance, self.copy = system, system.stack, chance, directory / "old-copy"
         self.later: list[tuple[float, Callable[[], object]]] = []
-        self.spared: frozenset[str] = frozenset()
 
     def undo(self, seconds: float, action: Callable[[], object]) -> None:
         self.later.append((time.monotonic() + seconds, action))
@@ -164,15 +161,13 @@ class Faults:
         else:
             kube.compact()
 
-    def delete_by_hand(self) -> None:
-        """A listener of ours, with its target group or without."""
-        aws = self.system.aws
-        with contextlib.suppress(ClientError, BotoCoreError, TransientError, TerminalError):
-            lbs = aws.client().describe_load_balancers()["LoadBalancers"]
-            rows = aws.driver().listeners(self.chance.choice(lbs)["LoadBalancerArn"])
-            ours = [row for row in rows if row.tags.get(CLUSTER) == self.system.cluster and row.arn not in self.spared]
-            if ours:
-                row = self.chance.choice(ours)
-                aws.client().delete_listener(ListenerArn=row.arn)
-                if self.chance.random() < 0.5:
-                    aws.client().delete_target_group(TargetGroupArn=row.target_group_arn)
+    # ---- people
+
+    def block(self) -> None:
+        """One of the pool's load balancers gives no ports for a while."""
+        names = [lb.name for lb in self.system.aws.driver().find_owned_load_balancers(self.system.cluster, POOL)]
+        self._block(self.chance.sample(names, min(1, len(names))))
+        self.undo(5.0, lambda: self._block([]))
+
+    def _block(self, names: list[str]) -> None:
+        self.system.api.patch(f"{PORTPOOLS}/{POOL}", {"spec": {"lbBlocklist": names}})

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from prometheus_client import REGISTRY
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Interposed
+from tests.support.waiting import eventually
 from tests.support.world_checks import check_all
 from workers.cloud.rates import OverBudget
 
@@ -82,8 +84,10 @@ def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws, code:
     fleet.settle()
     fleet.delete("a")
     aws.fault("DeleteListener", code=code, times=1)
+    counted = failed_deletes(code)
     fleet.sync()
     fleet.drain()
+    assert failed_deletes(code) == counted + 1
     assert [state for *_, state in fleet.owners("arena")[f"{fleet.namespace}/a"]] == ["releasing"]
     fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
     fleet.sync()
@@ -93,6 +97,11 @@ def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws, code:
     fleet.settle()
     assert set(fleet.owners("arena")) == {f"{fleet.namespace}/b"}
     check_all(fleet, aws)
+
+
+def failed_deletes(code: str) -> float:
+    labels = {"action": "DeleteListener", "code": code}
+    return REGISTRY.get_sample_value("berthmaster_aws_calls_total", labels) or 0.0
 
 
 @pytest.mark.row("CL-03", "EV-07")
@@ -192,3 +201,23 @@ def test_a_settled_pod_costs_no_call(fleet: Fleet, aws: Aws) -> None:
     fleet.run(f"pod/{fleet.namespace}/a", quiet)
     assert aws.counts() == before
     assert fleet.queued() == []
+
+
+@pytest.mark.row("FZ-09", "FZ-08")
+def test_a_deleted_namespace_leaves_nothing_in_the_cloud_and_nobody_in_the_ledger(fleet: Fleet, aws: Aws) -> None:
+    create = {"enabled": True, "maxLoadBalancers": 1, "parameters": {"subnets": list(aws.ids.subnets)}}
+    fleet.pool("arena", endPort=30003, autoCreate=create)
+    fleet.pod("bound", "a=7777/UDP@arena,b=80/TCP@arena", ip="10.0.0.1")
+    fleet.pod("isolated", "7777/UDP@arena", ip="10.0.0.2", ports_enabled="false")
+    fleet.pod("addressless", "7777/UDP@arena")
+    fleet.settle()
+    fleet.pod("waiting", "7777/UDP@arena", ip="10.0.0.3")
+    fleet.settle()
+    assert fleet.state("waiting") == "NoPortAvailable"
+    fleet.api.delete(f"/api/v1/namespaces/{fleet.namespace}")
+    eventually(lambda: not fleet.api.list(f"/api/v1/namespaces/{fleet.namespace}/pods")["items"], timeout=60)
+    fleet.settle()
+    assert (fleet.owners("arena"), fleet.ledger("arena").waiting) == ({}, 0)
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    assert fleet.driver.listeners(lb.arn) == []
+    assert fleet.driver.target_groups_owned(fleet.cluster) == []
