@@ -27,7 +27,7 @@ from events.incarnation import connect
 from events.kube_api import KubeError
 from tests.support.crowd import BIG, REQUESTS, SMALL, STOCK, Crowd
 from tests.support.meddling import Meddling
-from tests.support.served import Books, astray, movement, unserved
+from tests.support.served import Books, astray, movement, unnamed, unserved
 from tests.support.storm_faults import Faults
 from tests.support.waiting import eventually
 from tests.support.whole import Whole, running
@@ -138,6 +138,7 @@ class Storm:
         assert unserved(pods, self.books) == []
         assert self.books.faults() == []
         assert astray(self.aws, self.system.cluster, pods, self.books) == []
+        assert unnamed(self.aws, self.system.cluster, self.books) == []
         assert self.books.idle() == []
         self.system.check()
         return True

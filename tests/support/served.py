@@ -16,10 +16,11 @@ from domain.ports.target import target_text
 from tests.fixtures.aws import Aws
 from tests.support.crowd import Request, request_of
 from tests.support.ledger_recount import faults
-from workers.cloud.tags import PRECREATED
+from workers.cloud.tags import CLUSTER, PRECREATED, UID
 from workers.stores.ledger import Ledger, load_scripts
 from workers.stores.ledger_view import owners, view
 
+MOST_DESCRIBED = 20
 WRITES = ("Create", "Delete", "Register", "Deregister", "Modify", "Add", "Remove", "Set")
 
 
@@ -57,6 +58,11 @@ class Books:
             for _, entries in owners(ledger):
                 found |= {entry.id: (entry.uid, entry.target) for entry in entries}
         return found
+
+    def owned(self) -> dict[str, str]:
+        """Listener or target group -> uid of its owner."""
+        held = [entry for ledger in self.ledgers.values() for _, entries in owners(ledger) for entry in entries]
+        return {arn: entry.uid for entry in held for arn in (entry.listener, entry.target_group)}
 
     def arns(self) -> dict[str, str]:
         """Target group -> address registered in it, by the books."""
@@ -111,6 +117,21 @@ def _lacking(pod: PodView, expected: dict[str, str]) -> list[int]:
         return []
     ports = [place.container_port for row in shown(pod.outputs.endpoints) for place in row.each()]
     return [port for port in ports if not {target_text(ip, port) for ip in pod.ips} & set(expected.values())]
+
+
+def unnamed(aws: Aws, cluster: str, books: Books) -> list[str]:
+    """Listeners and target groups that a rebuild would not find, or not give to their owner."""
+    owned, wrong = books.owned(), []
+    for arns in batched(list(owned), MOST_DESCRIBED):
+        for row in aws.client().describe_tags(ResourceArns=arns)["TagDescriptions"]:
+            tags = {tag["Key"]: tag["Value"] for tag in row["Tags"]}
+            if tags.get(CLUSTER) != cluster or (PRECREATED not in tags and tags.get(UID) != owned[row["ResourceArn"]]):
+                wrong.append(f"{row['ResourceArn']} has the tags {tags}")
+    return wrong
+
+
+def batched(arns: list[str], most: int) -> list[list[str]]:
+    return [arns[first : first + most] for first in range(0, len(arns), most)]
 
 
 def movement(aws: Aws) -> int:
