@@ -25,6 +25,9 @@ def resolved(schema: Json, definitions: Json) -> Json:
         name = schema["$ref"].rpartition("/")[2]
         schema = {**definitions[name], **{key: value for key, value in schema.items() if key != "$ref"}}
     kept = {key: value for key, value in schema.items() if key not in DROPPED}
+    for word, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if word in kept:  # a number here; in Kubernetes' older dialect a flag beside the number
+            kept |= {bound: kept[word], word: True}
     if "properties" in schema:
         kept["properties"] = {key: resolved(each, definitions) for key, each in schema["properties"].items()}
         kept |= {"default": {}} if "default" in schema else {}  # the defaults of the fields say the rest
