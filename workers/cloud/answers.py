@@ -1,6 +1,7 @@
-"""Answers of AWS that a process keeps for a while, asked for once however many threads want them.
+"""Answers of AWS that all callers of a process share: asked for once, however many want them at the same time.
 
-For what belongs to the whole account, such as its limits: each pool would ask for the same thing.
+For what belongs to the whole account, which each pool would else ask for itself: its limits, and the lists of all load
+balancers and target groups.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+FRESH = timedelta(0)
 
 
 @dataclass
 class Answer:
-    """`until` is a time of the clock; `turn` is held by the thread that asks."""
+    """`asked` is a time of the clock; `turn` is held by the thread that asks."""
 
     value: Any = None
-    until: float = float("-inf")
+    asked: float = float("-inf")
     turn: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -30,19 +32,19 @@ class Answers:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock, self._kept = clock, threading.Lock(), dict[str, Answer]()
 
-    def get(self, question: str, keep: timedelta, ask: Callable[[], T]) -> T:
-        """The answer of at most `keep` ago. It is as old as the start of the call that asked for it."""
+    def get(self, question: str, ask: Callable[[], T], keep: timedelta = FRESH) -> T:
+        """An answer whose asking began at most `keep` before now.
+
+        FRESH: after this call began, so that it knows of everything that the caller has done, or has read elsewhere,
+        before. Those who come while somebody asks share the next answer.
+        """
+        oldest = self._clock() - keep.total_seconds()
         with self._lock:
             answer = self._kept.setdefault(question, Answer())
         with answer.turn:
-            if self._clock() >= answer.until:
+            if answer.asked < oldest:
                 asked = self._clock()
                 answer.value = ask()
-                answer.until = asked + keep.total_seconds()
+                answer.asked = asked
             value: T = answer.value
             return value
-
-    def forget(self, question: str) -> None:
-        """The next one asks again; one who is asking now may have asked too early, and keeps nothing."""
-        with self._lock:
-            self._kept.pop(question, None)

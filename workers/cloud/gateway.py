@@ -88,6 +88,10 @@ class Gateway:
             page = self.call(method, **parameters, Marker=marker)
             yield page
 
+    def shared(self, question: str, ask: Callable[[], R]) -> R:
+        """A fresh answer, shared with callers of the same priority: the urgent must not wait for others' tokens."""
+        return self.answers.get(f"{question} {self.caller.priority}", ask)
+
     @contextmanager
     def turn(self, load_balancer_arn: str) -> Iterator[None]:
         """For one call that creates or deletes on that load balancer. Raises TurnTaken."""

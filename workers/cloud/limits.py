@@ -17,7 +17,7 @@ DEFAULTS: Final = Limits(load_balancers=50, listeners=50, target_groups=3000)
 
 class AccountLimits(Tagged):
     def limits(self) -> Limits:
-        return self._gateway.answers.get("limits", self._gateway.settings.limits_for, self._allowed)
+        return self._gateway.answers.get("limits", self._allowed, self._gateway.settings.limits_for)
 
     def _allowed(self) -> Limits:
         """An account whose policy does not allow the question has AWS's defaults, as far as we know."""

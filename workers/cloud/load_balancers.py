@@ -21,8 +21,8 @@ class LoadBalancers(Tagged):
         return self._tagged_load_balancers([*existing(arns, self._by_arn), *existing(names, self._by_name)])
 
     def find_owned_load_balancers(self, cluster: str, pool: str | None = None) -> list[LoadBalancer]:
-        named = [found for found in self._described_load_balancers() if _may_be_ours(found)]
-        return [found for found in self._tagged_load_balancers(named) if belongs_to(found.tags, cluster, pool)]
+        all_of_ours = self._gateway.shared("load balancers", self._all_load_balancers)
+        return [found for found in all_of_ours if belongs_to(found.tags, cluster, pool)]
 
     def create_load_balancer(
         self, name: str, parameters: LoadBalancerParameters, tags: Mapping[str, str]
@@ -57,6 +57,9 @@ class LoadBalancers(Tagged):
         if not found:
             raise NotFound("CreateLoadBalancer", "LoadBalancerNotFound", f"{name} was deleted meanwhile")
         return found[0]
+
+    def _all_load_balancers(self) -> list[LoadBalancer]:
+        return self._tagged_load_balancers(each for each in self._described_load_balancers() if _may_be_ours(each))
 
     def _by_arn(self, arns: Sequence[str]) -> list[LoadBalancerTypeDef]:
         return self._described_load_balancers(LoadBalancerArns=arns)

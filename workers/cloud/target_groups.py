@@ -30,9 +30,8 @@ class TargetGroups(Tagged):
         return self._tagged_groups(existing(arns, self._groups_by_arn))
 
     def target_groups_owned(self, cluster: str, pool: str | None = None) -> list[TargetGroup]:
-        pages = self._gateway.pages(self._gateway.client.describe_target_groups)
-        named = [told for page in pages for told in page["TargetGroups"] if told["TargetGroupName"].startswith(OURS)]
-        return [found for found in self._tagged_groups(named) if belongs_to(found.tags, cluster, pool)]
+        all_of_ours = self._gateway.shared("target groups", self._all_groups)
+        return [found for found in all_of_ours if belongs_to(found.tags, cluster, pool)]
 
     def ensure_target_group(
         self, name: str, protocol: str, port: int, settings: GroupSettings, tags: Mapping[str, str]
@@ -53,6 +52,11 @@ class TargetGroups(Tagged):
             self._gateway.call(self._gateway.client.delete_target_group, TargetGroupArn=arn)
         except NotFound:
             return
+
+    def _all_groups(self) -> list[TargetGroup]:
+        pages = self._gateway.pages(self._gateway.client.describe_target_groups)
+        all_groups = (told for page in pages for told in page["TargetGroups"])
+        return self._tagged_groups(told for told in all_groups if told["TargetGroupName"].startswith(OURS))
 
     def _create_group(self, wanted: TargetGroup, checks: Mapping[str, Any]) -> str:
         made = self._gateway.call(
