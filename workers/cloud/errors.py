@@ -9,6 +9,7 @@ that would wake the run.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from botocore.exceptions import (
@@ -162,3 +163,21 @@ def _without_answer(error: BotoCoreError) -> type[CloudError]:
     if isinstance(error, NO_CREDENTIALS):
         return Denied
     return Invalid if isinstance(error, ParamValidationError) else Unavailable
+
+
+def cloud_error_in(error: BaseException) -> CloudError | None:
+    """The one to tell people of, among an error, what caused it, and the members of a group.
+
+    One that a person must mend comes before one that time mends, a throttled call last.
+    """
+    found = (each for each in _family(error) if isinstance(each, CloudError))
+    return min(
+        found, key=lambda each: (not isinstance(each, (Denied, Invalid)), isinstance(each, Throttled)), default=None
+    )
+
+
+def _family(error: BaseException) -> Iterator[BaseException]:
+    yield error
+    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    for other in (*members, *([error.__cause__] if error.__cause__ else [])):
+        yield from _family(other)

@@ -17,7 +17,7 @@ from domain.ports.pool import PortPoolSpec
 from domain.ports.scaleup import Intent, growth_limits
 from events.routing import pod_key, port_pool_key
 from workers.cloud.driver import LoadBalancer, LoadBalancerApi
-from workers.cloud.errors import CloudError
+from workers.cloud.errors import CloudError, cloud_error_in
 from workers.cloud.names import load_balancer_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETIRING, created_tags
@@ -139,9 +139,9 @@ def _usable(made: LoadBalancer, spec: PortPoolSpec) -> LoadBalancer:
 def _tell_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: Exception) -> None:
     count_scale_up(pool, "failed")
     log.warning("scale_up_failed", pool=pool, epoch=epoch, error=str(error))
-    if isinstance(error, CloudError):
-        reason = f"AWS {error.action}: {error.reason}" + _limit(services, pool, config, error)
-        _tell_people(services, pool, config, reason, f"{epoch}/{error.code}")
+    if told := cloud_error_in(error):
+        reason = f"AWS {told.action}: {told.reason}" + _limit(services, pool, config, told)
+        _tell_people(services, pool, config, reason, f"{epoch}/{told.code}")
     elif isinstance(error, TerminalError):
         _tell_people(services, pool, config, str(error), f"{epoch}/{error}")
 

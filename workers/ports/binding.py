@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import structlog
 
-from domain.errors import TransientError
+from domain.errors import TerminalError, TransientError
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error
 from domain.ports.pod import PortsState
@@ -17,7 +17,7 @@ from domain.ports.steps import Show
 from domain.ports.target import address_of
 from domain.ports.want import Protocol, part_of
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
-from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled
+from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled, cloud_error_in
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
 from workers.cloud.rates import OverBudget
@@ -155,12 +155,13 @@ class Binding:
         """What keeps the calls in it from being made is shown on the pod."""
         try:
             yield
-        except CloudError as error:
-            self._tell(error)
-            raise
         except OverBudget as wait:
             if wait.retry_after and wait.retry_after >= LONG_WAIT:
                 self._say(PortsState.ALLOCATED, "waiting for the AWS call budget")
+            raise
+        except (TransientError, TerminalError, ExceptionGroup) as error:
+            if told := cloud_error_in(error):
+                self._tell(told)
             raise
 
     def _tell(self, error: CloudError) -> None:

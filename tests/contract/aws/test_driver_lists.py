@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import count
 
 import pytest
 
@@ -50,3 +52,16 @@ def test_a_listener_that_was_deleted_is_nowhere_any_more(drive: Driving) -> None
     drive.api.delete_listener(arn)
     assert drive.api.listeners(balancer.arn) == []
     assert drive.api.find_listener(balancer.arn, 30000) is None
+
+
+@pytest.mark.row("CL-06")
+def test_what_goes_between_a_list_and_its_tags_does_not_hide_the_others(drive: Driving) -> None:
+    groups = [drive.group(f"bm-{n}") for n in range(25)]
+    calls = count(1)
+
+    def keep(_: timedelta) -> None:
+        if next(calls) == 2:
+            drive.aws.client().delete_target_group(TargetGroupArn=groups[7])
+
+    mine = drive.api.on_behalf_of("audit/arena", Priority.REPAIR, keep)
+    assert {group.arn for group in mine.target_groups_owned("blue")} == {*groups} - {groups[7]}

@@ -54,7 +54,7 @@ def test_more_load_balancers_than_a_batch_or_a_page_are_all_found(drive: Driving
     assert arns(drive) == made
 
 
-@pytest.mark.row("PP-14", "PP-27")
+@pytest.mark.row("PP-14", "PP-27", "CL-06")
 def test_missing_load_balancers_do_not_hide_the_others(cloud: Driven) -> None:
     made = [cloud.balancer(f"bm-arena-{n}").arn for n in range(22)]
     for gone in (made[3], made[21]):
