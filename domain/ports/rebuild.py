@@ -28,11 +28,13 @@ Held = dict[Place, tuple[str, Entry]]  # with the owner
 class Found:
     """A listener (or lone target group) of ours.
 
-    `owner` is the namespace/name in its tag, `entry` what its tags and ARNs say.
+    `owner` is the namespace/name in its tag, `entry` what its tags and ARNs say. `shared`: a precreated one, which has
+    such tags only as long as its owner's pod asks for retention.
     """
 
     owner: str
     entry: Entry
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def rebuild(
     listed = list(pods)
     claims = {pod.full_name: _claim(pool, pod, default_spec, segment, offered) for pod in listed if pod.wants_ports}
     refusing = {pod.full_name for pod in listed if not pod.opted_in}
-    found = sorted(listeners, key=lambda f: f.entry)
+    found = sorted((f for f in listeners if not _given_on(f, claims)), key=lambda f: f.entry)
     rivals = defaultdict[Asked, list[Entry]](list)
     for item in found:
         rivals[_asked(item)].append(item.entry)
@@ -109,6 +111,13 @@ def _claim(pool: str, pod: PodView, default_spec: str, segment: int, offered: Ca
 
 def _place(entry: Entry) -> Place:
     return entry.lb, entry.port
+
+
+def _given_on(item: Found, claims: Mapping[str, _Claim]) -> bool:
+    """Whether another pod is served there: a worker that died left the tags of the owner before it."""
+    place = _place(item.entry)
+    others = (claim for name, claim in claims.items() if name != item.owner and place in claim.shown)
+    return item.shared and any(claim.want_at(place) for claim in others)
 
 
 def _asked(item: Found) -> Asked:

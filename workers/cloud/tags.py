@@ -36,6 +36,13 @@ def port_tags(cluster: str, entry: Entry, owner: str) -> dict[str, str]:
     return pool_tags(cluster, entry.pool) | ids | kept
 
 
+def promise_tags(entry: Entry, owner: str) -> dict[str, str]:
+    """On a precreated listener and its target group: for whom the port is to be retained; of nobody without time."""
+    if not entry.retain:
+        return {UID: "", OWNER: "", WANT: "", RETAIN: "0"}
+    return {UID: entry.uid, OWNER: owner, WANT: entry.want, RETAIN: str(entry.retain)}
+
+
 def stock_tags(cluster: str, pool: str, lb: str, port: int) -> dict[str, str]:
     """The tags of a precreated listener and its target group: they are nobody's in particular."""
     return pool_tags(cluster, pool) | {PRECREATED: "true", LOAD_BALANCER: lb, PORT: str(port)}

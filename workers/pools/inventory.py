@@ -126,7 +126,8 @@ class Cartographer:
         tagged = belongs_to(listener.tags, self._cluster, self._pool)
         found = read_tags(listener.tags, listener.arn, listener.target_group_arn) if tagged else None
         if found:
-            found = replace(found, entry=replace(found.entry, lb=lb, port=listener.port))
+            place = replace(found.entry, lb=lb, port=listener.port)
+            found = replace(found, entry=place, shared=self._is_stock(listener))
         return Piece(listener.arn, (lb, listener.port), listener.tags, found, listener.target_group_arn)
 
     def _is_ours(self, listener: Listener) -> bool:

@@ -42,14 +42,15 @@ class Binding:
     def provision(self, entry: Entry, target: str) -> None:
         """Everything by name or tag, so that a second try finds what the first one made; then the record."""
         driver = self._driver(entry)
-        inherits = entry.state is EntryState.RETAINED
-        if inherits or entry.id in self._world.fresh:  # else its tags may say what an earlier run was asked for
-            entry = replace(entry, retain=self._world.retain)
+        named = entry.id in self._world.fresh  # else its tags may say what an earlier run was asked for
         self._world.fresh.discard(entry.id)
         with self._told():
             if self._precreated(entry):
                 Precreated(self._services, self._world, driver, entry).aim(target)
-            elif made := self._listening(driver, entry):
+                return
+            inherits = entry.state is EntryState.RETAINED
+            entry = replace(entry, retain=self._world.retain) if named or inherits else entry
+            if made := self._listening(driver, entry):
                 if inherits and entry.listener and target:
                     hand_over(self._services, self._world, driver, entry, target)
                 self._aim(driver, made, target)

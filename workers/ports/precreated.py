@@ -7,6 +7,7 @@ what is registered with what should be (tests/models and docs/adr say why this i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from domain.ports.target import address_of, target_text
 from events.routing import pod_key
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import NotFound, PortTaken
+from workers.cloud.tags import promise_tags
 from workers.ports.metrics import count_collision
 from workers.ports.observe import World
 from workers.ports.rivals import Rival, rival
@@ -69,6 +71,8 @@ class Precreated:
         with self._refusal_told(lambda: self._run.releasing(going)):
             if group:
                 self._drop(group, {going.target, *going.tried} | self._strangers(going))
+            if going.retain:
+                promise(self._driver, replace(going, retain=0), self._world.full_name)
             return self._run.free(going)
 
     def _strangers(self, going: Entry) -> set[str]:
@@ -155,6 +159,15 @@ class Precreated:
 
     def _touch(self, names: tuple[str, ...]) -> None:
         self._services.queue.touch([pod_key(*name.split("/")) for name in names], [self._entry.pool])
+
+
+def promise(driver: LoadBalancerApi, entry: Entry, owner: str) -> None:
+    """Tags say for whom a precreated port is to be retained, so that a rebuild knows, or that it is for nobody.
+
+    They are a hint: a pod that publishes the port has it, whatever they say. So what is gone needs none.
+    """
+    with contextlib.suppress(NotFound):
+        driver.tag([arn for arn in (entry.listener, entry.target_group) if arn], promise_tags(entry, owner))
 
 
 def ask_to_compare(services: PortServices, pool: str, key: str) -> None:

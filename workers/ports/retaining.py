@@ -22,6 +22,7 @@ from workers.cloud.errors import NotFound
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETAIN, port_tags
 from workers.ports.observe import World
+from workers.ports.precreated import promise
 from workers.ports.releasing import learned
 from workers.services import PortServices
 from workers.stores.stock import Stock
@@ -79,12 +80,14 @@ def hand_over(services: PortServices, world: World, driver: LoadBalancerApi, ent
 def relabel(services: PortServices, world: World, step: Relabel) -> None:
     """Tags first: were the record first, a run that dies would leave a promise that a rebuild does not know.
 
-    Only the one tag: a late call must not name a pod that is gone.
+    Only the one tag where a port has tags of its own: a late call must not name a pod that is gone.
     """
     entries = [replace(e, retain=step.retain) for e in step.entries]
-    if _precreated(world, entries[0]):
-        return _record(world, entries)
     driver = _driver(services, world, entries[0], Priority.BIND)
+    if _precreated(world, entries[0]):
+        for entry in entries:
+            promise(driver, entry, world.full_name)
+        return _record(world, entries)
     try:
         driver.tag([arn for e in entries for arn in (e.listener, e.target_group)], {RETAIN: str(step.retain)})
     except NotFound:
