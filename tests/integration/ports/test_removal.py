@@ -314,3 +314,32 @@ def test_an_existing_load_balancer_is_never_removed(fleet: Fleet, aws: Aws) -> N
     grow_old(fleet.redis, "{pp:arena}", DELAY)
     look(fleet)
     assert [lb.arn for lb in fleet.driver.find_load_balancers(arns=[mine.arn])] == [mine.arn]
+
+
+@pytest.mark.row("PP-28", "PP-10")
+def test_one_with_precreated_listeners_goes_with_them_and_its_slot_is_filled_anew(fleet: Fleet, aws: Aws) -> None:
+    lb = one_idle(fleet, precreate={"udp": 2})
+    assert len(fleet.driver.listeners(lb.arn)) == 2
+    look(fleet)
+    assert there(fleet) == []
+    assert fleet.driver.target_groups_owned(fleet.cluster) == []
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.settle()
+    assert fleet.state("b") == "Bound"
+    assert [found.name for found in there(fleet)] == [lb.name]
+    assert len(fleet.driver.listeners(there(fleet)[0].arn)) == 2
+
+
+@pytest.mark.row("PP-28", "PP-10")
+def test_nothing_is_made_beforehand_on_one_that_retires(fleet: Fleet, aws: Aws) -> None:
+    """Its delete is refused; a listener is removed by hand meanwhile."""
+    lb = one_idle(fleet, precreate={"udp": 2})
+    aws.fault("DeleteLoadBalancer", code="OperationNotPermitted", times=1)
+    look(fleet)
+    assert states(fleet) == {lb.name: "Retiring"}
+    fleet.driver.delete_listener(fleet.driver.listeners(lb.arn)[0].arn)
+    for _ in range(2):
+        audit(fleet.services)
+        fleet.settle()
+    assert len(fleet.driver.listeners(lb.arn)) == 1
+    assert fleet.ledger("arena").free == 0
