@@ -352,3 +352,24 @@ def test_nothing_is_made_beforehand_on_one_that_retires(fleet: Fleet, aws: Aws) 
         fleet.settle()
     assert len(fleet.driver.listeners(lb.arn)) == 1
     assert fleet.ledger("arena").free == 0
+
+
+@pytest.mark.row("PP-28")
+def test_one_with_a_port_that_is_kept_for_its_owner_stays_until_that_is_over(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena", endPort=30004)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", ports_retain="1h")
+    fleet.settle()
+    fleet.delete("a")
+    fleet.settle()
+    (lb,) = there(fleet)
+    assert list(fleet.owners("arena").values()) == [[(lb.name, 30000, "retained")]]
+    grow_old(fleet.redis, "{pp:arena}", DELAY)
+    look(fleet)
+    assert [(found.arn, RETIRING in found.tags) for found in there(fleet)] == [(lb.arn, False)]
+    fleet.pod("a", None, ports_retain="1h")  # the name is back and does not ask for it
+    fleet.settle()
+    fleet.settle()
+    grow_old(fleet.redis, "{pp:arena}", DELAY)
+    look(fleet)
+    assert there(fleet) == []
+    check_all(fleet, aws)
