@@ -50,3 +50,12 @@ def test_a_bind_that_waits_for_its_token_repeats_no_call(fleet: Fleet, aws: Aws)
 
 def over_budget() -> None:
     raise OverBudget("no token yet", timedelta(milliseconds=1))
+
+
+def test_a_pool_with_a_deregistration_delay_sets_it_on_its_target_groups(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena", deregistrationDelay="90s")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.5")
+    fleet.settle()
+    [group] = fleet.driver.target_groups_owned(fleet.cluster)
+    told = aws.client().describe_target_group_attributes(TargetGroupArn=group.arn)["Attributes"]
+    assert {"Key": "deregistration_delay.timeout_seconds", "Value": "90"} in told

@@ -12,6 +12,7 @@ from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.integration.ports.test_readiness import said
 from tests.support.fleet import Fleet
+from workers.pools.audit import audit
 
 
 def waiting(fleet: Fleet, name: str = "a") -> Wait:
@@ -113,3 +114,38 @@ def test_a_pool_that_does_not_ask_for_health_costs_no_look(fleet: Fleet, aws: Aw
     fleet.settle()
     assert fleet.state("a") == "Bound"
     assert "DescribeTargetHealth" not in aws.counts()
+
+
+@pytest.mark.row("BD-10", "PP-10")
+def test_a_precreated_listener_is_published_when_its_target_is_healthy(fleet: Fleet, aws: Aws) -> None:
+    aws.health("10.0.0.1", healthy=False)
+    fleet.pool("arena", publishWhen="Healthy", precreate={"udp": 2})
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    assert (fleet.state("a"), fleet.shown("a")[1]) == ("WaitBackend", [])
+    aws.health("10.0.0.1", healthy=True)
+    looked(fleet)
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+
+
+@pytest.mark.row("BD-10", "BD-19")
+def test_what_was_deleted_by_hand_while_its_health_is_awaited_is_made_again(fleet: Fleet, aws: Aws) -> None:
+    aws.health("10.0.0.1", healthy=False)
+    fleet.pool("arena", publishWhen="Healthy")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    [lb] = fleet.driver.find_owned_load_balancers(fleet.cluster)
+    [listener] = fleet.driver.listeners(lb.arn)
+    fleet.driver.delete_listener(listener.arn)
+    fleet.driver.delete_target_group(listener.target_group_arn)
+    looked(fleet)
+    assert fleet.shown("a")[2] == "AWS DescribeTargetHealth: TargetGroupNotFound"
+    audit(fleet.services)
+    audit(fleet.services)
+    aws.health("10.0.0.1", healthy=True)
+    fleet.settle()
+    fleet.due()
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+    assert fleet.shown("a")[1][0]["port"] == 30000
