@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from domain.ports.pod import CERTIFICATE
+from domain.ports.pod import CERTIFICATE, PodView
 from domain.ports.pool import PortPoolSpec
 from domain.ports.precreate import uncovered
 from domain.ports.request import RequestError, refuse_too_many
+from domain.ports.together import groups, never_in_common
 from domain.ports.want import Protocol, Want
 
 _CERTIFICATE: Final = re.compile(
@@ -23,20 +24,20 @@ _CERTIFICATE: Final = re.compile(
 )
 
 
-def fitted(wants: Iterable[Want], specs: Mapping[str, PortPoolSpec], certificate: str = "") -> tuple[Want, ...]:
-    """The wants as the pools of `specs` give them; others are as they were. Raises RequestError.
-
-    `certificate` is the pod's own, '' for none.
-    """
+def fitted(wants: Iterable[Want], specs: Mapping[str, PortPoolSpec], pod: PodView) -> tuple[Want, ...]:
+    """The wants as the pools of `specs` give them; others are as they were. Raises RequestError."""
     made = tuple(widened(w, specs[w.pool].segment_length) if w.pool in specs else w for w in wants)
     refuse_too_many(made)
     for want in made:
         if want.protocol is Protocol.TLS and want.pool in specs:
-            _refuse_without_certificate(want, specs[want.pool], certificate)
+            _refuse_without_certificate(want, specs[want.pool], pod.certificate)
     for pool, spec in sorted(specs.items()):
         asked = [want for want in made if want.pool == pool]
         if asked and (why := uncovered(spec, asked) or spec.unsatisfiable([want.ports for want in asked])):
             raise RequestError(f"pool {pool}: {why}")
+    for group in groups(made) if pod.same_port else ():
+        if why := never_in_common(group, specs):
+            raise RequestError(why)
     return made
 
 

@@ -21,6 +21,7 @@ from domain.ports.pool import PoolState
 from domain.ports.retaining import Left, left_by_the_dead
 from domain.ports.steps import (
     Allocate,
+    AllocateTogether,
     Clear,
     Confirm,
     Disable,
@@ -37,6 +38,7 @@ from domain.ports.steps import (
     Stop,
 )
 from domain.ports.target import target_text
+from domain.ports.together import Group, groups, settled_port, unseen
 from domain.ports.want import Want, container_port
 
 MISSING_POOL = timedelta(seconds=60)
@@ -150,7 +152,12 @@ def _kept(seen: Observed) -> Ids:
     if seen.problem:
         return frozenset(e.id for entries in held.values() for e in entries)
     shown = published(seen.pod.outputs.endpoints)
-    return frozenset(e.id for want in seen.wants for e in serving(want, held, shown))
+    keep = frozenset(e.id for want in seen.wants for e in serving(want, held, shown))
+    return keep - unseen(_tied(seen), held, shown)
+
+
+def _tied(seen: Observed) -> tuple[Group, ...]:
+    return groups(seen.wants) if seen.pod and seen.pod.same_port else ()
 
 
 def _own(seen: Observed) -> list[Entry]:
@@ -221,6 +228,9 @@ def _acquire(seen: Observed) -> Step | None:
     lacking = _lacking(seen)
     if not lacking:
         return None
+    for group in _tied(seen):
+        if missing := tuple(w for w in group if w in lacking):
+            return AllocateTogether(missing, settled_port(group, by_key(_own(seen))))
     pool = min(w.pool for w in lacking)
     return Allocate(pool, tuple(w for w in lacking if w.pool == pool))
 

@@ -15,7 +15,7 @@ PORTS, ENABLED, RETAIN, SAME_PORT = (
 GATE = PREFIX + "ports-bound"
 CERTIFICATE = PREFIX + "certificate-arn"
 ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
-KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, RETAIN, CERTIFICATE, ENDPOINTS, STATE, MESSAGE})
+KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, RETAIN, SAME_PORT, CERTIFICATE, ENDPOINTS, STATE, MESSAGE})
 
 
 class PortsState(StrEnum):
@@ -88,6 +88,10 @@ class PodView:
     @property
     def enabled(self) -> bool:
         return self.annotations.get(ENABLED, "true").lower() != "false"
+
+    @property
+    def same_port(self) -> bool:
+        return self.annotations.get(SAME_PORT, "").lower() == "true"
 
     @property
     def certificate(self) -> str:

@@ -39,6 +39,14 @@ class Allocate:
 
 
 @dataclass(frozen=True)
+class AllocateTogether:
+    """The same first port for wants of different pools: `port`, or any if that is 0."""
+
+    wants: tuple[Want, ...]
+    port: int
+
+
+@dataclass(frozen=True)
 class Rollback:
     """Free an entry that this very run has allocated and for which no cloud call was made."""
 
@@ -120,6 +128,7 @@ Step = (
     | Release
     | Leave
     | Allocate
+    | AllocateTogether
     | Rollback
     | Provision
     | Disable

@@ -121,6 +121,8 @@ def _list(books: Books) -> Iterator[str]:
         yield f"waiting {set(books.waiting)}, woken {set(books.woken)}, of {set(ports)}"
     if books.number("demand") != sum(ports.values()):
         yield f"demand is {books.number('demand')}, {sum(ports.values())} are wanted"
+    if books.number("waiters") != len(ports):
+        yield f"waiters are {books.number('waiters')}, {len(ports)} are"
     stuck = sum(ports[name] for name in books.waiting if books.demand[name].split(":")[2] == "1")
     if books.number("stuck") != stuck:
         yield f"stuck is {books.number('stuck')}, {stuck} are"

@@ -19,6 +19,7 @@ from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE, Outputs, PodView,
 from domain.ports.pool import PoolState
 from domain.ports.steps import (
     Allocate,
+    AllocateTogether,
     Clear,
     Confirm,
     Disable,
@@ -130,6 +131,7 @@ class PureRun:
         self.fresh, self.confirmed, self.health = set[Id](), set[Id](), dict[Id, str]()
         self.doers: dict[type, Callable[[Any], bool]] = {
             Allocate: self.allocate,
+            AllocateTogether: self.together,
             Rollback: self.rollback,
             Provision: self.provision,
             Disable: lambda step: self.record(replace(step.entry, target="")),
@@ -199,6 +201,23 @@ class PureRun:
                 self.held[place] = Entry(*place, key, self.pod.uid, EntryState.ALLOCATED)
                 self.fresh.add(place)
             self.waits.discard(step.pool)
+        return True
+
+    def together(self, step: AllocateTogether) -> bool:
+        """The lowest number that all pools have, or none."""
+        assert self.pod
+        pools = [want.pool for want in step.wants]
+        numbers = [step.port] if step.port else sorted({port for pool in pools for _, _, port in self.world.free(pool)})
+        for number in numbers:
+            found = [first_fit([w], self.world.free(w.pool), number) for w in step.wants]
+            if all(found):
+                for place, key in (pair for each in found if each for pair in each.items()):
+                    self.held[place] = Entry(*place, key, self.pod.uid, EntryState.ALLOCATED)
+                    self.fresh.add(place)
+                self.waits.difference_update(pools)
+                return True
+        self.waits.update(pools)
+        self.full.update(pools)
         return True
 
     def rollback(self, step: Rollback) -> bool:

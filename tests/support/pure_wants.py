@@ -12,11 +12,11 @@ from domain.ports.retention import retention
 from domain.ports.want import Want
 
 
-def first_fit(wants: Sequence[Want], free: list[Id]) -> dict[Id, str] | None:
-    """Place -> key for every want, the runs first, or None."""
+def first_fit(wants: Sequence[Want], free: list[Id], first: int = 0) -> dict[Id, str] | None:
+    """Place -> key for every want, the runs first, or None; `first` is where each must begin, 0 = anywhere."""
     found = dict[Id, str]()
     for want in sorted(wants, key=lambda want: want.ports, reverse=True):
-        rows = ([(pool, lb, port + n) for n in range(want.ports)] for pool, lb, port in free)
+        rows = ([(pool, lb, port + n) for n in range(want.ports)] for pool, lb, port in free if first in (0, port))
         row = next((row for row in rows if all(place in free and place not in found for place in row)), None)
         if row is None:
             return None

@@ -17,7 +17,7 @@ from domain.ports.retention import retention
 from domain.ports.want import Want
 from workers.pools.config import PoolConfig
 from workers.run import Run
-from workers.stores.ledger import Carrier, PoolRun
+from workers.stores.ledger import Carrier, Granted, PoolRun
 
 EntryId = tuple[str, str, int]
 
@@ -76,15 +76,25 @@ class World:
 
     def fit(self) -> None:
         """What the pools can never give is a problem of the request, not a wait."""
+        assert self.pod
         specs = {pool: access.config.spec for pool, access in self.pools.items() if access.config}
         try:
-            self.wants = fitted(self.wants, specs, self.pod.certificate if self.pod else "")
+            self.wants = fitted(self.wants, specs, self.pod)
         except RequestError as error:
             self.problem = str(error)
 
     def put(self, entries: tuple[Entry, ...], pool: str) -> None:
         """The entries of this name in `pool` are now these."""
         self.entries = {i: e for i, e in self.entries.items() if i[0] != pool} | {e.id: e for e in entries}
+
+    def granted(self, pool: str, answer: Granted) -> set[EntryId]:
+        """The ids of what the ledger has just given."""
+        before = set(self.entries)
+        self.carriers |= answer.carriers
+        self.put(answer.entries, pool)
+        self.waiting.discard(pool)
+        self.fresh |= set(self.entries) - before
+        return set(self.entries) - before
 
     def access(self, pool: str) -> PoolRun:
         run = self.pools[pool].run

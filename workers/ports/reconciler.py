@@ -16,6 +16,7 @@ from domain.ports.pool import PoolState
 from domain.ports.precreate import asks
 from domain.ports.steps import (
     Allocate,
+    AllocateTogether,
     Clear,
     Confirm,
     Disable,
@@ -41,6 +42,7 @@ from workers.ports.outputs import publish
 from workers.ports.releasing import release, rollback
 from workers.ports.remembering import remembered
 from workers.ports.retaining import inherit, relabel, retain
+from workers.ports.together import Together
 from workers.run import Run
 from workers.services import PortServices
 from workers.stores.ledger import Closed, Full, NotReady
@@ -129,6 +131,7 @@ class PodSteps:
         self._binding = Binding(services, world)
         self._doers: dict[type, Callable[[Any], None]] = {
             Allocate: self._allocate,
+            AllocateTogether: Together(services, world).allocate,
             Provision: lambda s: self._binding.provision(s.entry, s.target),
             Disable: lambda s: self._binding.disable(s.entry),
             Look: lambda s: self._binding.look(s.entry),
@@ -151,7 +154,7 @@ class PodSteps:
         assert pod
         if pool not in world.run.pools:
             world.run.hold([*world.run.pools, pool])
-        spec, before = world.config(pool).spec, set(world.entries)
+        spec = world.config(pool).spec
         wants = asks(spec, step.wants)
         answer = world.access(pool).allocate(pod.uid, wants, ordering(spec.lb_policy), spec.segment_length)
         count_allocation(pool, type(answer).__name__.lower())
@@ -162,11 +165,7 @@ class PodSteps:
         if isinstance(answer, Full):
             self._wait(pool, answer.epoch, sum(w.ports for w in step.wants))
         else:
-            world.carriers |= answer.carriers
-            world.put(answer.entries, pool)
-            world.fresh |= set(world.entries) - before
-            world.waiting.discard(pool)
-            self._log_allocated(pool, set(world.entries) - before)
+            self._log_allocated(pool, world.granted(pool, answer))
 
     def _wait(self, pool: str, epoch: str, ports: int) -> None:
         """On the list already, by the same script; one failure of this epoch asks for more load balancers."""

@@ -56,7 +56,7 @@ SCRIPTS: Final = {
         ),
         "ledger",
     ),
-    **dict.fromkeys(("unstock", "compare", "aim", "aimed"), "ledger"),
+    **dict.fromkeys(("unstock", "compare", "aim", "aimed", "candidates"), "ledger"),
     **dict.fromkeys(("retire", "confirm_retired", "forget"), "ledger"),
     **dict.fromkeys(
         (
@@ -73,6 +73,7 @@ SCRIPTS: Final = {
             "drop",
             "unwin",
             "stock",
+            "wait",
         ),
         "waiting",
     ),
@@ -172,20 +173,42 @@ class PoolRun:
         """
         reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order, segment))
         if isinstance(reply, bytes):
-            found = orjson.loads(reply)
-            lbs = ((name.encode(), facts) for name, facts in found["lbs"].items())
-            return Granted(entries_of(self.ledger.pool, found["entries"]), _carriers(lbs), tuple(found["woken"]))
+            return self._granted(reply)
         return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
 
-    def question(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1) -> bytes:
-        """The second argument of the script `allocate`.
+    def take(self, uid: str, want: Ask, order: Ordering, segment: int, port: int) -> Granted | Closed | None:
+        """A want from just that port on, on any load balancer; None: no load balancer has them free."""
+        question = self.question(uid, [want], order, segment, port)
+        reply = self._answered("allocate", INCARNATION, question)
+        if isinstance(reply, bytes):
+            return self._granted(reply)
+        return Closed() if reply[0] == b"CLOSED" else None
+
+    def candidates(self, ports: int) -> tuple[int, list[bytes]]:
+        """Load balancers of our own; and of each that has room for so many more, the bits of its ports in use."""
+        _, created, *bits = self._script("candidates", ports)
+        return int(created), bits
+
+    def wait(self, ports: int, kinds: Sequence[int] = ()) -> Full:
+        """On the waiting list for ports that the pool lacks; 0: only to hear of those that become free."""
+        _, epoch, woken = self._script("wait", ports, ",".join(map(str, kinds)))
+        return Full(epoch.decode(), texts(woken))
+
+    def _granted(self, reply: bytes) -> Granted:
+        found = orjson.loads(reply)
+        lbs = ((name.encode(), facts) for name, facts in found["lbs"].items())
+        return Granted(entries_of(self.ledger.pool, found["entries"]), _carriers(lbs), tuple(found["woken"]))
+
+    def question(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1, port: int = 0) -> bytes:
+        """The second argument of the script `allocate`; `port` is where the only want must begin, 0 = anywhere.
 
         Raises ValueError when a text cannot be joined into JSON as it is.
         """
-        singles, runs = [want[0] for want in wants if want[1:] == (1,)], [want for want in wants if want[1:] != (1,)]
+        singles = [want[0] for want in wants if want[1:] == (1,) and not port]
+        runs = [want for want in wants if want[1:] != (1,) or port]
         if not PLAIN.fullmatch("".join([self.token, uid, *(want[0] for want in wants)])):
             raise ValueError(f"the uid or a want of {self.name} has a character that JSON escapes")
-        in_rows = [runs, segment] if runs else []
+        in_rows = [runs, segment, *([port] if port else [])] if runs else []
         return orjson.dumps([self.incarnation, self.name, self.token, uid, order.value, singles, *in_rows])
 
     def record(self, uid: str, entries: Sequence[Entry]) -> None:

@@ -13,7 +13,7 @@ from domain.ports.backend import Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import Observed, next_step
-from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, RETAIN, STATE, PodView, PortsState
+from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, RETAIN, SAME_PORT, STATE, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
 from domain.ports.steps import Allocate, Look, Release, Rollback, Stop
@@ -75,6 +75,7 @@ notes = st.fixed_dictionaries(
         MESSAGE: st.text(max_size=5),
         ENABLED: st.sampled_from(["true", "false", "no"]),
         RETAIN: st.sampled_from(["true", "60s", "false", "for ever"]),
+        SAME_PORT: st.sampled_from(["true", "x"]),
         "berthmaster.dev/odd": st.just("x"),
     },
 )

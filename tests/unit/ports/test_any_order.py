@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from domain.ports.endpoints import published
-from domain.ports.entry import EntryState
+from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, whole
-from domain.ports.pod import ENABLED, PORTS, RETAIN, Outputs, PortsState
+from domain.ports.pod import ENABLED, PORTS, RETAIN, SAME_PORT, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
-from domain.ports.steps import Allocate, Rollback, Stop
+from domain.ports.steps import Allocate, AllocateTogether, Rollback, Stop
 from domain.ports.target import address_of
+from domain.ports.together import groups, settled_port
+from domain.ports.want import Want
 from tests.support.pure_run import PurePool, PureWorld
 from tests.support.pure_wants import first_fit, request
 
@@ -37,6 +39,10 @@ ANNOTATIONS = st.sampled_from(
     ]
 )
 IPS = st.sampled_from([(), ("10.0.0.1",), ("10.0.0.2",), ("fd00::1",)])
+NOTES = st.fixed_dictionaries(
+    {RETAIN: st.sampled_from(["false", "true", "1h", "odd"])},
+    optional={ENABLED: st.just("false"), SAME_PORT: st.just("true")},
+)
 CRASH = st.sampled_from([99, 99, 99, 1, 2, 3, 4, 5, 6])
 
 
@@ -48,23 +54,14 @@ class Ports(RuleBasedStateMachine):
         self.world = PureWorld(pools={"arena": PurePool(room=3), "lobby": PurePool(room=2)})
         self.born = 0
         for name in ("a", "b", "c"):
-            self.change(name, "7777/UDP@arena", ("10.0.0.1",), "true", 99)
+            self.change(name, "7777/UDP@arena", ("10.0.0.1",), {}, 99)
 
-    @rule(
-        name=NAMES,
-        ports=ANNOTATIONS,
-        ips=IPS,
-        enabled=st.sampled_from(["true", "true", "false"]),
-        crash=CRASH,
-        retain=st.sampled_from(["false", "true", "1h", "odd"]),
-    )
-    def change(
-        self, name: str, ports: str | None, ips: tuple[str, ...], enabled: str, crash: int, retain: str = "false"
-    ) -> None:
+    @rule(name=NAMES, ports=ANNOTATIONS, ips=IPS, notes=NOTES, crash=CRASH)
+    def change(self, name: str, ports: str | None, ips: tuple[str, ...], notes: dict[str, str], crash: int) -> None:
         if name not in self.world.pods:
             self.born += 1
             self.world.pod(name, ports, uid=f"uid-{self.born}", ips=ips)
-        self.world.pod(name, ports, ips=ips, notes={ENABLED: enabled, RETAIN: retain})
+        self.world.pod(name, ports, ips=ips, notes=notes)
         self.world.run(name, crash_after=crash)
 
     @rule(name=NAMES, crash=CRASH, deleted=st.booleans())
@@ -115,7 +112,7 @@ class Ports(RuleBasedStateMachine):
         for _ in range(4):  # a run that gives back wakes others
             last = {name: self.world.run(name) for name in ("a", "b", "c")}
         for name, steps in last.items():
-            assert all(isinstance(step, Allocate | Rollback | Stop) for step in steps)
+            assert all(isinstance(step, Allocate | AllocateTogether | Rollback | Stop) for step in steps)
             self.check(name)
             self.check_targets(name)
 
@@ -132,15 +129,25 @@ class Ports(RuleBasedStateMachine):
             assert self.world.waiting[name] == set()
         elif pod.outputs.state == PortsState.NO_PORT_AVAILABLE:
             wants = parse_ports(pod.annotations[PORTS])
-            lacking = [w for w in wants if not whole(w, by_key(held))]
-            pools = {w.pool: [each for each in lacking if each.pool == w.pool] for w in lacking}
-            assert any(first_fit(asked, self.world.free(pool)) is None for pool, asked in pools.items())
+            assert self.unmet(pod, [w for w in wants if not whole(w, by_key(held))], held)
             assert self.world.waiting[name]
             assert all(e.uid == pod.uid and e.state in (EntryState.BOUND, EntryState.RETAINED) for e in held)
         elif pod.outputs.state == PortsState.FAILED:
             assert request(pod, "")[2]
         else:
             assert pod.outputs.state == PortsState.POOL_NOT_FOUND
+
+    def unmet(self, pod: PodView, lacking: list[Want], held: list[Entry]) -> bool:
+        """Some pool lacks the ports, or several lack a number in common."""
+        pools = {w.pool: [each for each in lacking if each.pool == w.pool] for w in lacking}
+        if any(first_fit(asked, self.world.free(pool)) is None for pool, asked in pools.items()):
+            return True
+        tied = groups(parse_ports(pod.annotations[PORTS])) if pod.same_port else ()
+        return any(self.nowhere([w for w in g if w in lacking], settled_port(g, by_key(held))) for g in tied)
+
+    def nowhere(self, wants: list[Want], port: int) -> bool:
+        numbers = [port] if port else range(30000, 30003)
+        return all(any(first_fit([w], self.world.free(w.pool), n) is None for w in wants) for n in numbers)
 
     def check_targets(self, name: str) -> None:
         """Traffic goes to the pod's present address or nowhere."""

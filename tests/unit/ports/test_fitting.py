@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.ports.fitting import fitted
+from domain.ports.pod import CERTIFICATE, SAME_PORT, PodView
 from domain.ports.pool import PortPoolSpec
 from domain.ports.request import RequestError, parse_ports
 from tests.support.builders import pool_spec
@@ -14,8 +15,13 @@ from tests.support.builders import pool_spec
 ARN = "arn:aws:acm:eu-west-1:123456789012:certificate/0be47a57-1"
 
 
+def pod(certificate: str = "", same_port: str = "") -> PodView:
+    return PodView("games", "a", "uid-a", 1, {CERTIFICATE: certificate, SAME_PORT: same_port})
+
+
 def fit(text: str, certificate: str = "", **specs: PortPoolSpec) -> list[str]:
-    return [f"{w.pool} {w.key}" for w in fitted(parse_ports(text), specs or {"arena": pool_spec()}, certificate)]
+    wants = fitted(parse_ports(text), specs or {"arena": pool_spec()}, pod(certificate))
+    return [f"{w.pool} {w.key}" for w in wants]
 
 
 def refusal(text: str, certificate: str = "", **specs: PortPoolSpec) -> str:
@@ -73,7 +79,7 @@ def test_tls_needs_a_certificate_of_the_pod_or_of_the_pool() -> None:
 
 @pytest.mark.row("BD-25")
 @pytest.mark.parametrize(
-    "text", ["x", "arn:aws:s3:::bucket", ARN + "\n", ARN.replace("/", ""), "arn:aws:iam::1:server-certificate/x", " "]
+    "text", ["x", "arn:aws:s3:::bucket", ARN + "\n\x00x", ARN.replace("/", ""), "arn:aws:iam::1:server-certificate/x"]
 )
 def test_a_certificate_that_can_be_none_is_refused_in_one_line(text: str) -> None:
     message = refusal("443/TLS@arena", text, arena=pool_spec(certificate_arn=ARN))
@@ -94,12 +100,33 @@ def test_certificates_of_acm_and_iam_are_taken(arn: str) -> None:
     assert fit("443/TLS@arena", arn)
 
 
+@pytest.mark.row("AL-11")
+def test_pools_without_a_port_in_common_cannot_give_the_same_one() -> None:
+    specs = {"arena": pool_spec(), "lobby": pool_spec(start_port=30990, end_port=40000)}
+    wants, asked = parse_ports("rtp=10-19/UDP@arena+lobby, 7777/UDP@arena"), pod(same_port="true")
+    assert fitted(wants, specs, asked) == wants
+    specs["lobby"] = pool_spec(start_port=30991, end_port=40000)
+    with pytest.raises(RequestError) as error:
+        fitted(wants, specs, asked)
+    assert str(error.value) == (
+        "rtp asks for the same port in pools that have none in common: arena 30000-30999, lobby 30991-40000"
+    )
+    assert fitted(wants, specs, pod()) == wants
+
+
+@pytest.mark.row("AL-11", "PP-08")
+def test_segments_whose_boundaries_never_meet_have_no_port_in_common() -> None:
+    even, odd = pool_spec(segment_length=2), pool_spec(segment_length=2, start_port=30001, end_port=30999)
+    with pytest.raises(RequestError, match="in pools that have none in common"):
+        fitted(parse_ports("1/UDP@even+odd"), {"even": even, "odd": odd}, pod(same_port="true"))
+
+
 @given(st.text(max_size=20), st.integers(1, 50), st.integers(1, 65535), st.integers(0, 49))
 def test_any_request_fits_or_is_refused_in_one_line(certificate: str, segment: int, port: int, more: int) -> None:
     text = f"{port}-{min(65535, port + more)}/TLS@arena"
     specs = {"arena": pool_spec(segment_length=segment, certificate_arn="x")}
     try:
-        (want,) = fitted(parse_ports(text), specs, certificate)
+        (want,) = fitted(parse_ports(text), specs, pod(certificate))
     except RequestError as error:
         answer = str(error)
     else:

@@ -2,11 +2,12 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, JSON [mark of the run's incarnation, name, token, uid, index to take candidates from (order, room, shuffled),
 --   [key, ...] single ports, and, if there are runs, [[key, ports], ...] and the step: a run begins at a multiple of it; in a
---   pool of precreated listeners all are runs, [key, ports, kind]]: one argument, for packing many costs the client more than
---   all of this. uid, token and keys have no character that JSON escapes.
--- Returns {'NOT_READY'} | {'STALE'} | {'CLOSED'} | {'FULL', epoch, woken names} | JSON {"entries": ..., "lbs":
---   {name: facts}, "woken": [names]}: one string, for the same reason.
+--   pool of precreated listeners all are runs, [key, ports, kind]; last, the port where it must begin, if it must]: one
+--   argument, for packing many costs the client more than all of this. uid, token and keys have no character that JSON escapes.
+-- Returns {'NOT_READY'} | {'STALE'} | {'CLOSED'} | {'TAKEN'} (that port; it does not wait) | {'FULL', epoch, woken names} |
+--   JSON {"entries": ..., "lbs": {name: facts}, "woken": [names]}: one string, for the same reason.
 -- This is its last part, after waiting_head: it meets the waiting list. asking_head and placing_head come before.
+if not complete and exact then return { 'TAKEN' } end
 local picky = runs and runs[1] and 1 or 0
 if not complete then return { 'FULL', call('HGET', META, 'epoch'), join(name, lacking, picky, kinds) } end
 local woken = leave(name)

@@ -2,32 +2,27 @@
 -- KEYS[1], ARGV and what may be returned here: see allocate.lua. It has few functions, and calls as few: to make or to
 -- call one costs more than what most of them would do.
 local ask = cjson.decode(ARGV[2])
-local name, tok, uid, index, singles, runs, step = ask[2], ask[3], ask[4], ask[5], ask[6], ask[7], ask[8]
-local m = call('HMGET', META, 'inc', 'state', 'start', 'size', 'free', 'demand')
+local name, tok, uid, index, singles, runs, step, exact = ask[2], ask[3], ask[4], ask[5], ask[6], ask[7], ask[8], ask[9]
+local m = call('HMGET', META, 'inc', 'state', 'start', 'size', 'free', 'waiters')
 if m[1] ~= ARGV[1] .. '/' .. ask[1] then return { 'NOT_READY' } end
 if call('HGET', FENCES, name) ~= tok then return { 'STALE' } end
 if m[2] ~= 'Active' then return { 'CLOSED' } end
 local start, size, json, held = m[3] + 0, m[4] + 0, call('HGET', OWNERS, name), nil
 
 if json then -- what the owner holds it is not given again
-  local has, whole, lone, rows = {}, {}, {}, {} -- whole: of each run, the most ports that lie together as they should
+  local has, whole, lone, rows = {}, {}, {}, {} -- whole: of each want, the most ports that lie together as they should
   held = cjson.decode(json)
   for key, e in pairs(held) do
     for n, want in ipairs(e.u == uid and e.s ~= 'releasing' and (type(e.w) == 'table' and e.w or { e.w }) or {}) do
-      has[want] = true
       local run, nth = want:match('^(.*)%+(%d+)$')
-      if run then
-        local lb, port = key:match('^(.*):(%d+)$')
-        local place = run .. '@' .. lb .. ':' .. port + n - 1 - nth
-        has[place] = (has[place] or 0) + 1
-        whole[run] = math.max(whole[run] or 0, has[place])
-      end
+      local lb, port = key:match('^(.*):(%d+)$')
+      local place = (run or want) .. '@' .. lb .. ':' .. port + n - 1 - (nth or 0)
+      has[place] = (has[place] or 0) + 1
+      whole[run or want] = math.max(whole[run or want] or 0, has[place])
     end
   end
-  for _, key in ipairs(singles) do if not has[key] then lone[#lone + 1] = key end end
-  for _, run in ipairs(runs or {}) do
-    if not has[run[1]] and (whole[run[1]] or 0) < run[2] then rows[#rows + 1] = run end
-  end
+  for _, key in ipairs(singles) do if not whole[key] then lone[#lone + 1] = key end end
+  for _, run in ipairs(runs or {}) do if (whole[run[1]] or 0) < run[2] then rows[#rows + 1] = run end end
   singles, runs = lone, rows
 end
 local lacking, kinds = #singles, {} -- kinds: how many of each kind of precreated listeners

@@ -8,6 +8,7 @@ for n = 1, complete and runs and #runs or 0 do
     if kind == 1 then last = first + count elseif kind > 1 then first = first + count end
     kind = kind - 1
   end
+  if exact then first, last = exact - start, exact - start + runs[n][2] end
   for port = 1, runs[n][2] do keys[port] = runs[n][1] .. (runs[n][2] > 1 and '+' .. port - 1 or '') end
   repeat
     next_one = next_one + 1

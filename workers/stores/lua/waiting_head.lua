@@ -1,9 +1,10 @@
 -- Shared head, after demand_head: the waiting list of a pool. WAITING and WOKEN are sorted sets of names, DEMAND has
 -- `ports:joined:0:freed:kinds`, with 1 for one that asks for more than any free port: a run of ports, or a kind of them. KEYS[1]
 -- as there. A waiter leaves by its own allocation or end only; being woken moves it to WOKEN, where a sweep finds it again.
--- ARGV and returns: see each script. META demand: ports wanted by all on the list; META woken: by those in WOKEN; META stuck: by
--- those in WAITING that have the 1. They have failed whatever the number of free ports, so those are no supply for them, and
--- they are not woken before ports have become free since (META freed): two of them would wake each other for ever.
+-- ARGV and returns: see each script. META waiters: all on the list; META demand: ports that they want; META woken: by those in
+-- WOKEN; META stuck: by those in WAITING that have the 1. They have failed whatever the number of free ports, so those are no
+-- supply for them, and they are not woken before ports have become free since (META freed): two of them would wake each other
+-- for ever.
 local function now_ms() return math.floor(now_us() / 1000) end
 
 local function wake() -- moves the waiters that fit the free ports of now to WOKEN; returns their names, first come first
@@ -33,7 +34,7 @@ local function leave(name) -- returns the names that may have the room which was
   if not ports then return {} end
   local woken = call('ZREM', WOKEN, name) == 1
   call('ZREM', WAITING, name); call('HDEL', DEMAND, name)
-  call('HINCRBY', META, 'demand', -ports)
+  call('HINCRBY', META, 'demand', -ports); call('HINCRBY', META, 'waiters', -1)
   if not woken and picky > 0 then call('HINCRBY', META, 'stuck', -ports) end
   if not woken then return {} end
   call('HINCRBY', META, 'woken', -ports)
@@ -48,7 +49,7 @@ local function join(name, ports, picky, kinds) -- keeps its place in the line wh
   joined = joined or now_ms()
   call('ZADD', WAITING, joined, name)
   call('HSET', DEMAND, name, string.format('%d:%.0f:%d:%s:%s', ports, joined, picky, freed, table.concat(kinds, ',')))
-  call('HINCRBY', META, 'demand', ports)
+  call('HINCRBY', META, 'demand', ports); call('HINCRBY', META, 'waiters', 1)
   if picky > 0 then call('HINCRBY', META, 'stuck', ports) end
   return names
 end

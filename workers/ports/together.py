@@ -1,0 +1,115 @@
+"""Takes one port number in several pools, or in none (domain/ports/together.py says why not by one script)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import islice
+from typing import Final
+
+import structlog
+
+from domain.errors import TransientError
+from domain.ports.placement import ordering
+from domain.ports.pool import PoolState
+from domain.ports.precreate import asks, kind_of, kinds
+from domain.ports.steps import AllocateTogether
+from domain.ports.together import free, in_common, shortest
+from domain.ports.want import Want
+from events.routing import pod_key
+from workers.pools.ask import ask
+from workers.ports.metrics import count_allocation
+from workers.ports.observe import World
+from workers.ports.releasing import rollback
+from workers.services import PortServices
+from workers.stores.ledger import Granted
+
+log = structlog.get_logger()
+MOST_TRIES: Final = 8
+OVERTAKEN: Final = timedelta(milliseconds=100)
+
+
+class Together:
+    """One run's."""
+
+    def __init__(self, services: PortServices, world: World) -> None:
+        self._services, self._world = services, world
+
+    def allocate(self, step: AllocateTogether) -> None:
+        """All wants from the same port on. Raises TransientError when others took what was free."""
+        world, pools = self._world, [want.pool for want in step.wants]
+        if not set(pools) <= set(world.run.pools):
+            world.run.hold(sorted({*world.run.pools, *pools}))
+        found = {want.pool: self._candidates(want) for want in step.wants}
+        masks = {pool: bits & (1 << step.port) if step.port else bits for pool, (_, bits) in found.items()}
+        numbers = list(islice(in_common(masks.values()), MOST_TRIES))
+        for number in numbers:
+            if self._take_all(step.wants, number) or any(world.pools[p].state is not PoolState.ACTIVE for p in pools):
+                return
+        if numbers:
+            raise TransientError(
+                f"ports that pools {' and '.join(pools)} had in common were taken meanwhile", OVERTAKEN
+            )
+        growing = {pool for pool, (can_grow, _) in found.items() if can_grow}
+        self._wait(step, shortest(masks, growing))
+
+    def _candidates(self, want: Want) -> tuple[bool, int]:
+        """Whether the pool can grow, and where in it the want would fit now."""
+        spec = self._world.config(want.pool).spec
+        created, bits = self._world.access(want.pool).candidates(want.ports)
+        create = spec.auto_create
+        return create.enabled and created < create.max_load_balancers, free(spec, want, bits)
+
+    def _take_all(self, wants: tuple[Want, ...], port: int) -> bool:
+        """In pool after pool; what was taken is given back when one refuses."""
+        taken = set[tuple[str, str, int]]()
+        for want in wants:
+            got = self._take(want, port)
+            if got is None:
+                for place in sorted(taken):
+                    rollback(self._services, self._world, self._world.entries[place])
+                return False
+            taken |= got
+        for pool, lb, number in sorted(taken):
+            log.info("port_allocated", pod=self._world.full_name, pool=pool, lb=lb, port=number)
+        return True
+
+    def _take(self, want: Want, port: int) -> set[tuple[str, str, int]] | None:
+        world, pool = self._world, want.pool
+        assert world.pod
+        spec = world.config(pool).spec
+        (asked,) = asks(spec, [want])
+        answer = world.access(pool).take(world.pod.uid, asked, ordering(spec.lb_policy), spec.segment_length, port)
+        count_allocation(pool, "taken" if answer is None else type(answer).__name__.lower())
+        if isinstance(answer, Granted):
+            self._wake(answer.woken)
+            return world.granted(pool, answer)
+        if answer:
+            world.pools[pool].state = PoolState.PENDING
+        return None
+
+    def _wait(self, step: AllocateTogether, short: frozenset[str]) -> None:
+        """In every pool, for a port that becomes free in any may be the one; only what is `short` shall grow."""
+        world = self._world
+        assert world.pod
+        pools = " and ".join(want.pool for want in step.wants)
+        world.refusal = f"pools {pools} have no free port in common"
+        if step.port:
+            world.refusal = f"port {step.port}, which the pod has elsewhere, is not free in {pools}"
+        for want in step.wants:
+            ports = want.ports if want.pool in short else 0
+            count = [ports * (n == kind_of(want.protocol)) for n in (1, 2, 3)]
+            answer = world.access(want.pool).wait(ports, count if kinds(world.config(want.pool).spec) else ())
+            self._wake(answer.woken)
+            if want.pool not in world.waiting:
+                reason = {"epoch": answer.epoch, "ports": want.ports, "reason": "no_common_port"}
+                log.info("allocation_failed", pod=world.full_name, pool=want.pool, **reason)
+                uid = world.pod.uid
+                self._services.journal.allocation_failed(want.pool, world.full_name, uid, answer.epoch, want.ports)
+            world.waiting.add(want.pool)
+            world.full.add(want.pool)
+            if ports:
+                ask(self._services, want.pool, answer.epoch)
+
+    def _wake(self, names: tuple[str, ...]) -> None:
+        if names:
+            self._services.queue.touch([pod_key(*name.split("/")) for name in names])

@@ -1,0 +1,9 @@
+-- Puts a name on the waiting list that found ports, but not those that it needs: one that asks for the same in several pools.
+-- KEYS[1] prefix of the pool.
+-- ARGV server, mark of the run's incarnation, name, token, ports that the pool should grow by (0: it is told of free ones only),
+--   those by kind (`0,3,0`, or '').
+-- Returns {'NOT_READY'} | {'STALE'} | {'OK', epoch, woken names}.
+local server, run, name, tok, ports, kinds = unpack(ARGV)
+local why = refusal(server, run, name, tok)
+if why then return { why } end
+return { 'OK', call('HGET', META, 'epoch'), join(name, tonumber(ports), 1, numbers(kinds)) }
