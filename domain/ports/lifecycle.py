@@ -153,7 +153,8 @@ def _kept(seen: Observed) -> Ids:
         return frozenset(e.id for entries in held.values() for e in entries)
     shown = published(seen.pod.outputs.endpoints)
     keep = frozenset(e.id for want in seen.wants for e in serving(want, held, shown))
-    return keep - unseen(_tied(seen), held, shown)
+    coming = by_key(e for e in seen.entries if e.uid == seen.pod.uid or e.state is EntryState.RETAINED or e.retain)
+    return keep - unseen(_tied(seen), held, coming, shown)
 
 
 def _tied(seen: Observed) -> tuple[Group, ...]:

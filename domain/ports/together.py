@@ -28,9 +28,12 @@ def groups(wants: Iterable[Want]) -> tuple[Group, ...]:
     return tuple(tuple(group) for group in found if len(group) > 1)
 
 
-def unseen(tied: Iterable[Group], held: ByKey, shown: Collection[Id]) -> set[Id]:
-    """What the groups that are not complete hold and nobody uses: another number may be needed."""
-    broken = [want for group in tied if not all(whole(w, held) for w in group) for want in group]
+def unseen(tied: Iterable[Group], held: ByKey, coming: ByKey, shown: Collection[Id]) -> set[Id]:
+    """What the groups that are not complete hold and nobody uses: another number may be needed.
+
+    `coming`: what is held, and what the pod takes over from one that had its name.
+    """
+    broken = [want for group in tied if not all(whole(w, coming) for w in group) for want in group]
     entries = (e for want in broken for key in want.keys for e in held.get((want.pool, key), ()))
     return {e.id for e in entries if e.id not in shown or e.state is not EntryState.BOUND}
 

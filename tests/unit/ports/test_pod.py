@@ -45,12 +45,12 @@ def test_annotations_of_ours_that_mean_nothing_are_listed() -> None:
     seen = view(
         annotations={
             PORTS: "x",
-            "berthmaster.dev/same-port-across-pools": "true",
+            "berthmaster.dev/same-ports": "true",
             "other/x": "",
             "berthmaster.dev/a": "",
         }
     )
-    assert seen.unknown_annotations == ("berthmaster.dev/a", "berthmaster.dev/same-port-across-pools")
+    assert seen.unknown_annotations == ("berthmaster.dev/a", "berthmaster.dev/same-ports")
 
 
 @pytest.mark.row("BD-06")

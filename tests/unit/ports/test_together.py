@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.ports.pod import SAME_PORT
+from domain.ports.pod import RETAIN, SAME_PORT
 from domain.ports.request import parse_ports
 from domain.ports.together import firsts, free, groups, in_common, mask, shortest
 from tests.support.builders import pool_spec
@@ -89,6 +89,22 @@ def test_the_annotation_moves_no_port_that_is_there() -> None:
     made.pod("a", BOTH, notes=TRUE)
     made.run()
     assert places(made) == [("arena", 30001), ("lobby", 30000)]
+
+
+@pytest.mark.row("AL-10", "BD-22")
+def test_ports_that_wait_for_the_next_pod_are_taken_over_in_pool_after_pool() -> None:
+    made = PureWorld(pools={"arena": PurePool(), "lobby": PurePool()})
+    taken(made, "arena", 30000)
+    notes = TRUE | {RETAIN: "1h"}
+    made.pod("a", BOTH, notes=notes)
+    made.run()
+    before = places(made)
+    del made.pods["a"]
+    made.run()
+    made.pod("a", BOTH, uid="second", notes=notes)
+    made.run()
+    assert places(made) == before == [("arena", 30001), ("lobby", 30001)]
+    assert made.shown().state == "Bound"
 
 
 @pytest.mark.row("AL-10")
