@@ -33,6 +33,16 @@ class KubeEvents:
         involved = {"kind": "PortPool", "apiVersion": "berthmaster.dev/v1alpha1", "name": name, "uid": uid}
         self._emit(involved, self._namespace, reason, message, "Warning" if warning else "Normal", once)
 
+    def pod_pool(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
+        involved = {
+            "kind": "PodPool",
+            "apiVersion": "berthmaster.dev/v1alpha1",
+            "namespace": namespace,
+            "name": name,
+            "uid": uid,
+        }
+        self._emit(involved, namespace, reason, message, "Normal", once)
+
     def _emit(self, involved: dict[str, Any], namespace: str, reason: str, message: str, kind: str, once: str) -> None:
         digest = hashlib.sha256(f"{involved.get('uid')}|{reason}|{once}".encode()).hexdigest()[:16]
         name = f"{involved['name'][:200]}.{digest}"

@@ -78,6 +78,7 @@ class PodPoolRun:
         for member in seen.members:
             self._care(spec, seen, member)
         scaled = scale(self._services, self._run, self._ledger, self._pods, spec, self._observe())
+        self._tell(scaled)
         self._status(scaled)
         return Settled()
 
@@ -119,6 +120,12 @@ class PodPoolRun:
         self._run.keep(self._services.call_time)
         if self._pods.delete(pod):
             log.warning("pod_removed", pool=self._ledger.pool, pod=member.name, reason=why or "it is ending")
+
+    def _tell(self, scaled: Scaled) -> None:
+        if scaled.change:
+            words = f"{scaled.reason}: {scaled.size} pods"
+            about = (self._namespace, self._name, self._pool.uid)
+            self._services.events.pod_pool(*about, f"Scaled{scaled.change}", words, self._run.token)
 
     def _status(self, scaled: Scaled) -> None:
         seen = scaled.seen

@@ -17,6 +17,7 @@ from domain.scaling.pod_pool import PodPoolSpec
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, sensed, utc_now
+from workers.podpools.recording import record
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
@@ -31,6 +32,7 @@ class Scaled:
     seen: Seen
     size: int
     reason: str
+    change: str = ""  # Up or Down
 
 
 def scale(
@@ -49,10 +51,11 @@ def scale(
         size = ledger.resize(run.token, decision.change, spec.min_replicas, spec.max_replicas, present)
         log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
     room = spec.max_replicas - len(seen.members) - len(unseen)
+    record(ledger, decision, size.pods, what)
     _create(services, run, ledger, pods, spec, unseen, min(size.pods - present, room))
     for member in surplus(seen.members, present - size.pods, revision_of(spec.template)):
         close_and_delete(services, run, ledger, pods, member, owed(what, spec.policy))
-    return Scaled(seen, size.pods, decision.reason)
+    return Scaled(seen, size.pods, decision.reason, decision.move.value if decision.change else "")
 
 
 def _create(

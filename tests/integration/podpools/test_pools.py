@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.integration.podpools.conftest import MakePool
+from workers.podpools.recording import recorded
 
 
 @pytest.mark.row("SD-07", "SL-18")
@@ -140,6 +141,23 @@ def test_pods_have_names_of_their_own(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=40, maxReplicas=40)
     pool.run()
     assert len(pool.names()) == 40
+
+
+@pytest.mark.row("SD-29")
+def test_a_decision_is_kept_with_what_it_was_made_from_and_a_change_is_told(make_pool: MakePool) -> None:
+    pool = make_pool(maxReplicas=1)
+    pool.slots.submit("j")
+    pool.run()
+    kept = recorded(pool.slots.ledger)
+    assert kept
+    assert (kept.change, kept.reason, kept.size) == (1, "no pods and 1 waiting", 1)
+    assert kept.seen["waiting"] == {"plan": 1}
+    events = pool.api.list(f"/api/v1/namespaces/{pool.namespace}/events")["items"]
+    assert [(e["reason"], e["message"]) for e in events] == [("ScaledUp", "no pods and 1 waiting: 1 pods")]
+    pool.settle()
+    kept = recorded(pool.slots.ledger)
+    assert kept
+    assert (kept.change, kept.reason) == (0, "1 slots in use")
 
 
 @pytest.mark.row("SD-29", "SL-31")
