@@ -27,7 +27,6 @@ class Remedy(StrEnum):
     NONE = "somebody must decide"
     RETAG = "restore the tags"
     REBIND = "make the listener again"
-    REREGISTER = "register the target again"
     DEREGISTER = "deregister the target"
     COMPARE = "let its pod's run compare the targets"
     RESTOCK = "make the precreated listener again"
@@ -57,7 +56,7 @@ class Difference:
     arn: str = ""
     entry: Entry | None = field(default=None, compare=False)
     tags: Mapping[str, str] = field(default_factory=dict, compare=False)  # to restore
-    target: str = ""  # to deregister or register, ip:port
+    target: str = ""  # that is there, or is not, ip:port
 
     @property
     def id(self) -> str:

@@ -30,6 +30,7 @@ class Compared:
     pods: Mapping[str, PodView]
     tags_of: Callable[[str, Entry], Tags]
     stock_tags_of: Callable[[Place], Tags] = lambda _: {}
+    fluid: frozenset[str] = frozenset()  # tags that runs change: restored only where they are not there at all
 
     def shows(self, owner: str, entry: Entry) -> bool:
         """Whether the very pod that the entry names publishes its port."""
@@ -138,7 +139,8 @@ def _bare(
 ) -> Iterator[Difference]:
     for what, arn in zip(("listener", "target group"), arns, strict=True):
         there = seen.cloud.by_arn.get(arn)
-        if there and (lost := lost_tags(wanted, there.tags)):
+        stays = seen.fluid & there.tags.keys() if there else ()
+        if there and (lost := lost_tags({k: v for k, v in wanted.items() if k not in stays}, there.tags)):
             told = _without(what, lost)
             yield Difference(seen.pool, *place, Kind.LOST_TAGS, owner, told, Remedy.RETAG, arn, entry, lost)
 
@@ -184,18 +186,15 @@ def _not_its_own(seen: Compared, name: str, pod: PodView) -> Iterator[Difference
 
 
 def _targets(seen: Compared) -> Iterator[Difference]:
-    for place, owned in seen.books.steady.items():
+    for owned in seen.books.steady.values():
         entry = owned[1]
         there = seen.cloud.targets.get(entry.target_group)
         if there is None or entry.state not in STANDING or entry.tried:  # tried: a run is at it
             continue
-        shared = place in seen.books.stock
         for other in there - {entry.target}:
-            remedy = Remedy.COMPARE if shared else Remedy.DEREGISTER
-            yield _aimed(seen, owned, Kind.STALE_TARGET, other, remedy)
+            yield _aimed(seen, owned, Kind.STALE_TARGET, other)
         if entry.target and entry.target not in there:
-            remedy = Remedy.COMPARE if shared else Remedy.REREGISTER
-            yield _aimed(seen, owned, Kind.MISSING_TARGET, entry.target, remedy)
+            yield _aimed(seen, owned, Kind.MISSING_TARGET, entry.target)
     for place, (_, group) in seen.books.stock.items():
         for other in () if seen.books.has(place) else seen.cloud.targets.get(group, ()):
             told = f"{other} is registered for a port of nobody"
@@ -203,7 +202,12 @@ def _targets(seen: Compared) -> Iterator[Difference]:
             yield Difference(*place_of, Kind.STALE_TARGET, "", told, Remedy.DEREGISTER, group, target=other)
 
 
-def _aimed(seen: Compared, owned: Owned, kind: Kind, target: str, remedy: Remedy) -> Difference:
+def _aimed(seen: Compared, owned: Owned, kind: Kind, target: str) -> Difference:
+    """Mended by its pod's run, under its lease: only that knows what it has registered and not recorded yet.
+
+    A retained port has no run; the one that inherits it looks again.
+    """
+    remedy = Remedy.DEREGISTER if owned[1].state is EntryState.RETAINED else Remedy.COMPARE
     told = f"{target} is registered" if kind is Kind.STALE_TARGET else f"{target} is not registered"
     return _about(seen, owned, kind, told, remedy, owned[1].target_group, target)
 

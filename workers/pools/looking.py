@@ -20,7 +20,7 @@ from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import NotFound
 from workers.cloud.priority import Priority
 from workers.cloud.rates import OverBudget
-from workers.cloud.tags import created_tags, port_tags, stock_tags
+from workers.cloud.tags import RETAIN, created_tags, port_tags, stock_tags
 from workers.pools.config import PoolConfig, decode_config
 from workers.pools.inventory import Cartographer, Inventory, piece_of
 from workers.services import PortServices
@@ -91,7 +91,7 @@ class Looking:
         self._add_unlisted(driver, inventory, books)
         cloud = self._cloud(config, inventory, targets)
         tags = partial(_port_tags, self._services.cluster), partial(_stock_tags, self._services.cluster, self._pool)
-        seen = Compared(self._pool, cloud, books, pods(), *tags)
+        seen = Compared(self._pool, cloud, books, pods(), *tags, fluid=frozenset({RETAIN}))
         return Look(driver, inventory, differences(seen), len(targets), last)
 
     def _targets(self, driver: LoadBalancerApi, groups: set[str], most: int) -> tuple[dict[str, frozenset[str]], str]:

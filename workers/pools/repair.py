@@ -39,7 +39,6 @@ class Repair:
         self._doers: dict[Remedy, Callable[[Difference], None]] = {
             Remedy.RETAG: self._retag,
             Remedy.REBIND: self._forget,
-            Remedy.REREGISTER: self._forget,
             Remedy.DEREGISTER: self._deregister,
             Remedy.COMPARE: lambda found: ask_to_compare(self._services, self._pool, f"{found.lb}:{found.port}"),
             Remedy.RESTOCK: self._restock,
@@ -88,23 +87,15 @@ class Repair:
 
     def _forget(self, found: Difference) -> None:
         assert found.entry
-        target = found.target if found.remedy is Remedy.REREGISTER else ""
-        if self._growth.missing(found.owner, found.entry, target):
+        if self._growth.missing(found.owner, found.entry):
             self._run(found.owner)
 
     def _deregister(self, found: Difference) -> None:
-        """A run that registers the very address meanwhile is made to do so again."""
-        entry, key = found.entry, f"{found.lb}:{found.port}"
-        if entry and not self._stands(found.owner, entry):
+        """At a port of nobody. Who gets it meanwhile, and registers that very address, looks again."""
+        if found.entry and not self._stands(found.owner, found.entry):
             return
         self._driver.deregister(found.arn, [address_of(found.target)])
-        if not entry:  # precreated, and of nobody until now
-            ask_to_compare(self._services, self._pool, key)
-            return
-        for now in entries_of_owner(self._ledger, found.owner):
-            same = (now.id, now.target) == (entry.id, found.target)
-            if same and self._growth.missing(found.owner, now, now.target):
-                self._run(found.owner)
+        ask_to_compare(self._services, self._pool, f"{found.lb}:{found.port}")
 
     def _restock(self, found: Difference) -> None:
         """By the run of its owner, or that of the pool."""

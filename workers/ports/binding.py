@@ -25,9 +25,10 @@ from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
 from workers.ports.precreated import Precreated
-from workers.ports.retaining import hand_over
+from workers.ports.retaining import drop_strangers, hand_over
 from workers.ports.taken import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
 from workers.services import PortServices
+from workers.stores.stock import Stock
 
 log = structlog.get_logger()
 LONG_WAIT = timedelta(seconds=2)  # for a call; shorter ones are not worth a write to the pod
@@ -58,17 +59,21 @@ class Binding:
     def _aim(self, driver: LoadBalancerApi, made: Entry, target: str) -> None:
         """A register that must wait for its token loses nothing of what was made before it."""
         try:
-            aimed = self._aimed(driver, made, target)
+            wish, aimed = self._compared(driver, made, target) or ("", self._aimed(driver, made, target))
         except TransientError:
             self._record([made])
             raise
         self._record([aimed])
+        self._end_wish(aimed, wish)
 
     def disable(self, entry: Entry) -> None:
         if self._precreated(entry):
             Precreated(self._services, self._world, self._driver(entry), entry).aim("")
         else:
-            self._record([self._aimed(self._driver(entry), entry, "")])
+            driver = self._driver(entry)
+            wish, aimed = self._compared(driver, entry, "") or ("", self._aimed(driver, entry, ""))
+            self._record([aimed])
+            self._end_wish(aimed, wish)
 
     def look(self, entry: Entry) -> None:
         """AWS tells the health of one target group a call, so this goes after what binds."""
@@ -132,6 +137,23 @@ class Binding:
             driver.deregister(entry.target_group, [address_of(entry.target)])
         state = EntryState.BOUND if target else entry.state
         return replace(entry, target=target, state=state)
+
+    def _compared(self, driver: LoadBalancerApi, entry: Entry, target: str) -> tuple[str, Entry] | None:
+        """The same where an audit wishes it, by what AWS has instead of what the ledger says; with the wish."""
+        if entry.id not in self._world.due:
+            return None
+        wish = Stock(self._services.ledger(entry.pool)).wish(entry.key)
+        if target:
+            driver.register(entry.target_group, [address_of(target)])
+        if entry.target_group:
+            drop_strangers(driver, entry.target_group, target)
+        return wish, replace(entry, target=target, state=EntryState.BOUND if target else entry.state)
+
+    def _end_wish(self, aimed: Entry, wish: str) -> None:
+        """One that was made after the look stands: then the next run looks again."""
+        if wish and self._world.access(aimed.pool).aimed(aimed, wish):
+            self._services.queue.touch([self._world.run.key])
+        self._world.due.discard(aimed.id)
 
     def _record(self, entries: list[Entry]) -> None:
         """Into the ledger, then into the world of this run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from workers.cloud.errors import CloudError
+from workers.cloud.errors import cloud_error_in
 from workers.stores.outage import OUTAGE
 from workers.stores.troubles import Troubles
 
@@ -16,14 +16,7 @@ def remembered(troubles: Troubles, key: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if cloud := _of_cloud(error):
+        if cloud := cloud_error_in(error):
             with suppress(*OUTAGE):
                 troubles.put(key, cloud.action, cloud.code, cloud.reason)
         raise
-
-
-def _of_cloud(error: BaseException | None) -> CloudError | None:
-    """The error, or what caused it."""
-    while error and not isinstance(error, CloudError):
-        error = error.__cause__
-    return error if isinstance(error, CloudError) else None

@@ -120,10 +120,9 @@ class Growth:
         status, *rest = self.ledger.call("adopt", INCARNATION, secrets.token_hex(8), slot)
         return rest[0].decode() if status == b"OK" else None
 
-    def missing(self, name: str, entry: Entry, target: str = "") -> bool:
-        """AWS does not have the listener of an entry any more, or only `target`. False: the entry has changed since."""
-        args = (name, entry.key, entry.listener, target)
-        return bool(self.ledger.call("missing", INCARNATION, *args)[0] == b"OK")
+    def missing(self, name: str, entry: Entry) -> bool:
+        """AWS does not have the listener of an entry any more. False: the entry has changed since."""
+        return bool(self.ledger.call("missing", INCARNATION, name, entry.key, entry.listener)[0] == b"OK")
 
     def distrust(self) -> None:
         """The ledger is wrong, and the pool's next run rebuilds it."""

@@ -72,6 +72,11 @@ class Stock:
         """AWS does not have that listener any more. False: it is not in stock either."""
         return bool(self._ledger.call("unstock", INCARNATION, key, listener)[0] == b"OK")
 
+    def wish(self, key: str) -> str:
+        """The wish to compare that stands, '' for none."""
+        stored: Any = self._redis.hget(f"{self._prefix}compare", key)
+        return stored.decode() if stored else ""
+
     def compare(self, key: str) -> None:
         """Whoever owns the port, now or next, looks at what AWS has registered for it."""
         self._ledger.call("compare", INCARNATION, key)

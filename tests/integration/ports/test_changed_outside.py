@@ -9,6 +9,7 @@ import pytest
 from domain.ports.pod import ENDPOINTS
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.interruption import Interposed
 from tests.support.ledger_recount import faults
 from tests.support.world_checks import check_all
 from workers.cloud.driver import GroupSettings, Listener, LoadBalancer
@@ -182,7 +183,7 @@ def test_outputs_changed_by_hand_are_restored(fleet: Fleet, aws: Aws, text: str 
 
 
 @pytest.mark.row("BD-17", "BD-21")
-def test_a_target_of_a_late_call_is_deregistered_when_it_was_there_a_grace_long(fleet: Fleet, aws: Aws) -> None:
+def test_a_target_of_a_late_call_is_deregistered_by_a_run_of_the_pod(fleet: Fleet, aws: Aws) -> None:
     before = bound(fleet)
     groups = {
         listener.target_group_arn: fleet.driver.targets(listener.target_group_arn) for listener in listeners(fleet)
@@ -208,6 +209,29 @@ def test_a_target_deregistered_by_hand_is_registered_again(fleet: Fleet, aws: Aw
     assert shown(fleet) == before
 
 
+@pytest.mark.row("BD-17", "BD-21")
+@pytest.mark.parametrize("call", ["register", "deregister"])
+def test_a_run_that_follows_its_pods_address_loses_nothing_to_an_audit(fleet: Fleet, aws: Aws, call: str) -> None:
+    """The address was there already, from a dead caller: only the run knows that it is right by now."""
+    bound(fleet, 1)
+    for listener in listeners(fleet):
+        fleet.driver.register(listener.target_group_arn, [("10.0.0.9", listener_port(listener))])
+    audit(fleet.services)
+    fleet.address("p0", "10.0.0.9")
+    fleet.sync()
+    fleet.run_pod_with("p0", Interposed(fleet.driver, call, lambda: audit(fleet.services)))
+    once(fleet)
+    assert [row["target"] for row in fleet.shown("p0")[1]] == ["10.0.0.9:7777", "10.0.0.9:7778"]
+    for listener in listeners(fleet):
+        there = [t for t in fleet.driver.targets(listener.target_group_arn) if t.health != "draining"]
+        assert [(t.ip, t.port) for t in there] == [("10.0.0.9", listener_port(listener))]
+    sound(fleet, aws)
+
+
+def listener_port(listener: Listener) -> int:
+    return int(listener.tags[WANT].partition("/")[0])
+
+
 def test_only_so_many_target_groups_are_looked_at_a_period_and_all_have_their_turn(fleet: Fleet, aws: Aws) -> None:
     bound(fleet)
     looked = []
@@ -219,7 +243,7 @@ def test_only_so_many_target_groups_are_looked_at_a_period_and_all_have_their_tu
     for listener in listeners(fleet):
         fleet.driver.register(listener.target_group_arn, [("10.9.9.9", 4242)])
     audit(fleet.other(audit_targets=3))
-    audit(fleet.other(audit_targets=3))
+    fleet.settle()
     assert not [t for each in listeners(fleet) for t in fleet.driver.targets(each.target_group_arn) if strange(t)][3:]
 
 

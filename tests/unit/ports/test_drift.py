@@ -39,10 +39,12 @@ def held(*entries: Entry, owner: str = OWNER) -> Held:
 def found(before: Held, after: Held | None = None, **changes: Any) -> list[Difference]:
     """In a world where all is well but for `changes` and what is in the ledger."""
     said = {"balancers": {"lb-0": LB}, "known": {"lb-0": LB}, "listeners": (listener(),), "pods": [pod()], **changes}
-    books = Books(before, before if after is None else after, said.pop("known"))
+    books = Books(before, before if after is None else after, said.pop("known"), said.pop("stock", {}))
+    wanted = said.pop("wanted", TAGS)
     pods = {each.full_name: each for each in said.pop("pods")}
-    said["groups"] = (Piece("arn:group", PLACE, TAGS), *said.get("groups", ()))
-    return list(differences(Compared("arena", Cloud(**said), books, pods, lambda *_: TAGS)))
+    said["groups"] = (Piece("arn:group", PLACE, {"retain": "60", **TAGS}), *said.get("groups", ()))
+    world = Compared("arena", Cloud(**said), books, pods, lambda *_: wanted, lambda _: TAGS, frozenset({"retain"}))
+    return list(differences(world))
 
 
 def told(differences: list[Difference]) -> list[tuple[Kind, Remedy]]:
@@ -159,9 +161,9 @@ def test_room_that_others_took_or_left_is_counted_again(there: Any, known: Any, 
 @pytest.mark.parametrize(
     ("target", "there", "wanted"),
     [
-        ("10.0.0.1:7777", {"10.0.0.1:7777", "10.0.0.2:7777"}, [(Kind.STALE_TARGET, Remedy.DEREGISTER)]),
-        ("10.0.0.1:7777", set(), [(Kind.MISSING_TARGET, Remedy.REREGISTER)]),
-        ("", {"10.0.0.2:7777"}, [(Kind.STALE_TARGET, Remedy.DEREGISTER)]),
+        ("10.0.0.1:7777", {"10.0.0.1:7777", "10.0.0.2:7777"}, [(Kind.STALE_TARGET, Remedy.COMPARE)]),
+        ("10.0.0.1:7777", set(), [(Kind.MISSING_TARGET, Remedy.COMPARE)]),
+        ("", {"10.0.0.2:7777"}, [(Kind.STALE_TARGET, Remedy.COMPARE)]),
         ("", set(), []),
     ],
 )
@@ -176,3 +178,34 @@ def test_every_small_world_has_an_answer_that_comes_again_with_the_same_ids() ->
         said = found(*worlds, listeners=there, pods=pods)
         assert [each.id for each in said] == [each.id for each in found(*worlds, listeners=there, pods=pods)]
         assert len({each.id for each in said}) == len(said)
+
+
+def test_precreated_things_have_tags_of_their_own_and_are_made_again_whoever_has_the_port() -> None:
+    stock, stray = {PLACE: ("arn:listener", "arn:group")}, {"arn:group": frozenset({"10.0.0.9:1"})}
+    assert found({}, listeners=(listener(found=None),), pods=[], stock=stock) == []
+    assert told(found({}, listeners=(), pods=[], stock=stock)) == [(Kind.MISSING, Remedy.RESTOCK)]
+    assert told(found(held(), listeners=(), stock=stock)) == [(Kind.MISSING, Remedy.RESTOCK)]
+    bare = found({}, listeners=(listener(found=None, tags={}),), pods=[], stock=stock)
+    assert told(bare) == [(Kind.LOST_TAGS, Remedy.RETAG)]
+    free = found({}, listeners=(listener(found=None),), pods=[], stock=stock, targets=stray)
+    assert told(free) == [(Kind.STALE_TARGET, Remedy.DEREGISTER)]
+
+
+def test_the_tags_of_a_port_that_is_being_handed_over_are_left_to_the_run() -> None:
+    """It drops strangers before the tags name the new pod."""
+    bare = listener(tags={}, found=None)
+    assert found(held(entry(state=EntryState.RETAINED, target="")), listeners=(bare,), pods=[]) == []
+    kept = found(held(entry(state=EntryState.RETAINED, target="", until=1)), listeners=(bare,), pods=[])
+    assert told(kept) == [(Kind.LOST_TAGS, Remedy.RETAG)]
+
+
+def test_a_tag_that_runs_change_is_restored_only_where_it_is_not_there() -> None:
+    changed = listener(tags={**TAGS, "retain": "0"})
+    assert found(held(), listeners=(changed,), wanted={**TAGS, "retain": "60"}) == []
+    [one] = found(held(), wanted={**TAGS, "retain": "60"})
+    assert one.tags == {"retain": "60"}
+
+
+def test_a_stray_at_a_retained_port_is_deregistered_because_no_run_comes() -> None:
+    kept, there = entry(state=EntryState.RETAINED, target="", until=1), {"arn:group": frozenset({"10.0.0.9:1"})}
+    assert told(found(held(kept), pods=[], targets=there)) == [(Kind.STALE_TARGET, Remedy.DEREGISTER)]
