@@ -8,14 +8,14 @@ this run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 
-from domain.ports.backend import HEALTHY, Backend, in_words
+from domain.ports.backend import HEALTHY, in_words
 from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
-from domain.ports.holding import Id, by_key, serving, whole
+from domain.ports.holding import by_key, serving, whole
+from domain.ports.observed import Ids, Observed
 from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.retaining import Left, left_by_the_dead
@@ -45,34 +45,6 @@ MISSING_POOL = timedelta(seconds=60)
 WAITING_POD = timedelta(minutes=5)  # the wake-up comes by the waiting list or by the watch; this is the safety net
 REBUILDING = timedelta(seconds=1)
 MOST_LABELLED = 10  # entries whose tags one call of AWS can change
-
-Ids = frozenset[Id]
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What one run knows. `pod` is None when it is gone; `wants` are () for a pod that did not opt in."""
-
-    pod: PodView | None
-    wants: tuple[Want, ...] = ()
-    problem: str = ""  # why the annotation cannot be served, see RequestError
-    pools: Mapping[str, PoolState] = field(default_factory=dict)
-    dns_names: Mapping[str, str] = field(default_factory=dict)
-    entries: tuple[Entry, ...] = ()  # of every UID of the name
-    waiting: frozenset[str] = frozenset()  # pools on whose waiting list the name is
-    full: frozenset[str] = frozenset()  # pools that refused this run
-    refusal: str = ""  # the words of that refusal
-    barred: Mapping[str, str] = field(default_factory=dict)  # pools that give this pod nothing, and why
-    fresh: Ids = frozenset()  # allocated by this run, no cloud call made yet
-    confirmed: Ids = frozenset()  # recorded bound by this run, after it read the pod
-    due: Ids = frozenset()  # precreated ports whose targets must be compared with AWS
-    retain: int = 0  # seconds for which the pod wants its ports kept once it is gone
-    backends: Mapping[str, Backend] = field(default_factory=dict)
-    health: Mapping[Id, str] = field(default_factory=dict)  # of the targets that this run has looked at
-    looks: int = 0  # waits in a row that were counted
-
-    def backend(self, pool: str) -> Backend:
-        return self.backends.get(pool, Backend())
 
 
 def next_step(seen: Observed) -> Step:

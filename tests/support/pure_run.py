@@ -14,8 +14,9 @@ from typing import Any
 from domain.ports.backend import HEALTHY, Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
-from domain.ports.lifecycle import Observed, after_cloud_error, next_step
-from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE, Outputs, PodView, PortsState, readiness
+from domain.ports.lifecycle import after_cloud_error, next_step
+from domain.ports.observed import Observed
+from domain.ports.pod import PORTS, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.steps import (
     Allocate,
@@ -35,7 +36,7 @@ from domain.ports.steps import (
     Step,
     Stop,
 )
-from tests.support.pure_wants import first_fit, request
+from tests.support.pure_wants import common_fit, first_fit, request, with_outputs
 
 Id = tuple[str, str, int]
 MOST_STEPS = 300
@@ -110,14 +111,6 @@ class PureWorld:
             if isinstance(step, Stop) or not run.do(step):
                 break
         return done
-
-
-def with_outputs(pod: PodView, outputs: Outputs, version: int) -> PodView:
-    written = {STATE: outputs.state, ENDPOINTS: outputs.endpoints, MESSAGE: outputs.message}
-    kept = {key: value for key, value in pod.annotations.items() if key not in written}
-    gate = None if pod.gate is None else readiness(outputs)
-    shown = {key: value for key, value in written.items() if value}
-    return replace(pod, version=version, annotations=kept | shown, gate=gate)
 
 
 class PureRun:
@@ -206,18 +199,16 @@ class PureRun:
     def together(self, step: AllocateTogether) -> bool:
         """The lowest number that all pools have, or none."""
         assert self.pod
-        pools = [want.pool for want in step.wants]
-        numbers = [step.port] if step.port else sorted({port for pool in pools for _, _, port in self.world.free(pool)})
-        for number in numbers:
-            found = [first_fit([w], self.world.free(w.pool), number) for w in step.wants]
-            if all(found):
-                for place, key in (pair for each in found if each for pair in each.items()):
-                    self.held[place] = Entry(*place, key, self.pod.uid, EntryState.ALLOCATED)
-                    self.fresh.add(place)
-                self.waits.difference_update(pools)
-                return True
-        self.waits.update(pools)
-        self.full.update(pools)
+        pools = {want.pool: self.world.free(want.pool) for want in step.wants}
+        found = common_fit(step.wants, pools, step.port)
+        for place, key in found.items():
+            self.held[place] = Entry(*place, key, self.pod.uid, EntryState.ALLOCATED)
+        self.fresh |= found.keys()
+        if found:
+            self.waits.difference_update(pools)
+        else:
+            self.waits.update(pools)
+            self.full.update(pools)
         return True
 
     def rollback(self, step: Rollback) -> bool:

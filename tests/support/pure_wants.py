@@ -1,12 +1,13 @@
-"""What a pod asks for, and a plain first fit for it, as PureWorld sees them."""
+"""What a pod asks for and shows, and a plain first fit for it, as PureWorld sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from domain.ports.holding import Id
-from domain.ports.pod import PORTS, RETAIN, PodView
+from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, RETAIN, STATE, Outputs, PodView, readiness
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.retention import retention
 from domain.ports.want import Want
@@ -24,6 +25,16 @@ def first_fit(wants: Sequence[Want], free: list[Id], first: int = 0) -> dict[Id,
     return found
 
 
+def common_fit(wants: Sequence[Want], free: Mapping[str, list[Id]], port: int = 0) -> dict[Id, str]:
+    """Place -> key for wants that begin at one port in all their pools: the lowest, or just `port`; {} if none is."""
+    numbers = [port] if port else sorted({number for places in free.values() for _, _, number in places})
+    for number in numbers:
+        found = [first_fit([want], free[want.pool], number) for want in wants]
+        if all(found):
+            return {place: key for each in found if each for place, key in each.items()}
+    return {}
+
+
 def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], int, str]:
     """The wants of a pod and its retention in seconds, or what is wrong with them."""
     if not pod or not pod.wants_ports:
@@ -33,3 +44,11 @@ def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], int, s
         return wants, retention(pod.annotations.get(RETAIN), timedelta(days=1)), ""
     except RequestError as error:
         return (), 0, str(error)
+
+
+def with_outputs(pod: PodView, outputs: Outputs, version: int) -> PodView:
+    written = {STATE: outputs.state, ENDPOINTS: outputs.endpoints, MESSAGE: outputs.message}
+    kept = {key: value for key, value in pod.annotations.items() if key not in written}
+    gate = None if pod.gate is None else readiness(outputs)
+    shown = {key: value for key, value in written.items() if value}
+    return replace(pod, version=version, annotations=kept | shown, gate=gate)

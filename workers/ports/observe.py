@@ -9,7 +9,7 @@ from functools import lru_cache
 from domain.ports.backend import Backend
 from domain.ports.entry import Entry
 from domain.ports.fitting import fitted
-from domain.ports.lifecycle import Observed
+from domain.ports.observed import Observed
 from domain.ports.pod import PORTS, RETAIN, PodView
 from domain.ports.pool import PoolState
 from domain.ports.request import RequestError, parse_ports

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -22,63 +21,8 @@ from domain.ports.placement import Ordering
 from events.incarnation import INCARNATION
 from events.workqueue.scripts import Script
 from workers.stores.ledger_codec import encode_item, entries_of, texts
+from workers.stores.ledger_scripts import HEADS, LUA, SCRIPTS
 
-LUA: Final = Path(__file__).parent / "lua"
-ENTRIES: Final = ("names_head", "gate_head", "entries_head", "bits_head", "stock_head")
-HEADS: Final = {
-    "ledger": ENTRIES,
-    "waiting": (*ENTRIES, "demand_head", "waiting_head", "short_head"),
-    "allocating": (
-        "names_head",
-        "asking_head",
-        "finding_head",
-        "placing_head",
-        "gate_head",
-        "demand_head",
-        "waiting_head",
-    ),
-}
-RETAINING: Final = ("retain", "inherit", "expire")
-SCRIPTS: Final = {
-    **dict.fromkeys(
-        (
-            "open",
-            "record",
-            "releasing",
-            "confirm",
-            "give_way",
-            "orphan",
-            "adopt",
-            "missing",
-            "distrust",
-            "prune_fences",
-            *RETAINING,
-        ),
-        "ledger",
-    ),
-    **dict.fromkeys(("unstock", "compare", "aim", "aimed", "candidates"), "ledger"),
-    **dict.fromkeys(("retire", "confirm_retired", "forget"), "ledger"),
-    **dict.fromkeys(
-        (
-            "free",
-            "foreign",
-            "crowded",
-            "leave",
-            "wake",
-            "intent",
-            "close",
-            "rebuild",
-            "stamp",
-            "configure",
-            "drop",
-            "unwin",
-            "stock",
-            "wait",
-        ),
-        "waiting",
-    ),
-    "allocate": "allocating",
-}
 Ask = tuple[str, int] | tuple[str, int, int]
 """A want's key, how many ports in a row and, in a pool of precreated listeners, their kind (domain.ports.precreate)."""
 EXPIRED_PAGE: Final = 1000

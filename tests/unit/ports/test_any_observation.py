@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from domain.ports.backend import Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
-from domain.ports.lifecycle import Observed, next_step
+from domain.ports.lifecycle import next_step
+from domain.ports.observed import Observed
 from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, RETAIN, SAME_PORT, STATE, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports

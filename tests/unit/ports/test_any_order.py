@@ -20,7 +20,7 @@ from domain.ports.target import address_of
 from domain.ports.together import groups, settled_port
 from domain.ports.want import Want
 from tests.support.pure_run import PurePool, PureWorld
-from tests.support.pure_wants import first_fit, request
+from tests.support.pure_wants import common_fit, first_fit, request
 
 NAMES = st.sampled_from(["a", "b", "c"])
 ANNOTATIONS = st.sampled_from(
@@ -143,11 +143,9 @@ class Ports(RuleBasedStateMachine):
         if any(first_fit(asked, self.world.free(pool)) is None for pool, asked in pools.items()):
             return True
         tied = groups(parse_ports(pod.annotations[PORTS])) if pod.same_port else ()
-        return any(self.nowhere([w for w in g if w in lacking], settled_port(g, by_key(held))) for g in tied)
-
-    def nowhere(self, wants: list[Want], port: int) -> bool:
-        numbers = [port] if port else range(30000, 30003)
-        return all(any(first_fit([w], self.world.free(w.pool), n) is None for w in wants) for n in numbers)
+        free = {w.pool: self.world.free(w.pool) for w in lacking}
+        missing = [([w for w in g if w in lacking], settled_port(g, by_key(held))) for g in tied]
+        return any(wants and not common_fit(wants, free, port) for wants, port in missing)
 
     def check_targets(self, name: str) -> None:
         """Traffic goes to the pod's present address or nowhere."""
