@@ -42,9 +42,15 @@ class PodPoolStatus(Shape):
 
 
 def pod_pool_status(
-    members: Iterable[Member], slots: SlotCounts, waiting: int, size: int, decision: str, about: tuple[str, int]
+    members: Iterable[Member],
+    slots: SlotCounts,
+    waiting: int,
+    size: int,
+    decision: str,
+    barred: str,
+    about: tuple[str, int],
 ) -> dict[str, Any]:
-    """`about`: name of the pool, and the generation of the spec."""
+    """`barred`: why no pods are created, '' when they may be. `about`: name of the pool, generation of the spec."""
     pods = _counts(list(members))
     total = pods.open + pods.booting + pods.away + pods.claimed + pods.draining
     return PodPoolStatus(
@@ -57,7 +63,15 @@ def pod_pool_status(
         slots=slots,
         waiting=waiting,
         reason=decision,
-        conditions=[Condition(type="Valid", status="True", reason="Accepted", message="")],
+        conditions=[
+            Condition(type="Valid", status="True", reason="Accepted", message=""),
+            Condition(
+                type="Ready",
+                status="False" if barred else "True",
+                reason="PodsNeverReady" if barred else "PodsCanBeCreated",
+                message=barred,
+            ),
+        ],
     ).model_dump(by_alias=True)
 
 

@@ -120,6 +120,12 @@ class PodPoolWorld:
         pods[uid]["t"] -= 2 * SILENCE / timedelta(milliseconds=1)
         self.redis.hset(f"{self.slots.ledger.prefix}pods", uid, orjson.dumps(pods[uid]))
 
+    def let_pauses_pass(self) -> None:
+        """Between pods that never became ready."""
+        key = f"{self.slots.ledger.prefix}unready"
+        if self.redis.exists(key):
+            self.redis.hset(key, "at", 0)
+
     def settle(self, rounds: int = 4) -> None:
         for _ in range(rounds):
             self.run()

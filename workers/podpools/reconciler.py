@@ -13,7 +13,7 @@ from domain.errors import TransientError
 from domain.outcome import Outcome, Settled
 from domain.ports.load_balancer_spec import length
 from domain.ports.spec_errors import spec_problem
-from domain.scaling.members import Care, Member, Patience, care, useless
+from domain.scaling.members import Care, Member, Patience, View, care, useless
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import invalid_status, pod_pool_status
 from events.kube_api import Conflict, NotFound
@@ -83,8 +83,11 @@ class PodPoolRun:
         return Settled()
 
     def _observe(self) -> Seen:
+        """A name that was seen is written off at once: a pod that goes must not be made again by its name."""
         self._run.keep(self._services.call_time)
-        return observed(self._pods.all(), view(self._ledger), utc_now())
+        seen = observed(self._pods.all(), view(self._ledger), utc_now())
+        self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
+        return seen
 
     def _care(self, spec: PodPoolSpec, seen: Seen, member: Member) -> None:
         patience = Patience(length(spec.ready_timeout), self._services.silence)
@@ -95,6 +98,7 @@ class PodPoolRun:
         pod = seen.objects[member.uid]
         if needed is Care.OPEN and self._written(pod):
             self._dispatcher.dispatch(self._ledger.open(member.uid) or ())
+            self._ledger.became_ready()
         elif needed is Care.LIFT:
             self._lift(pod, member)
         elif needed in (Care.SET_ASIDE, Care.END):
@@ -117,6 +121,8 @@ class PodPoolRun:
     def _remove(self, pod: dict[str, object], member: Member, why: str) -> None:
         """Its jobs are placed again once it is gone, not before."""
         self._ledger.set_aside(member.uid, for_good=True)
+        if member.view is View.UNKNOWN:
+            self._ledger.never_ready(member.revision)
         self._run.keep(self._services.call_time)
         if self._pods.delete(pod):
             log.warning("pod_removed", pool=self._ledger.pool, pod=member.name, reason=why or "it is ending")
@@ -131,7 +137,11 @@ class PodPoolRun:
         seen = scaled.seen
         waiting = sum(seen.slots.waiting.values())
         about = (self._name, int(self._pool.body["generation"]))
-        self._show(pod_pool_status(seen.members, slot_counts(seen.slots), waiting, scaled.size, scaled.reason, about))
+        self._show(
+            pod_pool_status(
+                seen.members, slot_counts(seen.slots), waiting, scaled.size, scaled.reason, scaled.barred, about
+            )
+        )
 
     def _show(self, status: dict[str, object]) -> None:
         self._run.keep(self._services.call_time)

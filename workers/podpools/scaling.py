@@ -14,6 +14,7 @@ import structlog
 from domain.scaling.decision import decide, owed
 from domain.scaling.members import surplus
 from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.unready import blocked
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, sensed, utc_now
@@ -32,6 +33,7 @@ class Scaled:
     seen: Seen
     size: int
     reason: str
+    barred: str = ""  # why no pod is created, whatever was decided
     change: str = ""  # Up or Down
 
 
@@ -39,9 +41,7 @@ def scale(
     services: PodPoolServices, run: Run, ledger: SlotLedger, pods: PoolPods, spec: PodPoolSpec, seen: Seen
 ) -> Scaled:
     """One decision, and its effect."""
-    names = {m.name for m in seen.members}
-    unseen = seen.slots.names - names
-    ledger.forget_names(seen.slots.names & names)
+    unseen = seen.slots.names - {m.name for m in seen.members}
     present = sum(m.gives_slots for m in seen.members) + len(unseen)
     size = ledger.resize(run.token, 0, spec.min_replicas, spec.max_replicas, present)
     now = utc_now()
@@ -50,12 +50,13 @@ def scale(
     if decision.change:
         size = ledger.resize(run.token, decision.change, spec.min_replicas, spec.max_replicas, present)
         log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
-    room = spec.max_replicas - len(seen.members) - len(unseen)
+    barred = blocked(seen.slots.unready, revision_of(spec.template))
+    room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
     record(ledger, decision, size.pods, what)
     _create(services, run, ledger, pods, spec, unseen, min(size.pods - present, room))
     for member in surplus(seen.members, present - size.pods, revision_of(spec.template)):
         close_and_delete(services, run, ledger, pods, member, owed(what, spec.policy))
-    return Scaled(seen, size.pods, decision.reason, decision.move.value if decision.change else "")
+    return Scaled(seen, size.pods, barred or decision.reason, barred, decision.move.value if decision.change else "")
 
 
 def _create(

@@ -136,6 +136,27 @@ def test_a_flushed_redis_deletes_nothing_and_goes_on(make_pool: MakePool) -> Non
     assert pool.slots.state("j") == "running"
 
 
+@pytest.mark.row("SD-24")
+def test_pods_that_never_become_ready_are_replaced_slower_each_time_and_at_last_not_at_all(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, readyTimeout="0s")
+    made = set[str]()
+    for _ in range(12):
+        pool.run()
+        made |= pool.names()
+        pool.run()
+        for name in pool.names():
+            pool.end(name)
+        pool.let_pauses_pass()
+    assert len(made) == 5
+    status = pool.status()
+    (ready,) = [c for c in status["conditions"] if c["type"] == "Ready"]
+    assert (ready["status"], ready["reason"]) == ("False", "PodsNeverReady")
+    assert "5 pods in a row never became ready" in status["reason"]
+    pool.change(readyTimeout="10m", template={"spec": {"containers": [{"name": "runner", "image": "runner:2"}]}})
+    pool.settle()
+    assert pool.views() == ["open"]
+
+
 @pytest.mark.row("SL-30")
 def test_pods_have_names_of_their_own(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=40, maxReplicas=40)

@@ -202,6 +202,18 @@ class SlotLedger:
         if self._call("enlist", token, orjson.dumps(list(names)))[0] == b"STALE":
             raise StaleToken(f"a newer run has pod pool {self.pool}")
 
+    def never_ready(self, revision: str) -> None:
+        """One more pod of this template never reported, or the first of it. Only the run that has the pool says so."""
+        key, now = f"{self.prefix}unready", self.redis.time()[0]
+        known: Any = self.redis.hget(key, "revision")
+        if known != revision.encode():
+            self.redis.delete(key)
+        self.redis.hset(key, mapping={"revision": revision, "at": now})
+        self.redis.hincrby(key, "count", 1)
+
+    def became_ready(self) -> None:
+        self.redis.delete(f"{self.prefix}unready")
+
     def forget_names(self, names: Collection[str]) -> None:
         """Pods of these names are there."""
         if names:

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from domain.scaling.unready import Unready
 from workers.stores.slots.ledger import SlotLedger
 
 
@@ -37,6 +38,7 @@ class SlotsView:
     reserved: int
     waiting: dict[str, int]
     names: frozenset[str]
+    unready: Unready
 
     def of(self, uid: str) -> PodSlots | None:
         return next((pod for pod in self.pods if pod.uid == uid), None)
@@ -49,8 +51,9 @@ def view(ledger: SlotLedger) -> SlotsView:
     pipe.hmget(f"{p}meta", "used", "reserved")
     pipe.smembers(f"{p}sigs")
     pipe.smembers(f"{p}names")
+    pipe.hgetall(f"{p}unready")
     pipe.time()
-    pods, counts, kinds, names, (seconds, micros) = pipe.execute()
+    pods, counts, kinds, names, unready, (seconds, micros) = pipe.execute()
     now = int(seconds) * 1000 + int(micros) // 1000
     used, reserved = (int(count or 0) for count in counts)
     return SlotsView(
@@ -59,7 +62,13 @@ def view(ledger: SlotLedger) -> SlotsView:
         reserved,
         _waiting(ledger, sorted(kind.decode() for kind in kinds)),
         frozenset(name.decode() for name in names),
+        _unready(unready, int(seconds)),
     )
+
+
+def _unready(told: dict[bytes, bytes], now: int) -> Unready:
+    since = timedelta(seconds=max(0, now - int(told.get(b"at", now))))
+    return Unready(told.get(b"revision", b"").decode(), int(told.get(b"count", 0)), since)
 
 
 def _waiting(ledger: SlotLedger, kinds: list[str]) -> dict[str, int]:
