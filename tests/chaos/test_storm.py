@@ -46,7 +46,7 @@ ROOM = 6
 IN_STOCK = 4
 """Precreated listeners of each load balancer."""
 IMPATIENT = {"BERTHMASTER_PORTS__AUDIT_EVERY": "4s", "BERTHMASTER_PORTS__ORPHAN_GRACE": "3s",
-             "BERTHMASTER_PORTS__WAITING_RECHECK": "5s"}  # fmt: skip
+             "BERTHMASTER_PORTS__WAITING_RECHECK": "5s", "BERTHMASTER_PORTS__RETAIN_FOR": "10s"}  # fmt: skip
 
 
 class Storm:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from compose.sandbox.workload import PODS
-from domain.ports.pod import CERTIFICATE, ENABLED, PORTS, PodView, PortsState
+from domain.ports.pod import CERTIFICATE, ENABLED, PORTS, RETAIN, PodView, PortsState
 from events.kube_api import KubeApi
 from events.schemas import pod_snapshot
 
@@ -31,11 +31,12 @@ class Request:
     wanted: tuple[tuple[str, int], ...] = ()
     enabled: str | None = None
     certificate: str | None = None
+    retain: str | None = None
 
     @property
     def annotations(self) -> dict[str, str | None]:
         """As a patch that leaves nothing of another request."""
-        return {PORTS: self.ports, ENABLED: self.enabled, CERTIFICATE: self.certificate}
+        return {PORTS: self.ports, ENABLED: self.enabled, CERTIFICATE: self.certificate, RETAIN: self.retain}
 
 
 REQUESTS: Final = (
@@ -48,6 +49,8 @@ REQUESTS: Final = (
     Request(f"game=7777/UDP@{BIG}+{SMALL}", PortsState.BOUND, ((BIG, 1), (SMALL, 1))),
     Request(f"game=7777/UDP@{STOCK}", PortsState.BOUND, ((STOCK, 1),)),
     Request(f"game=7777/UDP@{STOCK}, query=27015/TCP@{BIG}", PortsState.BOUND, ((STOCK, 1), (BIG, 1))),
+    Request(f"game=7777/UDP@{BIG}", PortsState.BOUND, ((BIG, 1),), retain="5s"),
+    Request(f"rtp=10000-10002/UDP@{BIG}", PortsState.BOUND, ((BIG, 3),), retain="true"),
     Request(f"web=443/TLS@{BIG}", PortsState.BOUND, ((BIG, 1),), certificate=ARN),
     Request(f"game=7777/UDP@{BIG}", PortsState.DISABLED, ((BIG, 1),), "false"),
     Request(None, ""),
@@ -59,7 +62,7 @@ MISTAKES: Final = (
     Request("game=7777/UDP@nowhere", PortsState.POOL_NOT_FOUND),
 )
 """What was held before a mistake of the first two kinds stays held."""
-WEIGHTS: Final = (5, 3, 2, 3, 2, 3, 1, 4, 2, 2, 1, 1, 0.5, 0.5, 0.5, 0.5)
+WEIGHTS: Final = (4, 3, 2, 3, 2, 2, 1, 4, 2, 3, 2, 2, 1, 1, 0.5, 0.5, 0.5, 0.5)
 
 
 def request_of(pod: PodView) -> Request:

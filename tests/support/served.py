@@ -20,6 +20,7 @@ from workers.cloud.tags import CLUSTER, PRECREATED, UID
 from workers.stores.ledger import Ledger, load_scripts
 from workers.stores.ledger_view import owners, view
 
+UNDONE = (EntryState.RELEASING, EntryState.RETAINED)
 MOST_DESCRIBED = 20
 WRITES = ("Create", "Delete", "Register", "Deregister", "Modify", "Add", "Remove", "Set")
 
@@ -49,7 +50,7 @@ class Books:
     def _faults(self, ledger: Ledger) -> Iterator[str]:
         yield from faults(self.redis, ledger.prefix)
         for name, entries in owners(ledger):
-            yield from (f"{name} still gives back {e.key}" for e in entries if e.state is EntryState.RELEASING)
+            yield from (f"{name} has {e.key} {e.state}" for e in entries if e.state in UNDONE)
 
     def places(self) -> dict[tuple[str, str, int], tuple[str, str]]:
         """(pool, load balancer, port) -> uid of its owner and the address that it should be sent to by the books."""
