@@ -12,9 +12,10 @@ from domain.errors import TerminalError, TransientError
 from tests.fixtures.aws import Aws
 from tests.support.world_checks import load_balancers
 from workers.cloud.driver import Listener
-from workers.cloud.tags import CLUSTER, OWNER, POOL
+from workers.cloud.tags import CLUSTER, LOAD_BALANCER, OWNER, PORT, UID, WANT
 
 STRANGER = "10.9.9.9"
+TELLING = (OWNER, UID, WANT, PORT, LOAD_BALANCER)
 REFUSED = (ClientError, BotoCoreError, TransientError, TerminalError)
 
 
@@ -55,9 +56,11 @@ class Meddling:
                     self.client.register_targets(TargetGroupArn=group, Targets=[{"Id": STRANGER, "Port": 80}])
 
     def strip(self) -> None:
-        """Tags by which we know our things."""
+        """Tags that say whose something is, but not those that say that it is ours: with these and with Redis gone at
+        once, nobody could know it any more, and what is not ours is not touched.
+        """
         with contextlib.suppress(*REFUSED):
             if row := self.some_listener():
                 arns = [self.chance.choice([row.arn, row.target_group_arn])]
-                keys = self.chance.choice([[OWNER], [POOL, CLUSTER], list(row.tags)])
+                keys = self.chance.choice([[OWNER], [UID], [WANT], [PORT], [LOAD_BALANCER], list(TELLING)])
                 self.client.remove_tags(ResourceArns=arns, TagKeys=keys)
