@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from compose.sandbox.workload import PODS
-from domain.ports.pod import CERTIFICATE, ENABLED, PORTS, RETAIN, PodView, PortsState
+from domain.ports.pod import CERTIFICATE, ENABLED, PORTS, RETAIN, SAME_PORT, PodView, PortsState
 from events.kube_api import KubeApi
 from events.schemas import pod_snapshot
 
@@ -32,11 +32,18 @@ class Request:
     enabled: str | None = None
     certificate: str | None = None
     retain: str | None = None
+    same: str | None = None
 
     @property
     def annotations(self) -> dict[str, str | None]:
         """As a patch that leaves nothing of another request."""
-        return {PORTS: self.ports, ENABLED: self.enabled, CERTIFICATE: self.certificate, RETAIN: self.retain}
+        return {
+            PORTS: self.ports,
+            ENABLED: self.enabled,
+            CERTIFICATE: self.certificate,
+            RETAIN: self.retain,
+            SAME_PORT: self.same,
+        }
 
 
 REQUESTS: Final = (
@@ -51,6 +58,7 @@ REQUESTS: Final = (
     Request(f"game=7777/UDP@{STOCK}, query=27015/TCP@{BIG}", PortsState.BOUND, ((STOCK, 1), (BIG, 1))),
     Request(f"game=7777/UDP@{BIG}", PortsState.BOUND, ((BIG, 1),), retain="5s"),
     Request(f"rtp=10000-10002/UDP@{BIG}", PortsState.BOUND, ((BIG, 3),), retain="true"),
+    Request(f"game=7777/UDP@{BIG}+{STOCK}", PortsState.BOUND, ((BIG, 1), (STOCK, 1)), same="true"),
     Request(f"web=443/TLS@{BIG}", PortsState.BOUND, ((BIG, 1),), certificate=ARN),
     Request(f"game=7777/UDP@{BIG}", PortsState.DISABLED, ((BIG, 1),), "false"),
     Request(None, ""),
@@ -62,7 +70,7 @@ MISTAKES: Final = (
     Request("game=7777/UDP@nowhere", PortsState.POOL_NOT_FOUND),
 )
 """What was held before a mistake of the first two kinds stays held."""
-WEIGHTS: Final = (4, 3, 2, 3, 2, 2, 1, 4, 2, 3, 2, 2, 1, 1, 0.5, 0.5, 0.5, 0.5)
+WEIGHTS: Final = (4, 3, 2, 3, 2, 2, 1, 4, 2, 3, 2, 2, 2, 1, 1, 0.5, 0.5, 0.5, 0.5)
 
 
 def request_of(pod: PodView) -> Request:

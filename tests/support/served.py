@@ -78,6 +78,8 @@ def unserved(pods: list[PodView], books: Books) -> list[str]:
 
 def _unserved(pod: PodView, asked: Request, books: Books) -> str:
     state = pod.outputs.state
+    if state == PortsState.NO_PORT_AVAILABLE and asked.same:
+        return ""  # there may be room, and no number that is free in both
     if state == PortsState.NO_PORT_AVAILABLE and asked.wanted:
         short = [pool for pool, ports in asked.wanted if not books.has_room(pool, ports)]
         return "" if short else f"waits, and every pool has room: {pod.outputs.message}"
