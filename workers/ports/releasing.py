@@ -9,11 +9,11 @@ import structlog
 from domain.errors import TerminalError, TransientError
 from domain.ports.entry import Entry, EntryState
 from events.routing import pod_key
-from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.driver import Listener, LoadBalancerApi
 from workers.cloud.errors import Busy, NotFound
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
-from workers.cloud.tags import UID
+from workers.cloud.tags import POOL, UID
 from workers.ports.observe import World
 from workers.ports.precreated import Precreated
 from workers.services import PortServices
@@ -84,15 +84,14 @@ def learned(world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
     What goes already has its ARNs; a target group alone means that the listener is gone.
     """
     carrier = world.carriers.get(entry.lb)
-    listener, group = entry.listener, entry.target_group
-    half_gone = entry.state is EntryState.RELEASING and group
-    if not listener and carrier and not half_gone:
-        listener = _listener_of(driver, carrier.arn, entry)
-    if not group:
+    half_gone = entry.state is EntryState.RELEASING and entry.target_group
+    if not entry.target_group:
         name = target_group_name(entry.uid, entry.lb, entry.port)
         lone = driver.find_target_group(name)
-        group = lone.arn if lone and lone.tags.get(UID) == entry.uid else ""
-    return replace(entry, listener=listener, target_group=group)
+        entry = replace(entry, target_group=lone.arn if lone and lone.tags.get(UID) == entry.uid else "")
+    if not entry.listener and carrier and not half_gone:
+        entry = replace(entry, listener=_listener_of(driver, carrier.arn, entry))
+    return entry
 
 
 def _listener_of(driver: LoadBalancerApi, load_balancer_arn: str, entry: Entry) -> str:
@@ -100,4 +99,10 @@ def _listener_of(driver: LoadBalancerApi, load_balancer_arn: str, entry: Entry) 
         found = driver.find_listener(load_balancer_arn, entry.port)
     except NotFound:
         return ""  # the load balancer is gone, and its listeners with it
-    return found.arn if found and found.tags.get(UID) == entry.uid else ""
+    return found.arn if found and _serves(found, entry) else ""
+
+
+def _serves(found: Listener, entry: Entry) -> bool:
+    """Known by its owner, or, if somebody took that tag away, by the target group that it sends to, which is ours."""
+    sends = entry.target_group and found.target_group_arn == entry.target_group
+    return found.tags.get(UID) == entry.uid or bool(sends and found.tags.get(POOL) == entry.pool)

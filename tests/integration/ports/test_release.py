@@ -13,6 +13,8 @@ from tests.support.interruption import Interposed
 from tests.support.waiting import eventually
 from tests.support.world_checks import check_all
 from workers.cloud.rates import OverBudget
+from workers.cloud.tags import OWNER, PORT, UID, WANT
+from workers.pools.audit import audit
 
 
 @pytest.mark.row("FZ-08", "FZ-02", "BD-02")
@@ -221,3 +223,23 @@ def test_a_deleted_namespace_leaves_nothing_in_the_cloud_and_nobody_in_the_ledge
     lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
     assert fleet.driver.listeners(lb.arn) == []
     assert fleet.driver.target_groups_owned(fleet.cluster) == []
+
+
+@pytest.mark.row("FZ-02", "FZ-03", "FZ-05", "BD-19")
+@pytest.mark.parametrize("lost", [[UID], [OWNER], [PORT], [UID, OWNER, PORT, WANT]], ids="+".join)
+def test_a_listener_that_lost_the_tags_of_its_owner_goes_with_its_port(fleet: Fleet, aws: Aws, lost: list[str]) -> None:
+    """Redis is lost as well: else the ledger would know its ARN."""
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    aws.client().remove_tags(ResourceArns=[fleet.driver.listeners(lb.arn)[0].arn], TagKeys=lost)
+    fleet.redis.flushall()
+    fleet.delete("a")
+    fleet.settle()
+    audit(fleet.services)
+    for _ in range(3):
+        fleet.due()
+        fleet.settle()
+    assert (fleet.driver.listeners(lb.arn), fleet.driver.target_groups_owned(fleet.cluster)) == ([], [])
+    assert fleet.owners("arena") == {}
