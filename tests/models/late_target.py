@@ -4,8 +4,8 @@ No call takes a token, so it may land after the heir's. Shows that the target gr
 before the call (`intent`), if a record that is refused makes the port's *present owner* compare (`tells`), if the wish
 to compare is a number that only a run that has seen it ends (`number`), and if a periodic comparison (`audit`) covers
 a caller that never comes back. The ledger keeps no owner by port, so the wish comes first and the owner is looked up
-after it (`wish_first`): who takes the port between finds the wish when it begins. That a record answers with a wish that
-stands (`answered`) is caution.
+after it (`wish_first`): who takes the port between finds the wish when it begins. That a record answers with a wish
+that stands (`answered`) is caution.
 
 Pod 1 has address a, may get b, may go; pod 2 (address c) may come and wants the same port. Bounds: those four events,
 `faults` pauses or deaths, two workers.
@@ -14,7 +14,7 @@ Pod 1 has address a, may get b, may go; pod 2 (address c) may come and wants the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.models.explore import ENV, SYS, Result, explore
 
@@ -64,7 +64,7 @@ class S(NamedTuple):
     targets: frozenset[str]
     faults: int
 
-    def key(self, number: int, **changes: object) -> S:
+    def key(self, number: int, **changes: Any) -> S:
         return self._replace(keys=put(self.keys, number, self.keys[number]._replace(**changes)))
 
     def worker(self, number: int, worker: Worker) -> S:
@@ -74,7 +74,7 @@ class S(NamedTuple):
         return frozenset({self.port.bound} - {""})
 
 
-def put(items: tuple, at: int, item: object) -> tuple:  # type: ignore[type-arg]  # keys or workers
+def put(items: tuple[Any, ...], at: int, item: object) -> tuple[Any, ...]:
     return (*items[:at], item, *items[at + 1 :])
 
 
@@ -159,7 +159,9 @@ def recorded(s: S, w: int, worker: Worker, f: Flags) -> S:
 def told(s: S, w: int, worker: Worker, f: Flags) -> S:
     """Two steps: the wish, and whom to touch. In the wrong order the owner of before is touched after the wish."""
     if f.wish_first:
-        return wish(s, f).worker(w, Worker("look")) if worker.at == "wish" else touch(s, s.port.owner).worker(w, Worker())
+        if worker.at == "wish":
+            return wish(s, f).worker(w, Worker("look"))
+        return touch(s, s.port.owner).worker(w, Worker())
     if worker.at == "look":
         return s.worker(w, Worker("wish", owner=s.port.owner))
     return touch(wish(s, f), worker.owner).worker(w, Worker())
@@ -198,5 +200,5 @@ def norm(s: S) -> S:
 
 def run(**flags: bool | int) -> Result:
     f = Flags(**flags)  # type: ignore[arg-type]  # a flag or a bound each
-    init = S((Key("a", True), Key()), (Worker(), Worker()), Port(), NONE, f.faults)
+    init = S((Key("a", dirty=True), Key()), (Worker(), Worker()), Port(), NONE, f.faults)
     return explore(init, lambda s: ((kind, label, norm(after)) for kind, label, after in step(s, f)), {}, settled)

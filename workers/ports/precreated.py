@@ -53,7 +53,7 @@ class Precreated:
             self._entry, listener=told.listener, target_group=told.target_group, tried=tuple(sorted(told.tried))
         )
         self._world.entries[known.id] = known
-        with self._refusal_told(lambda: self._run.confirm(known)):
+        with refusal_told(self._services, known, lambda: self._run.confirm(known)):
             there = self._registered(known) if told.wish else None
             if there and (other := rival(self._services, self._world.full_name, known, there - told.tried)):
                 return self._give_way(known, other)
@@ -68,7 +68,7 @@ class Precreated:
         going = replace(self._entry, state=EntryState.RELEASING, listener=listener, target_group=group)
         self._run.releasing(going)
         self._world.entries[going.id] = going
-        with self._refusal_told(lambda: self._run.releasing(going)):
+        with refusal_told(self._services, going, lambda: self._run.releasing(going)):
             if group:
                 self._drop(group, {going.target, *going.tried} | self._strangers(going))
             if going.retain:
@@ -134,19 +134,6 @@ class Precreated:
 
     # ---- who else
 
-    @contextmanager
-    def _refusal_told(self, still_mine: Callable[[], None]) -> Iterator[None]:
-        """What was called may now stand at another's port: whoever has it compares, or who gets it next."""
-        try:
-            try:
-                yield
-            except TransientError:  # one call may have been made, and no record says so
-                still_mine()
-                raise
-        except (StaleToken, NotReady):
-            ask_to_compare(self._services, self._entry.pool, self._entry.key)
-            raise
-
     def _give_way(self, known: Entry, other: Rival) -> None:
         """The other is served there, so it keeps the port, and this pod gets another one."""
         self._drop(known.target_group, set(known.tried))
@@ -168,6 +155,22 @@ def promise(driver: LoadBalancerApi, entry: Entry, owner: str) -> None:
     """
     with contextlib.suppress(NotFound):
         driver.tag([arn for arn in (entry.listener, entry.target_group) if arn], promise_tags(entry, owner))
+
+
+@contextmanager
+def refusal_told(services: PortServices, entry: Entry, still_mine: Callable[[], object]) -> Iterator[None]:
+    """Around calls for a precreated port and their record. What was called may stand at another's port when the record
+    is refused: whoever has it compares, or who gets it next. `still_mine` is a script that is refused likewise.
+    """
+    try:
+        try:
+            yield
+        except TransientError:  # one call may have been made, and no record says so
+            still_mine()
+            raise
+    except (StaleToken, NotReady):
+        ask_to_compare(services, entry.pool, entry.key)
+        raise
 
 
 def ask_to_compare(services: PortServices, pool: str, key: str) -> None:

@@ -8,6 +8,7 @@ the new pod. What is listed is dropped by address: a list of targets that grew o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -22,7 +23,7 @@ from workers.cloud.errors import NotFound
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETAIN, port_tags
 from workers.ports.observe import World
-from workers.ports.precreated import promise
+from workers.ports.precreated import promise, refusal_told
 from workers.ports.releasing import learned
 from workers.services import PortServices
 from workers.stores.stock import Stock
@@ -34,10 +35,12 @@ NOW = timedelta(0)
 def retain(services: PortServices, world: World, entry: Entry) -> None:
     """Nothing leads to the pod that is gone; the listener stays."""
     driver = _driver(services, world, entry, Priority.UNBIND)
-    known = _known(services, world, driver, entry)
-    if known.target_group:
-        drop_strangers(driver, known.target_group, "")
-    until = world.access(entry.pool).retain(known)
+    known, run = _known(services, world, driver, entry), world.access(entry.pool)
+    told = refusal_told(services, known, lambda: run.confirm(known)) if _precreated(world, entry) else nullcontext()
+    with told:
+        if known.target_group:
+            drop_strangers(driver, known.target_group, "")
+        until = run.retain(known)
     world.entries[entry.id] = replace(known, state=EntryState.RETAINED, target="", until=until, tried=())
     world.due.discard(entry.id)
     log.info("port_retained", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port, seconds=entry.retain)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.interruption import Interposed
 from tests.support.precreated import WANT, calls, registered, stocked
 from tests.support.world_checks import check_all
 from workers.cloud.tags import OWNER, RETAIN
@@ -102,4 +103,26 @@ def test_a_stale_promise_takes_no_port_from_a_pod_that_publishes_it(fleet: Fleet
     fleet.redis.flushall()
     fleet.settle()
     assert (fleet.state("b"), registered(fleet, arn)) == ("Bound", {30000: ["10.0.0.9:7777"]})
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-22", "EV-09")
+def test_a_deregister_of_a_run_that_was_overtaken_is_mended_for_the_heir_of_that_address(
+    fleet: Fleet, aws: Aws
+) -> None:
+    """Its record is refused, so that the port's present owner compares."""
+    arn = bound(fleet, aws)
+    fleet.delete("a")
+    fleet.sync()
+
+    def back() -> None:
+        fleet.due()
+        fleet.pod("a", WANT, ip="10.0.0.1", ports_retain="true")
+        fleet.settle()
+        assert fleet.state("a") == "Bound"
+
+    fleet.run_pod_with("a", Interposed(fleet.driver, "deregister", back))
+    assert registered(fleet, arn) == {}
+    fleet.settle()
+    assert list(registered(fleet, arn).values()) == [["10.0.0.1:7777"]]
     check_all(fleet, aws)
