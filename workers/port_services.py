@@ -11,6 +11,7 @@ from events.kube_api import KubeApi
 from events.workqueue import Workqueue
 from workers.cloud.aws_nlb import Regions
 from workers.kube.events import KubeEvents
+from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PortPools
 from workers.sending import Sender
@@ -39,6 +40,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisTurns(redis)),
         pods=Pods(kube),
         pools=PortPools(kube),
+        namespaces=Namespaces(kube),
         events=KubeEvents(kube),
         journal=Journal(redis),
         pool_names=PoolNames(redis),

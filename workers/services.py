@@ -9,6 +9,7 @@ from datetime import timedelta
 from events.workqueue import Workqueue
 from workers.cloud.driver import LoadBalancerApi
 from workers.kube.events import KubeEvents
+from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PortPools
 from workers.stores.audit_memory import AuditMemory
@@ -29,6 +30,7 @@ class PortServices:
     driver: Callable[[str], LoadBalancerApi]
     pods: Pods
     pools: PortPools
+    namespaces: Namespaces
     events: KubeEvents
     journal: Journal
     pool_names: PoolNames

@@ -165,7 +165,8 @@ class PortPoolSpec(Spec):
             return f"{longest} ports in a row are asked for and a load balancer of the pool has {capacity}"
         if ports > most * capacity or sum(2 * run > capacity for run in runs) > most:
             return f"{ports} ports are asked for and the pool can never have more than {most} x {capacity}"
-        return ""
+        share = self.max_ports_per_namespace
+        return f"{ports} ports are asked for and a namespace may have {share}" if share and ports > share else ""
 
     @property
     def most_load_balancers(self) -> int:

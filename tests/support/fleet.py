@@ -25,6 +25,7 @@ from events.schemas import pod_snapshot, pool_snapshot
 from events.workqueue import Mark, Workqueue
 from workers.cloud.driver import LoadBalancerApi
 from workers.kube.events import KubeEvents
+from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PATH, PortPools
 from workers.pools.reconciler import PoolsReconciler
@@ -65,6 +66,7 @@ class Fleet:
             driver=lambda _: self.driver,
             pods=Pods(self.api),
             pools=PortPools(self.api),
+            namespaces=Namespaces(self.api, timedelta(0)),
             events=KubeEvents(self.api),
             journal=Journal(self.redis),
             pool_names=PoolNames(self.redis),

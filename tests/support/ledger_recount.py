@@ -33,6 +33,9 @@ class Books:
     stock: dict[str, str]
     coming: dict[str, str]
     retained: dict[str, float]
+    spaces: dict[str, str]
+    cap: dict[str, str]
+    capped: list[str]
 
     def number(self, field: str) -> int:
         return int(self.meta.get(field, 0))
@@ -58,22 +61,28 @@ class Books:
 
 def read(redis: Redis, prefix: str) -> Books:
     pipeline = redis.pipeline(transaction=True)
-    for name in ("meta", "owners", "lbs", "slots", "demand", "stock", "coming"):
+    for name in ("meta", "owners", "lbs", "slots", "demand", "stock", "coming", "spaces", "cap"):
         pipeline.hgetall(prefix + name)
     for name in ("order", "room", "waiting", "woken", "retained"):
         pipeline.zrange(prefix + name, 0, -1, withscores=True)
-    meta, owners, lbs, slots, demand, stock, coming, order, room, waiting, woken, retained = pipeline.execute()
+    pipeline.zrange(prefix + "capped", 0, -1)
+    meta, owners, lbs, slots, *plain, order, room, waiting, woken, retained, capped = pipeline.execute()
     scores = [{name.decode(): float(score) for name, score in rows} for rows in (order, room, waiting, woken, retained)]
-    texts = [{k.decode(): v.decode() for k, v in rows.items()} for rows in (meta, slots, demand, stock, coming)]
+    texts = [{k.decode(): v.decode() for k, v in rows.items()} for rows in (meta, slots, *plain)]
     named = [{k.decode(): v for k, v in rows.items()} for rows in (owners, lbs)]
-    known = (texts[0], named[0], named[1], texts[1])
-    return Books(*known, scores[0], scores[1], scores[2], scores[3], texts[2], texts[3], texts[4], scores[4])
+    members = [member.decode() for member in capped]
+    return Books(
+        *(texts[0], named[0], named[1], texts[1], scores[0], scores[1], scores[2], scores[3]),
+        *(texts[2], texts[3], texts[4], scores[4], texts[5], texts[6], members),
+    )
 
 
 def faults(redis: Redis, prefix: str) -> list[str]:
     """One line each; [] when all adds up."""
     books = read(redis, prefix)
-    return [fault for check in (_ports, _counts, _indexes, _list, _stock, _idle, _times) for fault in check(books)]
+    return [
+        fault for check in (_ports, _counts, _indexes, _list, _shares, _stock, _idle, _times) for fault in check(books)
+    ]
 
 
 def _held(books: Books) -> list[tuple[str, str, int]]:
@@ -113,6 +122,20 @@ def _indexes(books: Books) -> Iterator[str]:
         yield f"order is {books.order}, with room are {order}"
     if books.room != room:
         yield f"room is {books.room}, with room are {room}"
+
+
+def _shares(books: Books) -> Iterator[str]:
+    """What each namespace holds or waits for, and who waits for its share."""
+    claims = Counter(owner.partition("/")[0] for owner, _, _ in _held(books))
+    for name, demand in books.demand.items():
+        claims[name.partition("/")[0]] += int(demand.partition(":")[0])
+    counted = {space: int(ports) for space, ports in books.spaces.items()}
+    if counted != dict(claims):
+        yield f"namespaces are counted as {counted}, they have {dict(claims)}"
+    if sorted(books.cap.values()) != sorted(books.capped) or books.number("capped") != len(books.cap):
+        yield f"capped are {books.cap} and {books.capped}, counted {books.number('capped')}"
+    if both := books.cap.keys() & books.demand.keys():
+        yield f"{both} are capped and wait"
 
 
 def _list(books: Books) -> Iterator[str]:

@@ -15,7 +15,7 @@ from domain.ports.placement import Ordering
 from events.incarnation import INCARNATION
 from tests.support.ledger_recount import faults, grow_old
 from workers.stores.growth import Growth, PoolLoadBalancer, Span
-from workers.stores.ledger import Ask, Closed, Full, Granted, Ledger, PoolRun, load_scripts
+from workers.stores.ledger import Answer, Ask, Full, Granted, Ledger, PoolRun, load_scripts
 from workers.stores.ledger_codec import Item, encode_owner
 from workers.stores.ledger_view import LedgerView, owners, view
 from workers.stores.retirement import Retirement
@@ -61,7 +61,7 @@ class LivePool:
 
     def try_allocate(
         self, owner: str = "games/a", wants: Wants = 1, order: Ordering = IN_ORDER, uid: str = ""
-    ) -> Granted | Full | Closed:
+    ) -> Answer:
         """A whole run of `owner`."""
         asked = single(wants) if isinstance(wants, int) else wants
         return self.run(owner).allocate(uid or uid_of(owner), asked, order)

@@ -42,10 +42,11 @@ from workers.ports.outputs import publish
 from workers.ports.releasing import release, rollback
 from workers.ports.remembering import remembered
 from workers.ports.retaining import inherit, relabel, retain
+from workers.ports.tenancy import admitted, capped
 from workers.ports.together import Together
 from workers.run import Run
 from workers.services import PortServices
-from workers.stores.ledger import Closed, Full, NotReady
+from workers.stores.ledger import Capped, Closed, Full, NotReady
 
 log = structlog.get_logger()
 MOST_STEPS = 1000
@@ -152,6 +153,8 @@ class PodSteps:
     def _allocate(self, step: Allocate) -> None:
         world, pool, pod = self._world, step.pool, self._world.pod
         assert pod
+        if not admitted(self._services, world, pool):
+            return
         if pool not in world.run.pools:
             world.run.hold([*world.run.pools, pool])
         spec = world.config(pool).spec
@@ -164,6 +167,8 @@ class PodSteps:
         self._wake(answer.woken)
         if isinstance(answer, Full):
             self._wait(pool, answer.epoch, sum(w.ports for w in step.wants))
+        elif isinstance(answer, Capped):
+            capped(world, pool, answer, sum(w.ports for w in step.wants))
         else:
             self._log_allocated(pool, world.granted(pool, answer))
 

@@ -20,8 +20,9 @@ from workers.pools.ask import ask
 from workers.ports.metrics import count_allocation
 from workers.ports.observe import World
 from workers.ports.releasing import rollback
+from workers.ports.tenancy import admitted, capped
 from workers.services import PortServices
-from workers.stores.ledger import Granted
+from workers.stores.ledger import Capped, Granted
 
 log = structlog.get_logger()
 MOST_TRIES: Final = 8
@@ -37,13 +38,15 @@ class Together:
     def allocate(self, step: AllocateTogether) -> None:
         """All wants from the same port on. Raises TransientError when others took what was free."""
         world, pools = self._world, [want.pool for want in step.wants]
+        if not all(admitted(self._services, world, pool) for pool in pools):
+            return
         if not set(pools) <= set(world.run.pools):
             world.run.hold(sorted({*world.run.pools, *pools}))
         found = {want.pool: self._candidates(want) for want in step.wants}
         masks = {pool: bits & (1 << step.port) if step.port else bits for pool, (_, bits) in found.items()}
         numbers = list(islice(in_common(masks.values()), MOST_TRIES))
         for number in numbers:
-            if self._take_all(step.wants, number) or any(world.pools[p].state is not PoolState.ACTIVE for p in pools):
+            if self._take_all(step.wants, number) or self._closed(pools):
                 return
         if numbers:
             raise TransientError(
@@ -51,6 +54,11 @@ class Together:
             )
         growing = {pool for pool, (can_grow, _) in found.items() if can_grow}
         self._wait(step, shortest(masks, growing))
+
+    def _closed(self, pools: list[str]) -> bool:
+        """Whether one gives nothing, or nothing more to this namespace: another number would be refused as well."""
+        world = self._world
+        return any(world.pools[pool].state is not PoolState.ACTIVE or pool in world.full for pool in pools)
 
     def _candidates(self, want: Want) -> tuple[bool, int]:
         """Whether the pool can grow, and where in it the want would fit now."""
@@ -83,7 +91,10 @@ class Together:
         if isinstance(answer, Granted):
             self._wake(answer.woken)
             return world.granted(pool, answer)
-        if answer:
+        if isinstance(answer, Capped):
+            self._wake(answer.woken)
+            capped(world, pool, answer, want.ports)
+        elif answer:
             world.pools[pool].state = PoolState.PENDING
         return None
 
@@ -100,6 +111,9 @@ class Together:
             count = [ports * (n == kind_of(want.protocol)) for n in (1, 2, 3)]
             answer = world.access(want.pool).wait(ports, count if kinds(world.config(want.pool).spec) else ())
             self._wake(answer.woken)
+            if isinstance(answer, Capped):
+                capped(world, want.pool, answer, ports)
+                continue
             if want.pool not in world.waiting:
                 reason = {"epoch": answer.epoch, "ports": want.ports, "reason": "no_common_port"}
                 log.info("allocation_failed", pod=world.full_name, pool=want.pool, **reason)

@@ -79,6 +79,18 @@ class Full:
 
 
 @dataclass(frozen=True)
+class Capped:
+    """Nothing was taken: the pods of the namespace hold, and wait for, `used` of the `most` ports that one may have.
+
+    The owner looks again when its namespace has room; it makes no demand. `woken` as in Granted.
+    """
+
+    most: int
+    used: int
+    woken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Closed:
     """The pool gives no ports: it is not Active."""
 
@@ -96,6 +108,9 @@ class Aim:
     tried: frozenset[str]
 
 
+Answer = Granted | Full | Capped | Closed
+
+
 class PoolRun:
     """One run's access to one pool: its name, token and incarnation go with every script."""
 
@@ -109,7 +124,7 @@ class PoolRun:
         self.entries, self.waits = entries_of(ledger.pool, orjson.loads(held or b"{}")), bool(waits)
         self.due = frozenset(texts(due))
 
-    def allocate(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1) -> Granted | Full | Closed:
+    def allocate(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1) -> Answer:
         """All wants or none; a run of several ports has the keys KEY+0, KEY+1 and so on.
 
         The ports of one owner go to one load balancer as far as they fit there. A run begins at a multiple of `segment`
@@ -118,14 +133,18 @@ class PoolRun:
         reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order, segment))
         if isinstance(reply, bytes):
             return self._granted(reply)
+        if reply[0] == b"QUOTA":
+            return _capped(reply)
         return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
 
-    def take(self, uid: str, want: Ask, order: Ordering, segment: int, port: int) -> Granted | Closed | None:
+    def take(self, uid: str, want: Ask, order: Ordering, segment: int, port: int) -> Granted | Capped | Closed | None:
         """A want from just that port on, on any load balancer; None: no load balancer has them free."""
         question = self.question(uid, [want], order, segment, port)
         reply = self._answered("allocate", INCARNATION, question)
         if isinstance(reply, bytes):
             return self._granted(reply)
+        if reply[0] == b"QUOTA":
+            return _capped(reply)
         return Closed() if reply[0] == b"CLOSED" else None
 
     def candidates(self, ports: int) -> tuple[int, list[bytes]]:
@@ -133,10 +152,10 @@ class PoolRun:
         _, created, *bits = self._script("candidates", ports)
         return int(created), bits
 
-    def wait(self, ports: int, kinds: Sequence[int] = ()) -> Full:
+    def wait(self, ports: int, kinds: Sequence[int] = ()) -> Full | Capped:
         """On the waiting list for ports that the pool lacks; 0: only to hear of those that become free."""
-        _, epoch, woken = self._script("wait", ports, ",".join(map(str, kinds)))
-        return Full(epoch.decode(), texts(woken))
+        reply = self._script("wait", ports, ",".join(map(str, kinds)))
+        return _capped(reply) if reply[0] == b"QUOTA" else Full(reply[1].decode(), texts(reply[2]))
 
     def _granted(self, reply: bytes) -> Granted:
         found = orjson.loads(reply)
@@ -248,6 +267,10 @@ class Ledger:
         Else TAKEN (it has an owner, or a stranger's listener) or OUTSIDE (it is no port of the ledger's).
         """
         return str(self.call("orphan", INCARNATION, name, uid, key, listener, target_group)[0].decode())
+
+
+def _capped(reply: Sequence[Any]) -> Capped:
+    return Capped(int(reply[1]), int(reply[2]), texts(reply[3]))
 
 
 def _carriers(rows: Iterable[tuple[bytes, dict[str, Any]]]) -> dict[str, Carrier]:

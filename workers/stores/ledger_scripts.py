@@ -7,20 +7,20 @@ from typing import Final
 
 LUA: Final = Path(__file__).parent / "lua"
 _ENTRIES: Final = ("names_head", "gate_head", "entries_head", "bits_head", "stock_head")
-_FINDING: Final = ("names_head", "asking_head", "finding_head", "placing_head", "gate_head")
+_FINDING: Final = ("names_head", "asking_head", "asked_head", "finding_head", "placing_head", "gate_head")
 HEADS: Final = {
     "ledger": _ENTRIES,
-    "waiting": (*_ENTRIES, "demand_head", "waiting_head", "short_head"),
-    "allocating": (*_FINDING, "demand_head", "waiting_head"),
+    "waiting": (*_ENTRIES, "demand_head", "waiting_head", "share_head", "short_head"),
+    "allocating": (*_FINDING, "demand_head", "waiting_head", "share_head"),
 }
 _LEDGER: Final = """
-    open record releasing confirm give_way orphan adopt missing distrust prune_fences candidates
+    open record releasing confirm adopt missing distrust prune_fences candidates
     retain inherit expire
     unstock compare aim aimed
     retire confirm_retired forget
 """
 _WAITING: Final = """
-    free foreign crowded leave wait wake intent close rebuild stamp configure drop unwin stock
+    free foreign crowded give_way orphan leave wait wake intent close rebuild stamp configure drop unwin stock
 """
 SCRIPTS: Final = {
     **dict.fromkeys(_LEDGER.split(), "ledger"),

@@ -51,6 +51,8 @@ class Reference:
     retiring: set[str] = field(default_factory=set)
     intent: tuple[int, ...] | None = None
     raised: int = 0  # how often the epoch rose
+    share: int | None = None  # ports that a namespace may have
+    capped: dict[str, int] = field(default_factory=dict)  # owners whose namespace has its share
 
     # ---- counting
 
@@ -72,6 +74,16 @@ class Reference:
         left = self.free() - self.kept()
         return [name for name, ports in self.demand.items() if name not in self.woken and ports <= left]
 
+    def claims(self, space: str) -> int:
+        """What the owners of a namespace hold and wait for."""
+        held = sum(h.owner.startswith(f"{space}/") for h in self.held.values())
+        return held + sum(ports for name, ports in self.demand.items() if name.startswith(f"{space}/"))
+
+    def exceeds(self, owner: str, ports: int) -> bool:
+        waited = self.demand.get(owner, 0)
+        space = owner.partition("/")[0]
+        return bool(self.share and ports and self.claims(space) - waited + ports > self.share)
+
     def of(self, owner: str) -> dict[Place, Held]:
         return {place: held for place, held in self.held.items() if held.owner == owner}
 
@@ -86,8 +98,13 @@ class Reference:
         starts = (place for place, want in held.items() if want == f"{key}+0")
         return any(all(held.get((lb, port + n)) == f"{key}+{n}" for n in range(ports)) for lb, port in starts)
 
-    def allocate(self, owner: str, uid: str, wants: Wants, uniform: bool, run: int) -> bool:
+    def allocate(self, owner: str, uid: str, wants: Wants, uniform: bool, run: int) -> bool | None:
+        """None: its namespace has its share."""
         lacking = self.lacking(owner, uid, wants)
+        if self.exceeds(owner, ports := sum(ports for _, ports in lacking)):
+            self.leave(owner)
+            self.capped[owner] = ports
+            return None
         found = self._places(lacking, uniform)
         if found is None:
             self.leave(owner)
@@ -125,6 +142,7 @@ class Reference:
 
     def leave(self, owner: str) -> None:
         self.demand.pop(owner, None)
+        self.capped.pop(owner, None)
         self.woken.discard(owner)
         self.picky.discard(owner)
 
@@ -204,6 +222,7 @@ class Reference:
         """Redis is gone; what the cloud has and pods show comes back, what was only allocated does not."""
         self.held = {p: Held(h.owner, h.uid, h.want, h.state) for p, h in self.held.items() if h.state != "allocated"}
         self.lbs, self.strangers, self.contested, self.retiring = {}, set(), set(), set()
+        self.capped = {}
         self.demand, self.woken, self.picky, self.intent = {}, set(), set(), None
 
     def contents(self) -> Iterator[tuple[str, str, int, str, str, str]]:

@@ -29,10 +29,10 @@ from tests.integration.ledger.reference import Held, Lb, Place, Reference
 from tests.support.builders import limits
 from tests.support.live_pool import IN_ORDER, UNIFORM, LivePool
 from workers.stores.growth import PoolLoadBalancer
-from workers.stores.ledger import Full, Granted, NotReady, PoolRun
+from workers.stores.ledger import Capped, Closed, Full, Granted, NotReady, PoolRun
 
 START, SIZE, CAPACITY, MOST = 30000, 12, 4, 3
-OWNERS = ("games/a", "games/b", "games/c", "games/d")
+OWNERS = ("games/a", "games/b", "lobby/c", "lobby/d")
 WANTS = [[(f"{n}/UDP", 1) for n in range(count)] for count in range(1, 5)]
 owner_names = st.sampled_from(OWNERS)
 uids = st.sampled_from(("u1", "u1", "u1", "u2"))
@@ -44,6 +44,7 @@ class History(RuleBasedStateMachine):
     redis: Redis
     wants: list[list[tuple[str, int]]]
     segment: int
+    shares: tuple[int | None, ...] = (None,)  # of a namespace, one after the other
 
     @initialize(count=st.integers(0, 2))
     def begin(self, count: int) -> None:
@@ -52,6 +53,8 @@ class History(RuleBasedStateMachine):
         self.model = Reference(START, SIZE, self.segment)
         self.runs = 0
         self.stuck: set[str] = set()  # runs of ports that are free in number and not in a row
+        self.told: set[str] = set()  # capped ones that were told that there is room
+        self.changes, self.model.share = 0, self.shares[0]
         self.pool.rebuild()
         self.configure_as([self._lb(n) for n in range(count)])
 
@@ -60,26 +63,31 @@ class History(RuleBasedStateMachine):
     def _open(self, owner: str) -> PoolRun:
         self.runs += 1
         run = self.pool.run(owner)
-        assert run.waits == (owner in self.model.demand)
+        assert run.waits == (owner in self.model.demand or owner in self.model.capped)
         assert {(e.lb, e.port) for e in run.entries} == set(self.model.of(owner))
         return run
 
     def _woken(self, names: tuple[str, ...]) -> None:
         """Those named waited and fit; nobody was named twice."""
         assert len(set(names)) == len(names)
-        assert set(names) <= set(self.model.demand) - self.model.woken
-        if names:  # waiters may hold on to room that others took since: only who is woken now must fit
-            self.model.woken |= set(names)
+        capped = set(names) & set(self.model.capped)
+        assert not any(self.model.exceeds(name, self.model.capped[name]) for name in capped)
+        self.told |= capped
+        waiters = set(names) - capped
+        assert waiters <= set(self.model.demand) - self.model.woken
+        if waiters:  # waiters may hold on to room that others took since: only who is woken now must fit
+            self.model.woken |= waiters
             assert self.model.kept() <= self.model.free()
 
-    def allocate_as(self, owner: str, uid: str, wants: list[tuple[str, int]], uniform: bool) -> bool:
+    def allocate_as(self, owner: str, uid: str, wants: list[tuple[str, int]], uniform: bool) -> bool | None:
         answer = self._open(owner).allocate(uid, wants, UNIFORM if uniform else IN_ORDER, self.segment)
         granted = self.model.allocate(owner, uid, wants, uniform, self.runs)
-        assert isinstance(answer, Granted if granted else Full), (answer, self.model)
-        assert isinstance(answer, Granted | Full)
+        assert isinstance(answer, ANSWERS[granted]), (answer, self.model)
+        assert not isinstance(answer, Closed)
+        self.told.discard(owner)
         self._woken(answer.woken)
         self.stuck.discard(owner)
-        if not granted and len(wants) != sum(ports for _, ports in wants):
+        if granted is False and len(wants) != sum(ports for _, ports in wants):
             self.stuck.add(owner)
         return granted
 
@@ -93,7 +101,9 @@ class History(RuleBasedStateMachine):
         run = self._open(owner)
         wants = self.wants[pick % len(self.wants)]
         answer = run.allocate("u1", wants, IN_ORDER, self.segment)
-        if self.model.allocate(owner, "u1", wants, uniform=False, run=self.runs):
+        granted = self.model.allocate(owner, "u1", wants, uniform=False, run=self.runs)
+        self.told.discard(owner)
+        if granted:
             assert isinstance(answer, Granted)
             self._woken(answer.woken)
             fresh = [p for p, h in self.model.of(owner).items() if h.run == self.runs]
@@ -103,7 +113,8 @@ class History(RuleBasedStateMachine):
                 self.stuck.clear()
                 self._woken(run.free(next(e for e in answer.entries if (e.lb, e.port) == place)))
         else:
-            assert isinstance(answer, Full)
+            assert isinstance(answer, Full | Capped)
+            assert isinstance(answer, ANSWERS[granted])
             self._woken(answer.woken)
             self.stuck.add(owner)
 
@@ -184,7 +195,9 @@ class History(RuleBasedStateMachine):
         raised = self.model.raised
         self.model.configure(lbs)
         self.stuck.clear()
-        self._woken(self.pool.configure([self._listed(lb) for lb in lbs]))
+        share = self.model.share
+        config = {"spec": {"maxPortsPerNamespace": share}} if share else {}
+        self._woken(self.pool.configure([self._listed(lb) for lb in lbs], config=config))
         assert int(self.pool.view().epoch) - before == self.model.raised - raised
 
     @rule(
@@ -194,6 +207,13 @@ class History(RuleBasedStateMachine):
         """Load balancers come, go, are emptied or filled by strangers."""
         lbs = [self._lb(n) for n in sorted(numbers)]
         self.configure_as(lbs[:-1] + [self._lb(lb.slot, capacity, strangers) for lb in lbs[-1:]])
+
+    @precondition(lambda self: len(self.shares) > 1)
+    @rule()
+    def share(self) -> None:
+        self.changes += 1
+        self.model.share = self.shares[self.changes % len(self.shares)]
+        self.configure_as(list(self.model.lbs.values()))
 
     @rule(old=st.booleans(), per_round=st.integers(1, 2))
     def intent(self, old: bool, per_round: int) -> None:
@@ -300,12 +320,29 @@ class History(RuleBasedStateMachine):
         assert self.pool.waiting() == set(self.model.demand)
 
     @invariant()
+    def who_fits_its_share_was_told_or_one_before_it(self) -> None:
+        for space in ("games", "lobby"):
+            names = {name for name in self.model.capped if name.startswith(space)}
+            room = [name for name in names if not self.model.exceeds(name, self.model.capped[name])]
+            assert not room or names & self.told, (space, self.model)
+
+    @invariant()
     def nobody_waits_who_fits(self) -> None:
         assert [name for name in self.model.fitting() if name not in self.stuck] == []
 
 
-def check(redis: Redis, wants: list[list[tuple[str, int]]], examples: int, segment: int = 1) -> None:
-    machine = type("HistoryHere", (History,), {"redis": redis, "wants": wants, "segment": segment})
+ANSWERS: dict[bool | None, type] = {True: Granted, False: Full, None: Capped}
+
+
+def check(
+    redis: Redis,
+    wants: list[list[tuple[str, int]]],
+    examples: int,
+    segment: int = 1,
+    shares: tuple[int | None, ...] = (None,),
+) -> None:
+    kind = {"redis": redis, "wants": wants, "segment": segment, "shares": shares}
+    machine = type("HistoryHere", (History,), kind)
     quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much]
     run_state_machine_as_test(
         machine,
@@ -328,3 +365,8 @@ def test_the_scripts_do_what_the_reference_does_with_runs_of_ports(redis: Redis)
 @pytest.mark.row("PP-08", "AL-01", "AL-12")
 def test_the_scripts_do_what_the_reference_does_with_segments(redis: Redis) -> None:
     check(redis, [[("a", 2)], [("b", 4)], [("a", 2), ("c", 2)], [("b", 4), ("c", 2)]], 30, segment=2)
+
+
+@pytest.mark.row("AL-01", "AL-12", "SU-13")
+def test_the_scripts_do_what_the_reference_does_with_shares_of_namespaces(redis: Redis) -> None:
+    check(redis, [*WANTS[:2], [("rtp", 2)]], 25, shares=(2, 3, None))

@@ -3,7 +3,7 @@
 -- call one costs more than what most of them would do.
 local ask = cjson.decode(ARGV[2])
 local name, tok, uid, index, singles, runs, step, exact = ask[2], ask[3], ask[4], ask[5], ask[6], ask[7], ask[8], ask[9]
-local m = call('HMGET', META, 'inc', 'state', 'start', 'size', 'free', 'waiters')
+local m = call('HMGET', META, 'inc', 'state', 'start', 'size', 'free', 'waiters', 'share', 'capped')
 if m[1] ~= ARGV[1] .. '/' .. ask[1] then return { 'NOT_READY' } end
 if call('HGET', FENCES, name) ~= tok then return { 'STALE' } end
 if m[2] ~= 'Active' then return { 'CLOSED' } end

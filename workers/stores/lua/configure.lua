@@ -33,6 +33,8 @@ for i = 1, #flat, 2 do
   was[lb][flat[i]:sub(1, 1)] = flat[i + 1]
 end
 call('DEL', LBS, SLOTS, ORDER, ROOM, COMING)
+local share = (cjson.decode(config).spec or {}).maxPortsPerNamespace
+if type(share) == 'number' then call('HSET', META, 'share', share) else call('HDEL', META, 'share') end
 local before = tonumber(call('HGET', META, 'free') or 0)
 call('HSET', META, 'state', state, 'config', config, 'start', start, 'size', size, 'precreated', precreated, 'free', 0)
 for lb, row in pairs(was) do -- what owners hold stays, also on a load balancer that is in the pool no more
@@ -54,4 +56,4 @@ for _, lb in ipairs(lbs) do
 end
 local grown = tonumber(call('HGET', META, 'free')) > before
 if grown then epoch = string.format('%.0f', call('HINCRBY', META, 'epoch', 1)) end
-return { 'OK', epoch, wake() }
+return { 'OK', epoch, admit(wake()) }

@@ -10,10 +10,11 @@ local e = held[key]
 if not e or e.u ~= uid or e.s ~= 'allocated' or (e.l or '') ~= '' then return { 'CHANGED' } end
 held[key] = nil
 keep(name, held)
+claim(name, -1)
 local lb, port = port_of(key)
 local used, most, bits = use_of(lb)
 local now_most = most and math.min(most, used - 1)
 if most then call('HSET', LBS, 'c:' .. lb, now_most) end
 call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bit_set(bits, port - call('HGET', META, 'start'), false))
 reindex(lb, used, most, used - 1, now_most)
-return { 'OK', wake() }
+return { 'OK', admit(wake(), name) }

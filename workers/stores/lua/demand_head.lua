@@ -45,3 +45,10 @@ local function demand_of(name)
   local ports, joined, picky, freed, kinds = (call('HGET', DEMAND, name) or ''):match('^(%d+):(%d+):([01]):(%d+):(.*)$')
   return tonumber(ports), tonumber(joined), tonumber(picky), freed, kinds
 end
+
+local function space_of(name) return name:match('^[^/]*') end
+
+local function claim(name, ports) -- SPACES has for each namespace the ports that its pods hold or are on the waiting list for
+  local space = space_of(name)
+  if call('HINCRBY', SPACES, space, ports) <= 0 then call('HDEL', SPACES, space) end
+end

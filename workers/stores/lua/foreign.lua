@@ -9,6 +9,7 @@ local held, lb, port = entries(name), port_of(key)
 if not held[key] or held[key].u ~= uid or held[key].s == 'releasing' then return { 'CHANGED' } end
 held[key] = nil
 keep(name, held)
+claim(name, -1)
 local used, most, bits, absent = use_of(lb)
 local json, now_most = call('HGET', LBS, 'j:' .. lb), most
 if json then
@@ -27,4 +28,4 @@ end
 call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bits)
 call('HDEL', STOCK, key)
 reindex(lb, used, most, used - 1, now_most)
-return { 'OK', wake() }
+return { 'OK', admit(wake(), name) }

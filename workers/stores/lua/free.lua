@@ -11,10 +11,11 @@ if not e or e.u ~= uid then return { 'CHANGED' } end
 if e.s ~= 'releasing' and not (e.s == 'allocated' and e.k == tok and not e.l) then return { 'CHANGED' } end
 held[key] = nil
 keep(name, held)
+claim(name, -1)
 local lb, port = port_of(key)
 local used, most, bits, absent = use_of(lb)
 local lost = absent and call('HEXISTS', STOCK, key) == 0 -- its precreated listener is not there
 if lost then lacks(lb, absent, port) else bits = bit_set(bits, port - call('HGET', META, 'start'), false) end
 call('HSET', LBS, 'u:' .. lb, used - 1, 'b:' .. lb, bits)
 reindex(lb, used, most, used - 1, lost and most and most - 1 or most)
-return { 'OK', wake() }
+return { 'OK', admit(wake(), name) }

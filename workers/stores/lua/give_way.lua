@@ -13,4 +13,5 @@ keep(name, held)
 local theirs = entries(other)
 theirs[key] = { w = want, u = other_uid, s = 'bound', l = listener, t = group, k = tok }
 keep(other, theirs)
+claim(name, -1); claim(other, 1)
 return { 'OK' }

@@ -1,8 +1,9 @@
--- Takes a name that is gone, or asks for nothing here any more, off the waiting list; wakes the next that fit.
+-- Takes a name that is gone, or asks for nothing here any more, off the lists; wakes the next that fit.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, mark of the run's incarnation, name, token.
 -- Returns {'NOT_READY'} | {'STALE'} | {'OK', woken names}.
 local server, run, name, tok = unpack(ARGV)
 local why = refusal(server, run, name, tok)
 if why then return { why } end
-return { 'OK', leave(name) }
+uncap(name)
+return { 'OK', admit(leave(name), name) }

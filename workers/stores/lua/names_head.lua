@@ -7,5 +7,6 @@
 local call, P = redis.call, KEYS[1]
 local META, FENCES, OWNERS, LBS, SLOTS = P .. 'meta', P .. 'fences', P .. 'owners', P .. 'lbs', P .. 'slots'
 local STOCK, COMING, COMPARE = P .. 'stock', P .. 'coming', P .. 'compare' -- stock_head
+local SPACES, CAPPED, CAP = P .. 'spaces', P .. 'capped', P .. 'cap' -- demand_head, share_head
 local ORDER, ROOM, WAITING, WOKEN, DEMAND = P .. 'order', P .. 'room', P .. 'waiting', P .. 'woken', P .. 'demand'
 local RETAINED = P .. 'retained' -- names with retained entries, by the first ms at which one is over; a name may be late in leaving

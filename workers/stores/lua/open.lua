@@ -9,7 +9,7 @@ local inc = ready(server)
 if not inc then return { 'NOT_READY' } end
 local high = call('HGET', FENCES, name)
 if high and high ~= tok and number_of(high) >= number_of(tok) then return { 'LOW' } end
-local m = call('HMGET', META, 'epoch', 'state', 'config', 'floor', 'wish')
+local m = call('HMGET', META, 'epoch', 'state', 'config', 'floor', 'wish', 'capped')
 if number_of(tok) < tonumber(m[4] or 0) then return { 'NOT_READY' } end
 call('HSET', FENCES, name, tok)
 local held, seen, carriers, due = call('HGET', OWNERS, name) or '', {}, {}, {}
@@ -22,4 +22,6 @@ for key in pairs(held ~= '' and cjson.decode(held) or {}) do
   seen[lb] = true
   if facts then carriers[#carriers + 1] = lb; carriers[#carriers + 1] = facts end
 end
-return { 'OK', inc, m[1] or '0', m[2] or '', m[3] or '', held, call('HEXISTS', DEMAND, name), due, unpack(carriers) }
+local waits = call('HEXISTS', DEMAND, name)
+if (m[6] or 0) + 0 > 0 and waits == 0 then waits = call('HEXISTS', CAP, name) end
+return { 'OK', inc, m[1] or '0', m[2] or '', m[3] or '', held, waits, due, unpack(carriers) }

@@ -15,4 +15,5 @@ reindex(lb, used, most, used + 1, most)
 local held = entries(name)
 held[key] = { w = '', u = uid, s = 'releasing', l = listener, t = group, k = '' }
 keep(name, held)
+claim(name, 1)
 return { 'OK' }

@@ -1,6 +1,6 @@
 -- Third part of `allocate`: finds a place for every want; if all have one, writes it and, where nobody waits, answers.
 -- KEYS[1], ARGV and what may be returned here: see allocate.lua. JSON is joined from text: encoding takes longer than the rest.
-local complete, at, i = lacking <= m[5] + 0, 1, 1 -- a full pool is not looked at
+local complete, at, i = lacking <= m[5] + 0 and not over, 1, 1 -- a full pool is not looked at
 for n = 1, complete and runs and #runs or 0 do
   local keys, next_one, c, off = {}, 0, nil, nil
   local first, last, kind = 0, size, runs[n][3]
@@ -45,6 +45,7 @@ if complete then
     json = (json and json:sub(1, -2) .. ',' or '{') .. table.concat(added, ',') .. '}'
     call('HSET', OWNERS, name, json)
     call('HSET', META, 'free', m[5] - lacking)
+    call('HINCRBY', SPACES, space, lacking)
   end
   for key in pairs(held or {}) do -- a load balancer that carries several is named again
     local lb = key:match('^(.*):')
@@ -52,5 +53,5 @@ if complete then
     if row then facts[#facts + 1] = '"' .. lb .. '":' .. row end
   end
   answer = '{"entries":' .. (json or '{}') .. ',"lbs":{' .. table.concat(facts, ',') .. '},"woken":'
-  if (m[6] or 0) + 0 == 0 then return answer .. '[]}' end
+  if (m[6] or 0) + (m[8] or 0) == 0 then return answer .. '[]}' end
 end

@@ -6,11 +6,13 @@ local server, mark, start, owners = unpack(ARGV)
 local inc = server .. '/' .. mark
 if ready(server) or call('HGET', META, 'rebuild') ~= inc then return { 'REFUSED' } end
 local old = tonumber(call('HGET', META, 'epoch') or 0)
-call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND, STOCK, COMING, COMPARE, RETAINED)
+call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, WAITING, WOKEN, DEMAND, SPACES, CAPPED, CAP)
+call('DEL', STOCK, COMING, COMPARE, RETAINED)
 local bits, used = {}, {}
 for name, held in pairs(cjson.decode(owners)) do
   keep(name, held)
   for key in pairs(held) do
+    claim(name, 1)
     local lb, port = port_of(key)
     bits[lb], used[lb] = bit_set(bits[lb] or '', port - start, true), (used[lb] or 0) + 1
   end

@@ -2,8 +2,13 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, mark of the run's incarnation, name, token, ports that the pool should grow by (0: it is told of free ones only),
 --   those by kind (`0,3,0`, or '').
--- Returns {'NOT_READY'} | {'STALE'} | {'OK', epoch, woken names}.
+-- Returns {'NOT_READY'} | {'STALE'} | {'OK', epoch, woken names} | {'QUOTA', ...} (see `allocate`).
 local server, run, name, tok, ports, kinds = unpack(ARGV)
 local why = refusal(server, run, name, tok)
 if why then return { why } end
-return { 'OK', call('HGET', META, 'epoch'), join(name, tonumber(ports), 1, numbers(kinds)) }
+local share, has = call('HGET', META, 'share'), (call('HGET', SPACES, space_of(name)) or 0) - (demand_of(name) or 0)
+if share and ports + 0 > 0 and has + ports > share + 0 then
+  return { 'QUOTA', share, string.format('%d', has), cap(name, tonumber(ports)) }
+end
+uncap(name)
+return { 'OK', call('HGET', META, 'epoch'), admit(join(name, tonumber(ports), 1, numbers(kinds)), name) }

@@ -34,7 +34,7 @@ local function leave(name) -- returns the names that may have the room which was
   if not ports then return {} end
   local woken = call('ZREM', WOKEN, name) == 1
   call('ZREM', WAITING, name); call('HDEL', DEMAND, name)
-  call('HINCRBY', META, 'demand', -ports); call('HINCRBY', META, 'waiters', -1)
+  call('HINCRBY', META, 'demand', -ports); call('HINCRBY', META, 'waiters', -1); claim(name, -ports)
   if not woken and picky > 0 then call('HINCRBY', META, 'stuck', -ports) end
   if not woken then return {} end
   call('HINCRBY', META, 'woken', -ports)
@@ -49,7 +49,7 @@ local function join(name, ports, picky, kinds) -- keeps its place in the line wh
   joined = joined or now_ms()
   call('ZADD', WAITING, joined, name)
   call('HSET', DEMAND, name, string.format('%d:%.0f:%d:%s:%s', ports, joined, picky, freed, table.concat(kinds, ',')))
-  call('HINCRBY', META, 'demand', ports); call('HINCRBY', META, 'waiters', 1)
+  call('HINCRBY', META, 'demand', ports); call('HINCRBY', META, 'waiters', 1); claim(name, ports)
   if picky > 0 then call('HINCRBY', META, 'stuck', ports) end
   return names
 end

@@ -10,6 +10,6 @@ for _, name in ipairs(call('ZRANGEBYSCORE', WOKEN, '-inf', now_ms() - forgotten,
   call('HINCRBY', META, 'woken', -ports); call('HINCRBY', META, 'stuck', ports * picky)
   keep_kinds(kinds, -1)
 end
-local names = wake()
+local names = admit(wake())
 local m = call('HMGET', META, 'epoch', 'intent')
 return { 'OK', m[1] or '0', (short()), m[2] and 1 or 0, names }
