@@ -81,14 +81,11 @@ def _give_back(seen: Observed) -> Step | None:
     """
     keep = _kept(seen)
     surplus = [e for e in seen.entries if e.id not in keep]
-    left = left_by_the_dead(surplus, seen.pod, _lacking(seen), seen.pools, bool(seen.problem), seen.due)
+    pools = {p: PoolState.PENDING if p in seen.barred and s is PoolState.ACTIVE else s for p, s in seen.pools.items()}
+    left = left_by_the_dead(surplus, seen.pod, _lacking(seen), pools, bool(seen.problem), seen.due)
     going = [e for e in surplus if e not in left.stay]
-    return _returned(seen, going, keep) or _inherited(left) or _retained(seen, left, keep)
-
-
-def _inherited(left: Left) -> Step | None:
-    pool = min((e.pool for e in left.inherit), default="")
-    return Inherit(tuple(e for e in left.inherit if e.pool == pool)) if pool else None
+    inherit = Inherit(left.first_heirs) if left.inherit else None
+    return _returned(seen, going, keep) or inherit or _retained(seen, left, keep)
 
 
 def _retained(seen: Observed, left: Left, keep: Ids) -> Step | None:

@@ -28,6 +28,11 @@ class Left:
     kept: tuple[Entry, ...] = ()
 
     @property
+    def first_heirs(self) -> tuple[Entry, ...]:
+        """Those of one pool."""
+        return tuple(e for e in self.inherit if e.pool == min(self.inherit).pool)
+
+    @property
     def stay(self) -> frozenset[Entry]:
         return frozenset(self.inherit + self.retain + self.kept)
 

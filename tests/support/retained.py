@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.support.fleet import Fleet
 from workers.cloud.tags import RETAIN, UID
+from workers.pools.sweep import sweep
 
 RANGE = "rtp=10000-10003/UDP@arena, web=80/TCP@arena"
 
@@ -53,3 +55,14 @@ def tags(fleet: Fleet) -> list[tuple[str, str]]:
 def uid(fleet: Fleet, name: str = "a") -> str:
     found: str = fleet.api.get(fleet.pod_path(name))["metadata"]["uid"]
     return found
+
+
+def time_is_over(fleet: Fleet, name: str = "a") -> None:
+    """Of what is retained for that name, as if it had begun long ago; then the sweep comes."""
+    prefix, owner = fleet.services.ledger("arena").prefix, f"{fleet.namespace}/{name}"
+    stored: Any = fleet.redis.hget(f"{prefix}owners", owner)
+    held = {place: entry | ({"z": 1} if "z" in entry else {}) for place, entry in json.loads(stored).items()}
+    fleet.redis.hset(f"{prefix}owners", owner, json.dumps(held))
+    fleet.redis.zadd(f"{prefix}retained", {owner: 1})
+    sweep(fleet.services)
+    fleet.settle()

@@ -13,7 +13,7 @@ from domain.errors import TerminalError, TransientError
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error
 from domain.ports.pod import PortsState
-from domain.ports.steps import Show
+from domain.ports.steps import Relabel, Show
 from domain.ports.target import address_of
 from domain.ports.want import Protocol, part_of
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
@@ -25,7 +25,7 @@ from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
 from workers.ports.precreated import Precreated
-from workers.ports.retaining import drop_strangers, hand_over
+from workers.ports.retaining import drop_strangers, hand_over, relabel
 from workers.ports.taken import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
 from workers.services import PortServices
 from workers.stores.stock import Stock
@@ -81,6 +81,10 @@ class Binding:
             found = self._driver(entry, Priority.UNBIND).targets(entry.target_group)
         mine = (target.health for target in found if (target.ip, target.port) == address_of(entry.target))
         self._world.health[entry.id] = next(mine, "unregistered")
+
+    def relabel(self, step: Relabel) -> None:
+        with self._told():
+            relabel(self._services, self._world, step)
 
     def confirm(self, entries: tuple[Entry, ...]) -> None:
         """A fenced script of this run, later than its read of the pod."""

@@ -41,7 +41,7 @@ from workers.ports.observe import PoolAccess, World
 from workers.ports.outputs import publish
 from workers.ports.releasing import release, rollback
 from workers.ports.remembering import remembered
-from workers.ports.retaining import inherit, relabel, retain
+from workers.ports.retaining import inherit, retain
 from workers.ports.tenancy import admitted, capped
 from workers.ports.together import Together
 from workers.run import Run
@@ -139,7 +139,7 @@ class PodSteps:
             Confirm: lambda s: self._binding.confirm(s.entries),
             Retain: lambda s: retain(services, world, s.entry),
             Inherit: lambda s: inherit(world, s),
-            Relabel: lambda s: relabel(services, world, s),
+            Relabel: self._binding.relabel,
             Release: lambda s: release(services, world, s.entry),
             Rollback: lambda s: rollback(services, world, s.entry),
             Clear: lambda s: publish(services, world, s.outputs),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import structlog
@@ -27,10 +29,11 @@ def release(services: PortServices, world: World, entry: Entry) -> None:
     """
     spec = world.config(entry.pool).spec
     driver = services.driver(spec.region).on_behalf_of(world.run.key, Priority.UNBIND, world.run.keep)
-    if spec.precreate.total:
-        woken = Precreated(services, world, driver, entry).release()
-    else:
-        woken = _deleted(world, driver, entry)
+    with trying_again(entry):
+        if spec.precreate.total:
+            woken = Precreated(services, world, driver, entry).release()
+        else:
+            woken = _deleted(world, driver, entry)
     _forget(services, world, entry, woken)
     log.info("port_released", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
 
@@ -41,11 +44,17 @@ def _deleted(world: World, driver: LoadBalancerApi, entry: Entry) -> tuple[str, 
     going = replace(known, state=EntryState.RELEASING)
     world.access(entry.pool).releasing(going)
     world.entries[entry.id] = going
-    try:
-        _delete(world, driver, going)
-    except TerminalError as error:  # nothing that a person changes would wake this run: so it tries again by itself
-        raise TransientError(f"port {entry.port} of {entry.lb} cannot be released: {error}") from error
+    _delete(world, driver, going)
     return world.access(entry.pool).free(going)
+
+
+@contextmanager
+def trying_again(entry: Entry) -> Iterator[None]:
+    """Nothing that a person changes would wake the run of a pod that is gone: so it tries again by itself."""
+    try:
+        yield
+    except TerminalError as error:
+        raise TransientError(f"port {entry.port} of {entry.lb} cannot be given back: {error}") from error
 
 
 def _delete(world: World, driver: LoadBalancerApi, entry: Entry) -> None:

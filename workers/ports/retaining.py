@@ -24,7 +24,7 @@ from workers.cloud.priority import Priority
 from workers.cloud.tags import RETAIN, port_tags
 from workers.ports.observe import World
 from workers.ports.precreated import promise, refusal_told
-from workers.ports.releasing import learned
+from workers.ports.releasing import learned, trying_again
 from workers.services import PortServices
 from workers.stores.stock import Stock
 
@@ -35,12 +35,13 @@ NOW = timedelta(0)
 def retain(services: PortServices, world: World, entry: Entry) -> None:
     """Nothing leads to the pod that is gone; the listener stays."""
     driver = _driver(services, world, entry, Priority.UNBIND)
-    known, run = _known(services, world, driver, entry), world.access(entry.pool)
-    told = refusal_told(services, known, lambda: run.confirm(known)) if _precreated(world, entry) else nullcontext()
-    with told:
-        if known.target_group:
-            drop_strangers(driver, known.target_group, "")
-        until = run.retain(known)
+    with trying_again(entry):
+        known, run = _known(services, world, driver, entry), world.access(entry.pool)
+        told = refusal_told(services, known, lambda: run.confirm(known)) if _precreated(world, entry) else nullcontext()
+        with told:
+            if known.target_group:
+                drop_strangers(driver, known.target_group, "")
+            until = run.retain(known)
     world.entries[entry.id] = replace(known, state=EntryState.RETAINED, target="", until=until, tried=())
     world.due.discard(entry.id)
     log.info("port_retained", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port, seconds=entry.retain)

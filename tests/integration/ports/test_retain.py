@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
-from tests.support.retained import RANGE, again, bound, places, registered, states, tags, uid
+from tests.support.retained import RANGE, again, bound, places, registered, states, tags, time_is_over, uid
 from tests.support.world_checks import check_all, check_unique
 from workers.pools.sweep import sweep
 
@@ -52,15 +50,19 @@ def test_without_retain_the_ports_are_released(fleet: Fleet, aws: Aws) -> None:
 
 
 @pytest.mark.row("BD-22", "AL-17")
-def test_scaling_one_set_to_nothing_frees_its_ports_and_no_others(fleet: Fleet, aws: Aws) -> None:
+def test_a_set_that_is_scaled_to_nothing_frees_its_ports_when_their_time_is_over_and_no_others(
+    fleet: Fleet, aws: Aws
+) -> None:
     """Sets `game` and `game-2`: neither takes the other's, neither leaks."""
-    bound(fleet, "game-0", retain="0s")
+    bound(fleet, "game-0")
     fleet.pod("game-2-0", "7777/UDP@arena", ip="10.0.0.3", ports_retain="true")
     fleet.settle()
     other = places(fleet, "game-2-0")
     fleet.delete("game-0")
     fleet.delete("game-2-0")
     fleet.settle()
+    assert states(fleet, "game-0") == states(fleet, "game-2-0") == ["retained"]
+    time_is_over(fleet, "game-0")
     assert list(fleet.owners("arena")) == [f"{fleet.namespace}/game-2-0"]
     again(fleet, "game-2-0")
     assert places(fleet, "game-2-0") == other
@@ -81,17 +83,14 @@ def test_a_pod_that_comes_back_without_the_request_gives_the_port_up(fleet: Flee
 
 @pytest.mark.row("BD-22")
 def test_a_retained_port_is_released_when_its_time_is_over(fleet: Fleet, aws: Aws) -> None:
-    bound(fleet, retain="1s")
+    bound(fleet, retain="1h")
     fleet.delete("a")
     fleet.settle()
-    key = f"{fleet.services.ledger('arena').prefix}retained"
     assert states(fleet) == ["retained"]
-    owner = f"{fleet.namespace}/a"
-    stored: Any = fleet.redis.hget(f"{fleet.services.ledger('arena').prefix}owners", owner)
-    fleet.redis.hset(f"{fleet.services.ledger('arena').prefix}owners", owner, stored.replace(b'"z":', b'"z":1,"-":'))
-    fleet.redis.zadd(key, {owner: 1})
     sweep(fleet.services)
     fleet.settle()
+    assert states(fleet) == ["retained"]
+    time_is_over(fleet, "a")
     assert fleet.owners("arena") == {}
     assert tags(fleet) == []
     again(fleet)

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from domain.outcome import Wait
 from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
@@ -14,6 +15,7 @@ from tests.support.interruption import Fuse, Interposed, Killed
 from tests.support.ledger_recount import grow_old
 from tests.support.retained import RANGE, again, bound, places, registered, states, tags
 from tests.support.world_checks import check_all
+from workers.cloud.errors import Denied, Invalid
 from workers.pools.audit import audit
 
 
@@ -149,3 +151,34 @@ def test_a_load_balancer_with_a_retained_port_is_not_removed(fleet: Fleet) -> No
         fleet.due()
     assert len(fleet.driver.find_owned_load_balancers(fleet.cluster)) == 1
     assert states(fleet) == ["retained"]
+
+
+@pytest.mark.row("BD-22", "AL-21")
+@pytest.mark.parametrize("kind", [Denied, Invalid])
+def test_a_refusal_of_aws_is_not_the_end_for_a_pod_that_is_gone(fleet: Fleet, kind: type[Denied | Invalid]) -> None:
+    """Nothing would wake its run again."""
+    bound(fleet)
+    fleet.delete("a")
+    fleet.sync()
+    outcome = fleet.run_pod_with("a", Interposed(fleet.driver, "deregister", lambda: _refuse(kind)))
+    assert isinstance(outcome, Wait)
+    assert states(fleet) == ["bound"]
+    fleet.due()
+    fleet.settle()
+    assert (states(fleet), registered(fleet)) == (["retained"], [])
+
+
+@pytest.mark.row("BD-22")
+def test_a_pod_whose_retention_cannot_be_tagged_says_why(fleet: Fleet) -> None:
+    bound(fleet, retain=None)
+    fleet.annotate("a", ports_retain="true")
+    fleet.sync()
+    fleet.run_pod_with("a", Interposed(fleet.driver, "tag", _refuse))
+    assert (fleet.state("a"), fleet.shown("a")[2]) == ("Failed", "AWS DeregisterTargets: AccessDenied")
+    fleet.due()
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+
+
+def _refuse(kind: type[Denied | Invalid] = Denied) -> None:
+    raise kind("DeregisterTargets", "AccessDenied", "not allowed")
