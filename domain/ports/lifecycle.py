@@ -18,7 +18,7 @@ from domain.ports.holding import by_key, serving, whole
 from domain.ports.observed import Ids, Observed
 from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
-from domain.ports.retaining import Left, left_by_the_dead
+from domain.ports.retaining import Left, left_by_the_dead, mislabelled
 from domain.ports.steps import (
     Allocate,
     AllocateTogether,
@@ -44,7 +44,6 @@ from domain.ports.want import Want, container_port
 MISSING_POOL = timedelta(seconds=60)
 WAITING_POD = timedelta(minutes=5)  # the wake-up comes by the waiting list or by the watch; this is the safety net
 REBUILDING = timedelta(seconds=1)
-MOST_LABELLED = 10  # entries whose tags one call of AWS can change
 
 
 def next_step(seen: Observed) -> Step:
@@ -81,8 +80,8 @@ def _give_back(seen: Observed) -> Step | None:
     """
     keep = _kept(seen)
     surplus = [e for e in seen.entries if e.id not in keep]
-    pools = {p: PoolState.PENDING if p in seen.barred and s is PoolState.ACTIVE else s for p, s in seen.pools.items()}
-    left = left_by_the_dead(surplus, seen.pod, _lacking(seen), pools, bool(seen.problem), seen.due)
+    giving = {p: s for p, s in seen.pools.items() if p not in seen.barred or s is PoolState.DELETING}
+    left = left_by_the_dead(surplus, seen.pod, _lacking(seen), giving, bool(seen.problem), seen.due)
     going = [e for e in surplus if e not in left.stay]
     inherit = Inherit(left.first_heirs) if left.inherit else None
     return _returned(seen, going, keep) or inherit or _retained(seen, left, keep)
@@ -162,11 +161,8 @@ def _maintain(seen: Observed) -> Step | None:
 
 
 def _relabelled(seen: Observed, entries: list[Entry]) -> Step | None:
-    """An inherited entry is tagged when it is bound. Some at a time, so that a wait for calls loses little."""
-    old = [e for e in entries if e.state is EntryState.BOUND and e.retain != seen.retain]
-    if seen.problem or not old:
-        return None
-    return Relabel(tuple(e for e in old if e.pool == old[0].pool)[:MOST_LABELLED], seen.retain)
+    old = () if seen.problem else mislabelled(entries, seen.retain)
+    return Relabel(old, seen.retain) if old else None
 
 
 def _refused(seen: Observed) -> Step | None:
@@ -236,7 +232,7 @@ def _show_result(seen: Observed) -> Step:
         message = f"waiting for an {in_words(missing[0])} address of the pod"
         return _show(seen, PortsState.WAIT_BACKEND, message, WAITING_POD)
     own = frozenset(e.id for e in _own(seen))
-    outputs = _outputs(seen, PortsState.BOUND, _warnings(seen.pod), own)
+    outputs = _outputs(seen, PortsState.BOUND, seen.pod.warnings, own)
     if seen.pod.shows(outputs) and all(e.state is EntryState.BOUND for e in _own(seen)):
         return Stop(None, "bound")
     if step := _unhealthy(seen):
@@ -272,7 +268,3 @@ def _outputs(seen: Observed, state: PortsState, message: str, keep: Ids) -> Outp
     if state is PortsState.BOUND:
         return Outputs(state, endpoints(seen.wants, held, seen.dns_names), message)
     return Outputs(state, amended(seen.pod.outputs.endpoints, held), message)
-
-
-def _warnings(pod: PodView) -> str:
-    return f"ignored, unknown: {', '.join(pod.unknown_annotations)}"[:512] if pod.unknown_annotations else ""

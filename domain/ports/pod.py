@@ -112,6 +112,11 @@ class PodView:
         return self.outputs == outputs and self.gate in (None, readiness(outputs))
 
     @property
+    def warnings(self) -> str:
+        unknown = self.unknown_annotations
+        return f"ignored, unknown: {', '.join(unknown)}"[:512] if unknown else ""
+
+    @property
     def unknown_annotations(self) -> tuple[str, ...]:
         return tuple(sorted(a for a in self.annotations if a.startswith(PREFIX) and a not in KNOWN_ANNOTATIONS))
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import Id, by_key, whole
 from domain.ports.pod import PodView
 from domain.ports.pool import PoolState
 from domain.ports.want import Want
+
+MOST_LABELLED: Final = 10
+"""Entries whose tags one call of AWS can change."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ def left_by_the_dead(
     unreadable: bool,
     due: Collection[Id] = (),
 ) -> Left:
-    """`entries`: those that serve no want of `pod`; `due`: those whose targets are to be looked at again.
+    """`entries`: those that serve no want of `pod`; `pools`: those that give it ports, or are deleted; `due`: those
+    whose targets are to be looked at again.
 
     A mistake in the annotation costs nothing, so an `unreadable` one leaves what waits for it waiting.
     """
@@ -56,6 +61,15 @@ def left_by_the_dead(
     heirs = _taken_over(dead, lacking)
     opens = [e for e in heirs if pools.get(e.pool) is PoolState.ACTIVE]
     return Left(inherit=tuple(opens), kept=tuple(e for e in heirs if e not in opens))
+
+
+def mislabelled(entries: Iterable[Entry], retain: int) -> tuple[Entry, ...]:
+    """Bound ones of one pool whose tags say otherwise; an inherited one is tagged when it is bound.
+
+    Some at a time, so that a wait for calls loses little.
+    """
+    old = [e for e in entries if e.state is EntryState.BOUND and e.retain != retain]
+    return tuple(e for e in old if e.pool == old[0].pool)[:MOST_LABELLED]
 
 
 def _may_stay(entry: Entry, pools: Mapping[str, PoolState]) -> bool:

@@ -12,7 +12,6 @@ from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.ledger_recount import grow_old
 from tests.support.retained import RANGE, again, bound, places, registered, states, tags
 from tests.support.world_checks import check_all
 from workers.cloud.errors import Denied, Invalid
@@ -137,20 +136,6 @@ def test_the_audit_takes_a_retained_port_for_no_orphan(fleet: Fleet) -> None:
         audit(fleet.other(orphan_grace=timedelta(0)))
         fleet.settle()
     assert (tags(fleet), states(fleet)) == (before, ["retained"])
-
-
-@pytest.mark.row("PP-28", "BD-22")
-def test_a_load_balancer_with_a_retained_port_is_not_removed(fleet: Fleet) -> None:
-    bound(fleet, retain="1h")
-    fleet.delete("a")
-    fleet.settle()
-    grow_old(fleet.redis, "{pp:arena}", timedelta(days=2))
-    for _ in range(2):
-        fleet.queue.touch(["portpool/arena"])
-        fleet.settle()
-        fleet.due()
-    assert len(fleet.driver.find_owned_load_balancers(fleet.cluster)) == 1
-    assert states(fleet) == ["retained"]
 
 
 @pytest.mark.row("BD-22", "AL-21")
