@@ -14,6 +14,8 @@ import pytest
 from tests.fixtures.aws import CREDENTIALS, Aws
 from tests.fixtures.kube import Kube
 from tests.support.fleet import Fleet
+from workers.cloud.driver import GroupSettings
+from workers.cloud.tags import UID
 from workers.pools.audit import audit
 
 Answer = tuple[int, Any, str]  # exit status, what was printed (read as JSON if it was asked for), errors
@@ -112,11 +114,17 @@ def test_what_cannot_be_read_is_a_problem_and_not_a_difference(fleet: Fleet, ber
 def test_a_repair_by_hand_leaves_young_leftovers_to_the_next(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
     """A run may be between its call and its record."""
     bound(fleet)
-    changed(fleet, aws)
+    first, second = fleet.driver.listeners(fleet.driver.find_owned_load_balancers(fleet.cluster)[0].arn)
+    tags, name = {**second.tags, UID: "gone"}, f"bm-lone-{fleet.cluster}"
+    fleet.driver.ensure_target_group(name, "TCP", 1, GroupSettings(aws.ids.vpc), tags)
+    fleet.driver.delete_listener(first.arn)
     status, found, _ = berthmaster("audit", "--fix", "--json", BERTHMASTER_PORTS__ORPHAN_GRACE="1h")
     outcomes = {row["kind"]: row["outcome"] for row in found["differences"]}
     assert (status, outcomes["missing"]) == (1, "done, or on its way")
-    assert "not been there long enough" in outcomes["stale_target"]
+    assert "not been there long enough" in outcomes["orphan"]
+    assert fleet.driver.find_target_group(name)
+    assert berthmaster("audit", "--fix", "--json")[0] == 0
+    assert fleet.driver.find_target_group(name) is None
 
 
 def test_explain_says_what_a_bound_pod_has(fleet: Fleet, berthmaster: Command) -> None:
