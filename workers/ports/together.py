@@ -10,7 +10,7 @@ import structlog
 
 from domain.errors import TransientError
 from domain.ports.placement import ordering
-from domain.ports.pool import PoolState
+from domain.ports.pool import PoolState, PortPoolSpec
 from domain.ports.precreate import asks, kind_of, kinds
 from domain.ports.steps import AllocateTogether
 from domain.ports.together import free, in_common, shortest
@@ -22,7 +22,7 @@ from workers.ports.observe import World
 from workers.ports.releasing import rollback
 from workers.ports.tenancy import admitted, capped
 from workers.services import PortServices
-from workers.stores.ledger import Capped, Granted
+from workers.stores.ledger import Candidates, Capped, Granted
 
 log = structlog.get_logger()
 MOST_TRIES: Final = 8
@@ -40,34 +40,38 @@ class Together:
         world, pools = self._world, [want.pool for want in step.wants]
         if not all(admitted(self._services, world, pool) for pool in pools):
             return
+        in_turn = sorted(step.wants)  # by pool: of two that want the same, the first in the first pool goes on
         if not set(pools) <= set(world.run.pools):
             world.run.hold(sorted({*world.run.pools, *pools}))
-        found = {want.pool: self._candidates(want) for want in step.wants}
-        masks = {pool: bits & (1 << step.port) if step.port else bits for pool, (_, bits) in found.items()}
+        seen = {want.pool: world.access(want.pool).candidates(want.ports) for want in step.wants}
+        masks = {want.pool: free(self._spec(want), want, seen[want.pool].taken) for want in step.wants}
+        if step.port:
+            masks = {pool: bits & (1 << step.port) for pool, bits in masks.items()}
         numbers = list(islice(in_common(masks.values()), MOST_TRIES))
         for number in numbers:
-            if self._take_all(step.wants, number) or self._closed(pools):
+            if self._take_all(in_turn, number) or self._closed(pools):
                 return
         if numbers:
-            raise TransientError(
-                f"ports that pools {' and '.join(pools)} had in common were taken meanwhile", OVERTAKEN
-            )
-        growing = {pool for pool, (can_grow, _) in found.items() if can_grow}
-        self._wait(step, shortest(masks, growing))
+            raise self._overtaken(pools)
+        growing = {want.pool for want in step.wants if self._can_grow(want, seen[want.pool])}
+        self._wait(step, shortest(masks, growing), {pool: look.freed for pool, look in seen.items()})
 
     def _closed(self, pools: list[str]) -> bool:
         """Whether one gives nothing, or nothing more to this namespace: another number would be refused as well."""
         world = self._world
         return any(world.pools[pool].state is not PoolState.ACTIVE or pool in world.full for pool in pools)
 
-    def _candidates(self, want: Want) -> tuple[bool, int]:
-        """Whether the pool can grow, and where in it the want would fit now."""
-        spec = self._world.config(want.pool).spec
-        created, bits = self._world.access(want.pool).candidates(want.ports)
-        create = spec.auto_create
-        return create.enabled and created < create.max_load_balancers, free(spec, want, bits)
+    def _overtaken(self, pools: list[str]) -> TransientError:
+        return TransientError(f"what pools {' and '.join(pools)} have in common has changed meanwhile", OVERTAKEN)
 
-    def _take_all(self, wants: tuple[Want, ...], port: int) -> bool:
+    def _spec(self, want: Want) -> PortPoolSpec:
+        return self._world.config(want.pool).spec
+
+    def _can_grow(self, want: Want, seen: Candidates) -> bool:
+        create = self._spec(want).auto_create
+        return create.enabled and seen.created < create.max_load_balancers
+
+    def _take_all(self, wants: list[Want], port: int) -> bool:
         """In pool after pool; what was taken is given back when one refuses."""
         taken = set[tuple[str, str, int]]()
         for want in wants:
@@ -84,7 +88,7 @@ class Together:
     def _take(self, want: Want, port: int) -> set[tuple[str, str, int]] | None:
         world, pool = self._world, want.pool
         assert world.pod
-        spec = world.config(pool).spec
+        spec = self._spec(want)
         (asked,) = asks(spec, [want])
         answer = world.access(pool).take(world.pod.uid, asked, ordering(spec.lb_policy), spec.segment_length, port)
         count_allocation(pool, "taken" if answer is None else type(answer).__name__.lower())
@@ -98,7 +102,7 @@ class Together:
             world.pools[pool].state = PoolState.PENDING
         return None
 
-    def _wait(self, step: AllocateTogether, short: frozenset[str]) -> None:
+    def _wait(self, step: AllocateTogether, short: frozenset[str], looks: dict[str, str]) -> None:
         """In every pool, for a port that becomes free in any may be the one; only what is `short` shall grow."""
         world = self._world
         assert world.pod
@@ -109,7 +113,10 @@ class Together:
         for want in step.wants:
             ports = want.ports if want.pool in short else 0
             count = [ports * (n == kind_of(want.protocol)) for n in (1, 2, 3)]
-            answer = world.access(want.pool).wait(ports, count if kinds(world.config(want.pool).spec) else ())
+            count = count if kinds(self._spec(want)) else []
+            answer = world.access(want.pool).wait(ports, count, looks[want.pool])
+            if answer is None:
+                raise self._overtaken([w.pool for w in step.wants])
             self._wake(answer.woken)
             if isinstance(answer, Capped):
                 capped(world, want.pool, answer, ports)

@@ -91,6 +91,18 @@ class Capped:
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """`created`: load balancers of our own; `taken`: of each that has room, the bits of its ports in use.
+
+    `freed` counts how often ports became free in the pool: it names this look.
+    """
+
+    created: int
+    freed: str
+    taken: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
 class Closed:
     """The pool gives no ports: it is not Active."""
 
@@ -147,15 +159,19 @@ class PoolRun:
             return _capped(reply)
         return Closed() if reply[0] == b"CLOSED" else None
 
-    def candidates(self, ports: int) -> tuple[int, list[bytes]]:
-        """Load balancers of our own; and of each that has room for so many more, the bits of its ports in use."""
-        _, created, *bits = self._script("candidates", ports)
-        return int(created), bits
+    def candidates(self, ports: int) -> Candidates:
+        _, created, freed, *bits = self._script("candidates", ports)
+        return Candidates(int(created), freed.decode(), tuple(bits))
 
-    def wait(self, ports: int, kinds: Sequence[int] = ()) -> Full | Capped:
-        """On the waiting list for ports that the pool lacks; 0: only to hear of those that become free."""
-        reply = self._script("wait", ports, ",".join(map(str, kinds)))
-        return _capped(reply) if reply[0] == b"QUOTA" else Full(reply[1].decode(), texts(reply[2]))
+    def wait(self, ports: int, kinds: Sequence[int], freed: str) -> Full | Capped | None:
+        """On the waiting list for ports that the pool lacks; 0: only to hear of those that become free.
+
+        None: some have become free since the look that said `freed`.
+        """
+        reply = self._script("wait", ports, ",".join(map(str, kinds)), freed)
+        if reply[0] == b"QUOTA":
+            return _capped(reply)
+        return Full(reply[1].decode(), texts(reply[2])) if reply[0] == b"OK" else None
 
     def _granted(self, reply: bytes) -> Granted:
         found = orjson.loads(reply)

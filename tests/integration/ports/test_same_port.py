@@ -101,20 +101,21 @@ def test_only_one_pool_grows_for_a_number_in_common(fleet: Fleet) -> None:
 
 
 class Disturbed(Ledger):
-    """Right before it first takes a port, something happens."""
+    """Right before the first call of one script, something happens."""
 
     happens: list[Callable[[], object]]
+    before = "allocate"
 
     def call(self, script: str, *args: Any) -> list[Any]:
-        if script == "allocate" and self.happens:
+        if script == self.before and self.happens:
             self.happens.pop()()
         return super().call(script, *args)
 
 
-def run_disturbed(fleet: Fleet, name: str, pool: str, happens: Callable[[], object]) -> None:
-    """One run of a pod with something before it takes its port of `pool`."""
+def run_disturbed(fleet: Fleet, name: str, pool: str, happens: Callable[[], object], before: str = "allocate") -> None:
+    """One run of a pod with something before it takes its port of `pool`, or before another script there."""
     disturbed = Disturbed(fleet.redis, load_scripts(fleet.redis), pool)
-    disturbed.happens = [happens]
+    disturbed.happens, disturbed.before = [happens], before
     ledgers = {pool: disturbed}
     services = fleet.other(ledger=lambda asked: ledgers.get(asked) or fleet.services.ledger(asked))
     fleet.run(pod_key(fleet.namespace, name), services)
@@ -191,3 +192,26 @@ def test_the_number_is_found_again_after_a_loss_of_redis(fleet: Fleet, aws: Aws)
     fleet.settle()
     assert fleet.shown("a") == before
     check_all(fleet, aws)
+
+
+@pytest.mark.row("AL-10", "SU-13")
+@pytest.mark.parametrize("pool", ["arena", "lobby"])
+def test_a_port_that_becomes_free_before_the_pod_is_on_the_list_is_not_missed(fleet: Fleet, pool: str) -> None:
+    """The shortest trace of tests/models/same_port.py: nobody wakes it for what became free after it looked."""
+    pools(fleet)
+    holding(fleet, "arena", 30000, 30002, 30004)
+    holding(fleet, "lobby", 30001, 30003)
+    ask(fleet, "a")
+    fleet.sync()
+    holder = "arena-30000" if pool == "arena" else "lobby-30001"
+
+    def give_back() -> None:
+        fleet.delete(holder)
+        fleet.sync()
+        fleet.run_pod(holder)
+
+    run_disturbed(fleet, "a", pool, give_back, before="wait")
+    assert fleet.state("a") != "NoPortAvailable"
+    fleet.due()
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
