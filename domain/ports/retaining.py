@@ -7,7 +7,7 @@ comes back without the request gives it up, and so does a pool that is being del
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from domain.ports.entry import Entry, EntryState
@@ -59,8 +59,8 @@ def left_by_the_dead(
     if away or unreadable:
         return _kept(dead, due)
     heirs = _taken_over(dead, lacking)
-    opens = [e for e in heirs if pools.get(e.pool) is PoolState.ACTIVE]
-    return Left(inherit=tuple(opens), kept=tuple(e for e in heirs if e not in opens))
+    opens = tuple(e for e in heirs if pools.get(e.pool) is PoolState.ACTIVE)
+    return replace(_kept([e for e in heirs if e not in opens], due), inherit=opens)
 
 
 def mislabelled(entries: Iterable[Entry], retain: int) -> tuple[Entry, ...]:

@@ -138,7 +138,7 @@ class PodSteps:
             Look: lambda s: self._binding.look(s.entry),
             Confirm: lambda s: self._binding.confirm(s.entries),
             Retain: lambda s: retain(services, world, s.entry),
-            Inherit: lambda s: inherit(world, s),
+            Inherit: self._inherit,
             Relabel: self._binding.relabel,
             Release: lambda s: release(services, world, s.entry),
             Rollback: lambda s: rollback(services, world, s.entry),
@@ -185,6 +185,11 @@ class PodSteps:
         world.full.add(pool)
         world.refusal = f"pool {pool} has no free port for {ports} of {sum(w.ports for w in world.wants)} wanted"
         ask(self._services, pool, epoch)
+
+    def _inherit(self, step: Inherit) -> None:
+        """Taking over is taking: a namespace that the pool selects no more is handed nothing."""
+        if admitted(self._services, self._world, step.entries[0].pool):
+            inherit(self._world, step)
 
     def _leave(self, step: Leave) -> None:
         access = self._world.pools.get(step.pool)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from events.kube_api import Denied
 from tests.fixtures.aws import Aws
 from tests.fixtures.kube import end, make_namespace
@@ -137,4 +139,41 @@ def test_a_pod_that_is_gone_leaves_the_list_of_those_beyond_their_share(fleet: F
     fleet.delete(bound)
     fleet.settle()
     assert fleet.redis.hgetall("{pp:arena}spaces") == {}
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("BD-22")
+def test_retained_ports_count_against_the_share_of_their_namespace(fleet: Fleet) -> None:
+    """Else pods that come and go under ever new names could take the pool dry."""
+    fleet.pool("arena", maxPortsPerNamespace=1)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", ports_retain="30d")
+    fleet.settle()
+    fleet.delete("a")
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2", ports_retain="30d")
+    fleet.settle()
+    assert fleet.state("b") == "NoPortAvailable"
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.3")
+    fleet.settle()
+    assert (fleet.state("a"), fleet.state("b")) == ("Bound", "NoPortAvailable")
+    fleet.delete("a")
+    fleet.settle()
+    assert fleet.state("b") == "Bound"
+
+
+@pytest.mark.row("BD-22")
+def test_a_namespace_that_is_selected_no_more_is_handed_nothing_over_until_it_is_again(fleet: Fleet, aws: Aws) -> None:
+    label(fleet, "players")
+    fleet.pool("arena", allowedNamespaces=PLAYERS)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", ports_retain="true")
+    fleet.settle()
+    before = fleet.shown("a")[1][0]["port"]
+    fleet.delete("a")
+    label(fleet, None)
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.2", ports_retain="true")
+    fleet.settle()
+    assert (fleet.state("a"), fleet.owners("arena")[f"{fleet.namespace}/a"][0][2]) == ("PoolNotAllocatable", "retained")
+    label(fleet, "players")
+    fleet.due()
+    fleet.settle()
+    assert (fleet.state("a"), fleet.shown("a")[1][0]["port"]) == ("Bound", before)
     check_all(fleet, aws)
