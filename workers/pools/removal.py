@@ -7,6 +7,7 @@ whatever is on it, so it looks again right before.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
 
@@ -27,6 +28,7 @@ from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.ledger_view import view
 from workers.stores.retirement import Retirement
+from workers.stores.stock import Stock
 
 log = structlog.get_logger()
 MOST: Final = 10  # load balancers that a run begins to remove
@@ -119,8 +121,11 @@ class Removal:
 
     def _forget(self, gone: list[PoolLoadBalancer]) -> None:
         """Its spare target groups go as well; then what does not fit may grow again, also into its slot."""
+        names = {lb.name for lb in gone}
+        stock = Stock(self._ledger).all().items()
+        known = {group for key, (_, group) in stock if key.rpartition(":")[0] in names}  # also with lost tags
         for group in self._driver.target_groups_owned(self._services.cluster, self._pool):
-            if _was_on(group, gone):
+            if _was_on(group, gone, known):
                 self._driver.delete_target_group(group.arn)
         for lb in gone:
             if self._retirement.forget(lb):
@@ -133,6 +138,6 @@ class Removal:
         self._services.events.pool(self._pool, self._config.uid, reason, message, once, warning)
 
 
-def _was_on(group: TargetGroup, gone: list[PoolLoadBalancer]) -> bool:
-    named = group.tags.get(LOAD_BALANCER) in {lb.name for lb in gone}
+def _was_on(group: TargetGroup, gone: list[PoolLoadBalancer], known: Collection[str]) -> bool:
+    named = group.arn in known or group.tags.get(LOAD_BALANCER) in {lb.name for lb in gone}
     return named and set(group.load_balancer_arns) <= {lb.arn for lb in gone}

@@ -14,7 +14,7 @@ from tests.support.interruption import Fuse, Interposed, Killed
 from tests.support.ledger_recount import grow_old
 from tests.support.world_checks import check_all
 from workers.cloud.driver import GroupSettings, LoadBalancer
-from workers.cloud.tags import LOAD_BALANCER, RETIRING, pool_tags
+from workers.cloud.tags import LOAD_BALANCER, PORT, RETIRING, pool_tags
 from workers.kube.port_pools import PATH
 from workers.pools.audit import audit
 from workers.pools.sweep import sweep
@@ -329,6 +329,8 @@ def test_an_existing_load_balancer_is_never_removed(fleet: Fleet, aws: Aws) -> N
 def test_one_with_precreated_listeners_goes_with_them_and_its_slot_is_filled_anew(fleet: Fleet, aws: Aws) -> None:
     lb = one_idle(fleet, precreate={"udp": 2})
     assert len(fleet.driver.listeners(lb.arn)) == 2
+    left = fleet.driver.listeners(lb.arn)[0].target_group_arn
+    aws.client().remove_tags(ResourceArns=[left], TagKeys=[LOAD_BALANCER, PORT])
     look(fleet)
     assert there(fleet) == []
     assert fleet.driver.target_groups_owned(fleet.cluster) == []
