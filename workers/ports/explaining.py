@@ -16,7 +16,7 @@ from events.workqueue import Standing
 from workers.pools.config import decode_config
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
-from workers.stores.ledger_view import Place, entries_of_owner, place_in_line, view
+from workers.stores.ledger_view import Place, entries_of_owner, place_in_line, share_of, view
 from workers.stores.pool_notes import PoolNotes
 from workers.stores.troubles import Trouble
 
@@ -102,7 +102,7 @@ def _pool(services: PortServices, pool: str, owner: str, runs: tuple[int, ...]) 
         seen.waiting,
         place_in_line(ledger, owner),
         candidates,
-        _quota(config.spec),
+        _quota(config.spec, *share_of(ledger, owner)),
         _growth(config.spec, seen.load_balancers, seen.intent),
         notes.trouble(),
     )
@@ -129,10 +129,10 @@ def _why_not(lb: PoolLoadBalancer, fault: str, longest: int) -> str:
     return f"{free} ports are free, {longest} in a row are asked for" if free < longest else ""
 
 
-def _quota(spec: PortPoolSpec) -> str:
-    here = spec.listener_quota or NLB_LISTENERS
-    tenant = spec.max_ports_per_namespace
-    return f"{here} listeners a load balancer" + (f", {tenant} ports a namespace" if tenant else "")
+def _quota(spec: PortPoolSpec, used: int, capped: bool) -> str:
+    here, most = spec.listener_quota or NLB_LISTENERS, spec.max_ports_per_namespace
+    share = f", {used} of the {most} ports of its namespace are taken" if most else ""
+    return f"{here} listeners a load balancer{share}" + (", so that the pod waits" if capped else "")
 
 
 def _growth(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], intent: str) -> str:

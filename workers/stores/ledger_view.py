@@ -104,6 +104,15 @@ def place_in_line(ledger: Ledger, name: str) -> Place | None:
     return Place(rank or 0, int(ports), int(joined), woken=rank is None)
 
 
+def share_of(ledger: Ledger, name: str) -> tuple[int, bool]:
+    """Ports that the pods of the owner's namespace hold or wait for, and whether the owner waits for that to shrink."""
+    pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
+    pipe.hget(f"{p}spaces", name.partition("/")[0])
+    pipe.hexists(f"{p}cap", name)
+    used, capped = pipe.execute()
+    return int(used or 0), bool(capped)
+
+
 def entries_of_owner(ledger: Ledger, name: str) -> tuple[Entry, ...]:
     held: Any = ledger.redis.hget(f"{ledger.prefix}owners", name)
     return entries_of(ledger.pool, orjson.loads(held)) if held else ()

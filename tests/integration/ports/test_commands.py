@@ -162,6 +162,16 @@ def test_explain_says_why_a_pod_waits_where_it_stands_and_what_aws_said(
     assert len(text.splitlines()) <= 24  # one screen
 
 
+def test_explain_says_that_a_pod_waits_for_its_own_namespace(fleet: Fleet, berthmaster: Command) -> None:
+    fleet.pool("arena", maxPortsPerNamespace=1)
+    for n in range(2):
+        fleet.pod(f"p{n}", "7777/UDP@arena", ip=f"10.0.0.{n + 1}")
+    fleet.settle()
+    [waits] = [name for name in ("p0", "p1") if fleet.state(name) == "NoPortAvailable"]
+    [pool] = berthmaster("explain", "pod", f"{fleet.namespace}/{waits}", "--json")[1]["pools"]
+    assert pool["quota"].endswith("1 of the 1 ports of its namespace are taken, so that the pod waits")
+
+
 def test_explain_remembers_the_last_error_of_aws(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
     fleet.pool("arena")
     fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Interposed
@@ -26,6 +27,10 @@ def test_a_target_of_a_late_call_is_deregistered_by_a_run_of_the_pod(fleet: Flee
     for arn, targets in groups.items():
         assert [t for t in fleet.driver.targets(arn) if t.health != "draining"] == targets
     assert shown(fleet) == before
+    asked = aws.counts()["DescribeTargetHealth"]
+    fleet.queue.touch([pod_key(fleet.namespace, "p0")])
+    fleet.run_pod("p0")
+    assert aws.counts()["DescribeTargetHealth"] == asked  # the wish is over
 
 
 @pytest.mark.row("BD-17", "BD-21")
