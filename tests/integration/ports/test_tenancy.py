@@ -10,6 +10,7 @@ import pytest
 from events.kube_api import Denied
 from tests.fixtures.aws import Aws
 from tests.fixtures.kube import end, make_namespace
+from tests.integration.ports.test_same_port import ask, holding, pools, ports
 from tests.support.fleet import Fleet
 from tests.support.world_checks import check_all
 from workers.kube.port_pools import PATH
@@ -177,3 +178,42 @@ def test_a_namespace_that_is_selected_no_more_is_handed_nothing_over_until_it_is
     fleet.settle()
     assert (fleet.state("a"), fleet.shown("a")[1][0]["port"]) == ("Bound", before)
     check_all(fleet, aws)
+
+
+def test_the_share_of_a_namespace_holds_for_entries_of_several_pools(fleet: Fleet, aws: Aws) -> None:
+    """What one pool refuses is given back in the others; when there is room again, the pod goes on."""
+    pools(fleet, maxPortsPerNamespace=1)
+    fleet.pod("first", "1/UDP@lobby", ip="10.0.1.1")
+    fleet.settle()
+    ask(fleet, "a")
+    fleet.settle()
+    assert fleet.state("a") == "NoPortAvailable"
+    assert "1 of the 1 ports that pool lobby gives a namespace" in fleet.shown("a")[2]
+    assert fleet.owners("arena") == {}
+    assert fleet.ledger("lobby").demand == 0
+    fleet.delete("first")
+    fleet.settle()
+    assert ports(fleet, "a") == {"arena": 30000, "lobby": 30000}
+    check_all(fleet, aws)
+
+
+def test_what_a_namespace_waits_for_in_several_pools_stays_within_its_share(fleet: Fleet, aws: Aws) -> None:
+    pools(fleet, most=3, maxPortsPerNamespace=6)
+    holding(fleet, "arena", 30000, 30001, 30002, 30003, 30004)
+    for name in ("a", "b"):
+        ask(fleet, name)
+        fleet.sync()
+        fleet.drain()
+    assert fleet.ledger("arena").demand == 1
+    fleet.settle()
+    assert sorted(fleet.state(name) for name in ("a", "b")) == ["Bound", "NoPortAvailable"]
+    assert len(fleet.ledger("arena").load_balancers) == 2
+    check_all(fleet, aws)
+
+
+def test_one_pool_that_does_not_select_the_namespace_refuses_the_entry(fleet: Fleet, aws: Aws) -> None:
+    pools(fleet, allowedNamespaces={"matchLabels": {"team": "players"}})
+    ask(fleet, "a")
+    fleet.settle()
+    assert fleet.state("a") == "PoolNotAllocatable"
+    assert (fleet.owners("arena"), fleet.ledger("arena").demand) == ({}, 0)
