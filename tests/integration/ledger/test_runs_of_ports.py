@@ -16,9 +16,10 @@ ALWAYS = timedelta(hours=1)
 
 
 @pytest.mark.row("PP-08")
-def test_a_segment_starts_on_a_boundary_and_ends_within_the_range(make_pool: MakePool) -> None:
+@pytest.mark.parametrize("stranger", [30005, 30006, 30008])
+def test_a_segment_starts_on_a_boundary_and_ends_within_the_range(make_pool: MakePool, stranger: int) -> None:
     """Boundaries are counted from the pool's first port, and a stranger's port spoils only its own segment."""
-    pool = make_pool(start=30001, size=18, lbs=[load_balancer(foreign=(30006,))])
+    pool = make_pool(start=30001, size=18, lbs=[load_balancer(foreign=(stranger,))])
     found: list[list[int]] = []
     while isinstance(answer := pool.run(f"games/p{len(found)}").allocate("u", [("a", 4)], IN_ORDER, 4), Granted):
         found.append([e.port for e in answer.entries])

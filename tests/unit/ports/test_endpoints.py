@@ -155,3 +155,49 @@ def test_an_ipv6_target_is_read_back_in_one_spelling(target: str, good: bool) ->
 
 def test_an_entry_is_named_by_load_balancer_and_port() -> None:
     assert Entry("p", "lb", 7, "w", "u", EntryState.BOUND).key == "lb:7"
+
+
+RANGE = parse_ports("rtp=10-12/UDP@arena")
+ROW = [replace(HELD, port=30001 + n, want=key, target=f"10.0.0.1:{10 + n}") for n, key in enumerate(RANGE[0].keys)]
+
+
+@pytest.mark.row("PP-08", "BD-09")
+def test_a_range_is_one_row_and_reads_back_port_by_port() -> None:
+    text = endpoints(RANGE, ROW, {"bm-arena-0": "bm.example"})
+    (row,) = json.loads(text)
+    assert (row["port"], row["endPort"], row["containerPort"], row["target"]) == (30001, 30003, 10, "10.0.0.1:10")
+    (read,) = shown(text)
+    assert [(one.port, one.container_port, one.target) for one in read.each()] == [
+        (30001 + n, 10 + n, f"10.0.0.1:{10 + n}") for n in range(3)
+    ]
+    assert amended(text, ROW) == text
+
+
+@pytest.mark.row("BD-14", "AL-19")
+def test_a_range_whose_targets_differ_says_so_in_rows_of_their_own() -> None:
+    """Else a rebuild would believe that the later ports have the target of the first, and never register it."""
+    text = endpoints(RANGE, ROW, {})
+    moved = [replace(ROW[0], target="10.0.0.2:10"), *ROW[1:]]
+    rows = [one for row in shown(amended(text, moved)) for one in row.each()]
+    assert [(one.port, one.target) for one in rows] == [(e.port, e.target) for e in moved]
+    apart = [replace(ROW[1], target=""), ROW[2]]
+    rows = [one for row in shown(amended(text, apart)) for one in row.each()]
+    assert [(one.port, one.container_port, one.target) for one in rows] == [(30002, 11, ""), (30003, 12, "10.0.0.1:12")]
+
+
+@pytest.mark.row("BD-21")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"endPort": 30000},
+        {"endPort": 30051},
+        {"endPort": "30002"},
+        {"endPort": None},
+        {"port": 65535, "endPort": 65536},
+        {"endPort": 30003, "containerPort": 65534, "target": ""},
+        {"endPort": 30003, "target": "10.0.0.1:65534"},
+        {"target": "10.0.0.1:000001" + "9" * 5000},
+    ],
+)
+def test_a_range_that_we_would_not_have_written_counts_as_nothing(changes: dict[str, Any]) -> None:
+    assert shown(row(**changes)) == ()
