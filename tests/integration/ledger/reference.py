@@ -49,6 +49,7 @@ class Reference:
     woken: set[str] = field(default_factory=set)
     picky: set[str] = field(default_factory=set)  # wait for ports in a row, which no number of free ports promises
     retiring: set[str] = field(default_factory=set)
+    shut: set[str] = field(default_factory=set)  # meant to give no ports; others may only have no room
     intent: tuple[int, ...] | None = None
     raised: int = 0  # how often the epoch rose
     share: int | None = None  # ports that a namespace may have
@@ -171,6 +172,7 @@ class Reference:
         listed = {lb.name: lb for lb in lbs}
         self.retiring &= set(listed)
         self.lbs = {name: replace(lb, capacity=0) if name in self.retiring else lb for name, lb in listed.items()}
+        self.shut = {lb.name for lb in self.lbs.values() if not lb.capacity}
         inside = {(lb.name, p) for lb in self.lbs.values() for p in lb.strangers if 0 <= p - self.start < self.size}
         self.strangers = inside - set(self.held)
         self.contested = inside & set(self.held)
@@ -183,14 +185,13 @@ class Reference:
         self.raised += 1
 
     def retire(self, name: str) -> bool:
-        lb = self.lbs.get(name)
-        spoken_for = any(lb == name for lb, _ in self.strangers | self.contested) or bool(
-            lb and lb.capacity and self.demand
-        )
-        if not lb or name in self.retiring or self.used(name) or spoken_for:
+        of_others = any(lb == name for lb, _ in self.strangers | self.contested)
+        wanted = self.demand and name not in self.shut
+        if name not in self.lbs or name in self.retiring or self.used(name) or of_others or wanted:
             return False
         self.retiring.add(name)
-        self.lbs[name] = replace(lb, capacity=0)
+        self.lbs[name] = replace(self.lbs[name], capacity=0)
+        self.shut.add(name)
         return True
 
     def may_go(self, name: str) -> bool:
@@ -199,6 +200,7 @@ class Reference:
     def forget(self, name: str) -> None:
         del self.lbs[name]
         self.retiring.discard(name)
+        self.shut.discard(name)
 
     def slots(self) -> set[int]:
         return {lb.slot for lb in self.lbs.values() if lb.slot >= 0}

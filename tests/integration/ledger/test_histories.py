@@ -6,15 +6,12 @@ more than the demand needs and the limit allows (I5), and all that is counted ap
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
     invariant,
     precondition,
@@ -25,7 +22,8 @@ from redis import Redis
 
 from domain.ports.entry import Entry, EntryState
 from domain.ports.scaleup import Intent
-from tests.integration.ledger.reference import Held, Lb, Place, Reference
+from tests.integration.ledger.history_rules import Rules, chances
+from tests.integration.ledger.reference import Held, Lb, Reference
 from tests.support.builders import limits
 from tests.support.live_pool import IN_ORDER, UNIFORM, LivePool
 from workers.stores.growth import PoolLoadBalancer
@@ -36,11 +34,10 @@ OWNERS = ("games/a", "games/b", "lobby/c", "lobby/d")
 WANTS = [[(f"{n}/UDP", 1) for n in range(count)] for count in range(1, 5)]
 owner_names = st.sampled_from(OWNERS)
 uids = st.sampled_from(("u1", "u1", "u1", "u2"))
-chances = st.randoms(use_true_random=False)
 stranger_ports = st.frozensets(st.integers(START - 2, START + SIZE + 1), max_size=3)
 
 
-class History(RuleBasedStateMachine):
+class History(Rules):
     redis: Redis
     wants: list[list[tuple[str, int]]]
     segment: int
@@ -117,53 +114,6 @@ class History(RuleBasedStateMachine):
             assert isinstance(answer, ANSWERS[granted])
             self._woken(answer.woken)
             self.stuck.add(owner)
-
-    def _some(self, chance: Any, *states: str) -> tuple[Place, Held, PoolRun, Entry] | None:
-        places = sorted(p for p, h in self.model.held.items() if h.state in states)
-        if not places:
-            return None
-        place = chance.choice(places)
-        held = self.model.held[place]
-        run = self._open(held.owner)
-        return place, held, run, next(e for e in run.entries if (e.lb, e.port) == place)
-
-    @rule(chance=chances)
-    def record(self, chance: Any) -> None:
-        if some := self._some(chance, "allocated", "bound"):
-            place, held, run, entry = some
-            run.record(held.uid, [replace(entry, state=EntryState.BOUND, listener=f"arn:{place}")])
-            self.model.held[place] = replace(held, state="bound", run=-1)
-
-    @rule(chance=chances)
-    def releasing(self, chance: Any) -> None:
-        if some := self._some(chance, "allocated", "bound", "releasing"):
-            place, held, run, entry = some
-            run.releasing(entry)
-            self.model.held[place] = replace(held, state="releasing", run=-1)
-
-    @rule(chance=chances)
-    def free(self, chance: Any) -> None:
-        if some := self._some(chance, "releasing"):
-            place, _, run, entry = some
-            del self.model.held[place]
-            self.stuck.clear()
-            self._woken(run.free(entry))
-
-    @rule(chance=chances)
-    def foreign(self, chance: Any) -> None:
-        if some := self._some(chance, "allocated", "bound"):
-            place, _, run, entry = some
-            self.model.give_up(place)
-            self.stuck.clear()
-            self._woken(run.foreign(entry))
-
-    @rule(chance=chances)
-    def crowded(self, chance: Any) -> None:
-        if some := self._some(chance, "allocated"):
-            place, _, run, entry = some
-            self.model.crowd(place)
-            self.stuck.clear()
-            self._woken(run.crowded(entry))
 
     @rule(chance=chances, other=owner_names)
     def give_way(self, chance: Any, other: str) -> None:
@@ -244,30 +194,6 @@ class History(RuleBasedStateMachine):
         if late:
             assert self.pool.growth.close(found, [self._listed(lb) for lb in lbs]) is None
 
-    @rule(number=st.integers(0, MOST - 1))
-    def retire(self, number: int) -> None:
-        lb = PoolLoadBalancer(f"lb-{number}", f"arn:lb-{number}", "dns", number, number, 0)
-        assert not self.pool.retirement.retire(lb, timedelta(hours=1))
-        assert self.pool.retirement.retire(lb, timedelta(0)) == self.model.retire(lb.name)
-
-    @rule(number=st.integers(0, MOST - 1))
-    def forget(self, number: int) -> None:
-        lb = PoolLoadBalancer(f"lb-{number}", f"arn:lb-{number}", "dns", number, number, 0)
-        goes = self.model.may_go(lb.name)
-        assert self.pool.retirement.confirm(lb) == goes
-        assert not self.pool.retirement.forget(replace(lb, arn="arn:another"))
-        assert self.pool.retirement.forget(lb) == goes
-        if goes:
-            self.model.forget(lb.name)
-
-    @rule(forgotten=st.booleans())
-    def sweep(self, forgotten: bool) -> None:
-        if forgotten:
-            self.model.woken.clear()
-        pressure = self.pool.growth.pressure(timedelta(hours=0 if forgotten else 1))
-        self._woken(pressure.woken)
-        assert (pressure.short, pressure.intent_open) == (self.model.short(), self.model.intent is not None)
-
     @rule(number=st.integers(0, MOST), port=st.integers(START - 1, START + SIZE), owner=owner_names)
     def orphan(self, number: int, port: int, owner: str) -> None:
         place = (f"lb-{number}", port)
@@ -293,10 +219,6 @@ class History(RuleBasedStateMachine):
         self.configure_as([self._lb(n) for n in range(count)])
         with pytest.raises(NotReady):
             late.leave()
-
-    @rule()
-    def prune(self) -> None:
-        self.pool.growth.prune_fences(timedelta(0))
 
     @rule()
     def woken_waiters_run(self) -> None:

@@ -153,3 +153,15 @@ def test_after_a_loss_of_redis_nothing_is_confirmed_that_was_retiring_before(poo
     pool.rebuild()
     pool.configure(load_balancers(1))
     assert not pool.retirement.confirm(lb)
+
+
+@pytest.mark.row("PP-28")
+def test_one_that_others_have_filled_is_not_shut_and_stays_while_somebody_waits(make_pool: MakePool) -> None:
+    """Its room comes back when AWS is listed again."""
+    pool = make_pool(lbs=[load_balancer(capacity=1)])
+    (held,) = pool.allocate("games/h")
+    pool.fail("games/a")
+    pool.run("games/h").crowded(held)
+    assert not pool.retirement.retire(load_balancer(), NOW)
+    pool.run("games/a").leave()
+    assert pool.retirement.retire(load_balancer(), NOW)

@@ -1,4 +1,4 @@
--- Confirms, after it was tagged and right before it is deleted, that a load balancer is still retiring and empty.
+-- Confirms that a load balancer is still retiring and empty: asked after it was tagged, right before it is deleted.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, name, ARN.
 -- Returns {'NOT_READY'} | {'CHANGED'} | {'OK'}.

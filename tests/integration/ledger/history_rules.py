@@ -1,0 +1,108 @@
+"""Rules of the histories that ask one script one thing: of a run about its entries, of the pool about itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from domain.ports.entry import Entry, EntryState
+from tests.integration.ledger.reference import Held, Place, Reference
+from tests.support.live_pool import LivePool
+from workers.stores.growth import PoolLoadBalancer
+from workers.stores.ledger import PoolRun
+
+chances = st.randoms(use_true_random=False)
+slots = st.integers(0, 2)
+
+
+class Rules(RuleBasedStateMachine):
+    """`stuck` wait for ports in a row, or are not to be woken for another reason, until ports become free."""
+
+    pool: LivePool
+    model: Reference
+    stuck: set[str]
+
+    def _open(self, owner: str) -> PoolRun:
+        raise NotImplementedError
+
+    def _woken(self, names: tuple[str, ...]) -> None:
+        raise NotImplementedError
+
+    def _some(self, chance: Any, *states: str) -> tuple[Place, Held, PoolRun, Entry] | None:
+        places = sorted(p for p, h in self.model.held.items() if h.state in states)
+        if not places:
+            return None
+        place = chance.choice(places)
+        held = self.model.held[place]
+        run = self._open(held.owner)
+        return place, held, run, next(e for e in run.entries if (e.lb, e.port) == place)
+
+    @rule(chance=chances)
+    def record(self, chance: Any) -> None:
+        if some := self._some(chance, "allocated", "bound"):
+            place, held, run, entry = some
+            run.record(held.uid, [replace(entry, state=EntryState.BOUND, listener=f"arn:{place}")])
+            self.model.held[place] = replace(held, state="bound", run=-1)
+
+    @rule(chance=chances)
+    def releasing(self, chance: Any) -> None:
+        if some := self._some(chance, "allocated", "bound", "releasing"):
+            place, held, run, entry = some
+            run.releasing(entry)
+            self.model.held[place] = replace(held, state="releasing", run=-1)
+
+    @rule(chance=chances)
+    def free(self, chance: Any) -> None:
+        if some := self._some(chance, "releasing"):
+            place, _, run, entry = some
+            del self.model.held[place]
+            self.stuck.clear()
+            self._woken(run.free(entry))
+
+    @rule(chance=chances)
+    def foreign(self, chance: Any) -> None:
+        if some := self._some(chance, "allocated", "bound"):
+            place, _, run, entry = some
+            self.model.give_up(place)
+            self.stuck.clear()
+            self._woken(run.foreign(entry))
+
+    @rule(chance=chances)
+    def crowded(self, chance: Any) -> None:
+        if some := self._some(chance, "allocated"):
+            place, _, run, entry = some
+            self.model.crowd(place)
+            self.stuck.clear()
+            self._woken(run.crowded(entry))
+
+    @rule(number=slots)
+    def retire(self, number: int) -> None:
+        lb = PoolLoadBalancer(f"lb-{number}", f"arn:lb-{number}", "dns", number, number, 0)
+        assert not self.pool.retirement.retire(lb, timedelta(hours=1))
+        assert self.pool.retirement.retire(lb, timedelta(0)) == self.model.retire(lb.name)
+
+    @rule(number=slots)
+    def forget(self, number: int) -> None:
+        lb = PoolLoadBalancer(f"lb-{number}", f"arn:lb-{number}", "dns", number, number, 0)
+        goes = self.model.may_go(lb.name)
+        assert self.pool.retirement.confirm(lb) == goes
+        assert not self.pool.retirement.forget(replace(lb, arn="arn:another"))
+        assert self.pool.retirement.forget(lb) == goes
+        if goes:
+            self.model.forget(lb.name)
+
+    @rule(forgotten=st.booleans())
+    def sweep(self, forgotten: bool) -> None:
+        if forgotten:
+            self.model.woken.clear()
+        pressure = self.pool.growth.pressure(timedelta(hours=0 if forgotten else 1))
+        self._woken(pressure.woken)
+        assert (pressure.short, pressure.intent_open) == (self.model.short(), self.model.intent is not None)
+
+    @rule()
+    def prune(self) -> None:
+        self.pool.growth.prune_fences(timedelta(0))
