@@ -9,6 +9,7 @@ from workers.cli.audit import audit
 from workers.cli.doctor import doctor
 from workers.cli.explain import explain
 from workers.cli.healthcheck import healthcheck
+from workers.cli.jobs import job, jobs, pod_pool
 from workers.cli.status import status
 
 app = typer.Typer(
@@ -21,5 +22,8 @@ processes.add_to(app)
 app.command()(audit)
 app.command()(doctor)
 app.command()(status)
+app.command()(jobs)
+explain.command()(job)
+explain.command("pod-pool")(pod_pool)
 app.add_typer(explain, name="explain")
 app.add_typer(healthcheck, name="healthcheck")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import orjson
 
 from domain.scaling.unready import Unready
-from workers.stores.slots.ledger import SlotLedger
+from domain.slots.job import JobRecord
+from workers.stores.slots.ledger import SlotLedger, decoded
 
 
 @dataclass(frozen=True)
@@ -83,3 +85,32 @@ def _pod(uid: bytes, told: dict[str, Any], now: int) -> PodSlots:
     slots = tuple(slot["j"] if slot else "" for slot in told["s"])
     silent = timedelta(milliseconds=max(0, now - int(told["t"])))
     return PodSlots(uid.decode(), told["n"], told["v"], told["k"], tuple(told["l"]), slots, silent)
+
+
+def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:
+    """All that are remembered, in pages."""
+    for job, told in ledger.redis.hscan_iter(f"{ledger.prefix}jobs", count=500):
+        yield decoded(job.decode(), told)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a waiting job stands: `ahead` in its line; `key` is who has its serial key, '' for nobody else."""
+
+    ahead: int = -1
+    key: str = ""
+    later: bool = False
+
+
+def place_of(ledger: SlotLedger, job: JobRecord) -> Place:
+    """`ahead` is -1 for a job in no line."""
+    pipe, p = ledger.redis.pipeline(transaction=False), ledger.prefix
+    pipe.zrank(f"{p}wait:{','.join(sorted(job.phases))}", job.id)
+    pipe.zrank(f"{p}blocked:{job.serial_key}", job.id)
+    pipe.hget(f"{p}keyed", job.serial_key)
+    pipe.zscore(f"{p}later", job.id)
+    waits, blocked, holder, later = pipe.execute()
+    ahead = waits if waits is not None else blocked
+    return Place(
+        -1 if ahead is None else int(ahead), (holder or b"").decode() if blocked is not None else "", later is not None
+    )
