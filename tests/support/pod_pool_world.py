@@ -139,6 +139,15 @@ class PodPoolWorld:
                 self.slots.end(uid, attempt)
                 self.slots.tell(uid, attempt)
 
+    def inc(self) -> bytes:
+        """What a ledger that is verified has as its stamp."""
+        stamp: Any = self.redis.hget(f"{self.slots.ledger.prefix}meta", "inc")
+        return bytes(stamp)
+
+    @property
+    def url(self) -> str:
+        return str(self.api.connection.configuration.host)
+
     def pods(self) -> list[Json]:
         items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods")["items"]
         return items

@@ -101,16 +101,24 @@ def autoscale(_: Nothing) -> None:
 
 
 def sweep_pools(parts: Services) -> None:
+    """What is wrong with one pool does not keep the others waiting."""
     for pool in parts.podpools.names.all():
-        ledger = parts.podpools.ledger(pool)
         try:
-            swept = ledger.sweep(parts.settings.slots.remember)
-        except NotVerified:
-            touch(parts, pool)
-            continue
-        for job in swept.expired:
-            log.warning("reservation_expired", pool=pool, job=job)
-        after(parts, ledger, swept.placed)
+            sweep_pool(parts, pool)
+        except Exception:
+            log.exception("pool_not_swept", pool=pool)
+
+
+def sweep_pool(parts: Services, pool: str) -> None:
+    ledger = parts.podpools.ledger(pool)
+    try:
+        swept = ledger.sweep(parts.settings.slots.remember)
+    except NotVerified:
+        touch(parts, pool)
+        return
+    for job in swept.expired:
+        log.warning("reservation_expired", pool=pool, job=job)
+    after(parts, ledger, swept.placed)
 
 
 def touch_pools(parts: Services) -> None:

@@ -20,6 +20,18 @@ def test_a_job_starts_a_pool_from_zero_and_runs(make_pool: MakePool) -> None:
     assert pool.slots.state("j") == "running"
 
 
+@pytest.mark.row("SL-12")
+def test_a_run_of_the_pool_leaves_a_fresh_assignment_alone(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=1)
+    pool.settle()
+    placed = pool.slots.submit("j")
+    pool.run()
+    pool.kubelet()
+    pool.run()
+    assert pool.slots.record("j") == placed
+    assert pool.slots.count("used") == 1
+
+
 @pytest.mark.row("SD-15")
 def test_pods_that_boot_are_not_created_again(make_pool: MakePool) -> None:
     pool = make_pool()

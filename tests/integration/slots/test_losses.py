@@ -228,3 +228,14 @@ def test_nothing_is_placed_until_every_pod_has_reported_or_is_gone(world: SlotWo
     assert world.state("j") == "waiting"
     world.kill("b")
     assert world.state("j") == "placed"
+
+
+@pytest.mark.row("SL-26")
+def test_an_attempt_starts_on_the_pod_that_it_was_placed_on_and_nowhere_else(world: SlotWorld) -> None:
+    world.add("a")
+    world.add("b")
+    world.submit("j")
+    (message,) = world.wire
+    other = "b" if message.uid == "a" else "a"
+    assert not world.ledger.start("j", "plan", message.attempt, other)
+    assert world.deliver(message)
