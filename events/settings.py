@@ -28,7 +28,7 @@ class Nested(BaseModel):
 class RedisSettings(Nested):
     """The Redis or Valkey (>= 7.0) that holds snapshots, ledger and slots."""
 
-    url: str = "redis://127.0.0.1:6379/0"
+    url: str = Field(default="redis://127.0.0.1:6379/0", pattern="^(redis|rediss|unix)://.")
     """Address of the state (`redis://`, `rediss://` or `unix://`); the server needs AOF and `noeviction`."""
 
 

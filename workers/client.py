@@ -13,7 +13,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Self
 
-from domain.slots.job import JobRecord, JobState
+from domain.slots.job import JobRecord, JobState, WhenLost
 from events import routing
 from events.incarnation import connect
 from workers.sending import Sender
@@ -38,8 +38,24 @@ class Request:
     priority: int = 5
     when_lost: str = "requeue"
 
+    def __post_init__(self) -> None:
+        """What a worker would refuse is refused here: its refusal could only be read in a log."""
+        if problem := unfit(self):
+            raise ValueError(problem)
+
     def encoded(self) -> dict[str, Any]:
         return {**self.__dict__, "args": list(self.args), "kwargs": dict(self.kwargs), "phases": list(self.phases)}
+
+
+def unfit(request: Request) -> str:
+    """Why no worker would take it, '' for a good one."""
+    if request.pool.count("/") != 1 or not all(request.pool.split("/")):
+        return f"pool {request.pool!r} is not namespace/name"
+    if not 0 <= request.priority <= 9:
+        return f"priority {request.priority} is not from 0 (first) to 9"
+    if request.when_lost not in set(WhenLost):
+        return f"when_lost {request.when_lost!r} is neither requeue nor fail"
+    return "" if request.phases else "phases is empty"
 
 
 class Fleet:
@@ -86,4 +102,6 @@ class Fleet:
             if record and record.state in (JobState.DONE, JobState.RESERVED):
                 return record
             time.sleep(min(0.2, again.total_seconds()))
-        raise TimeoutError(f"job {request.id} of {request.pool} did not end within {timeout}")
+        known = self.job(request.pool, request.id)
+        what = f"it is {known.state}" if known else "no worker has taken it in: is there such a PodPool?"
+        raise TimeoutError(f"job {request.id} of {request.pool} did not end within {timeout}: {what}")

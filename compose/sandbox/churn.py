@@ -35,8 +35,10 @@ class Churn:
             log.info("churn_refused", error=str(error))
 
     def replace(self, seen: Picture) -> None:
-        for _ in range(min(MOST, self.pods - len(seen.pods))):
+        """Pods that somebody else made are left alone."""
+        ours = self.workload.made
+        for _ in range(min(MOST, self.pods - sum(name in ours for name in seen.pods))):
             self.workload.add_pod()
-        names = sorted(pod.name for pod in seen.bound)
+        names = sorted(pod.name for pod in seen.bound if pod.name in ours)
         for name in self.random.sample(names, min(len(names), self.random.randint(1, MOST))):
             self.workload.delete_pod(name)

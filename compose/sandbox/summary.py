@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -70,8 +71,13 @@ class Summary:
         return [
             f". {env}   # sets KUBECONFIG and the addresses of Redis and AWS, then for example:",
             "kubectl get portpools; kubectl -n games get pods; kubectl -n games describe pod game-0001",
-            "berthmaster status; aws elbv2 describe-load-balancers",
+            f"{command()} status; aws elbv2 describe-load-balancers",
         ]
+
+
+def command() -> str:
+    """The command of this very environment."""
+    return shlex.quote(str(Path(sys.executable).parent / "berthmaster"))
 
 
 def seconds(number: float | None) -> str:

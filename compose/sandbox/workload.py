@@ -62,7 +62,7 @@ class Workload:
     """Pods get numbers that are never used again."""
 
     def __init__(self, api: KubeApi) -> None:
-        self.api, self.numbers = api, count(1)
+        self.api, self.numbers, self.made = api, count(1), set[str]()
 
     def prepare(self, pods: int, network: Network) -> None:
         """Namespace and pool."""
@@ -70,7 +70,9 @@ class Workload:
         apply(self.api, [pool(pods, network)])
 
     def add_pod(self) -> str:
-        return str(self.api.create(PODS, pod(next(self.numbers)))["metadata"]["name"])
+        name = str(self.api.create(PODS, pod(next(self.numbers)))["metadata"]["name"])
+        self.made.add(name)
+        return name
 
     def delete_pod(self, name: str) -> None:
         self.api.delete(f"{PODS}/{name}")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from domain.ports.load_balancer_spec import CERTIFICATE_ARN
 from domain.ports.pod import CERTIFICATE, PodView
 from domain.ports.pool import PortPoolSpec
 from domain.ports.precreate import uncovered
@@ -19,9 +20,7 @@ from domain.ports.request import RequestError, refuse_too_many
 from domain.ports.together import groups, never_in_common
 from domain.ports.want import Protocol, Want
 
-_CERTIFICATE: Final = re.compile(
-    r"arn:aws[a-z-]*:(acm:[a-z0-9-]+:[0-9]{12}:certificate|iam::[0-9]{12}:server-certificate)/[!-~]{1,256}"
-)
+_CERTIFICATE: Final = re.compile(CERTIFICATE_ARN)
 
 
 def fitted(wants: Iterable[Want], specs: Mapping[str, PortPoolSpec], pod: PodView) -> tuple[Want, ...]:

@@ -14,6 +14,9 @@ from domain.ports.pool_rules import each_once
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Length = Annotated[str, Field(pattern="^[0-9]{1,9}(s|m|h)$")]
 """A length of time as Kubernetes' own expressions read it: `90s`, `10m`, `24h`."""
+CERTIFICATE_ARN: Final = (
+    "^arn:aws[a-z-]*:(acm:[a-z0-9-]+:[0-9]{12}:certificate|iam::[0-9]{12}:server-certificate)/[!-~]{1,200}$"
+)
 ONCE: Final = AfterValidator(each_once)
 AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
 

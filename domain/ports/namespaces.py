@@ -39,6 +39,11 @@ class NamespaceSelector(Spec):
         tuple[Requirement, ...], Field(max_length=50, description="expressions over labels")
     ] = ()
 
+    @property
+    def complete(self) -> bool:
+        """Whether each expression has the values that its operator needs, and no others."""
+        return all((each.operator in ("In", "NotIn")) == bool(each.values) for each in self.match_expressions)
+
     def admits(self, labels: Mapping[str, str]) -> bool:
         same = all(labels.get(key) == value for key, value in self.match_labels.items())
         return same and all(each.holds(labels) for each in self.match_expressions)

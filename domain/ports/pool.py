@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from domain.ports.load_balancer_spec import AS_SET, ONCE, AutoCreate, Length, Name, Spec, length
+from domain.ports.load_balancer_spec import AS_SET, CERTIFICATE_ARN, ONCE, AutoCreate, Length, Name, Spec, length
 from domain.ports.namespaces import NamespaceSelector
 from domain.ports.pool_rules import broken_rules
 
@@ -103,7 +103,8 @@ class PortPoolSpec(Spec):
         Length | None, Field(description="how long a target drains after it was deregistered, 300s of AWS if absent")
     ] = None
     certificate_arn: Annotated[
-        Name | None, Field(description="certificate of TLS listeners for pods that name none")
+        Name | None,
+        Field(pattern=CERTIFICATE_ARN, description="ARN of the certificate of TLS listeners for pods that name none"),
     ] = None
     target_address_type: Annotated[
         Literal["ipv4", "ipv6"], Field(description="which address of a pod is registered; immutable")

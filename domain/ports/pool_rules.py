@@ -89,6 +89,13 @@ RULES: Final = (
         lambda spec: spec.precreate.total > 0 and spec.segment_length > 1,
     ),
     Rule(
+        "allowedNamespaces",
+        "allowedNamespaces has an expression In or NotIn without values, or another with some: it would never hold",
+        "!has(self.allowedNamespaces) || self.allowedNamespaces.matchExpressions.all("
+        "each, (each.operator in ['In', 'NotIn']) == (size(each.values) > 0))",
+        lambda spec: spec.allowed_namespaces is not None and not spec.allowed_namespaces.complete,
+    ),
+    Rule(
         "deregistrationDelay",
         "deregistrationDelay is more than the hour that AWS allows",
         "!has(self.deregistrationDelay) || duration(self.deregistrationDelay) <= duration('1h')",

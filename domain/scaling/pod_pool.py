@@ -79,6 +79,8 @@ class PodPoolSpec(Spec):
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
+        if not (self.template.get("spec") or {}).get("containers"):
+            raise ValueError("template.spec.containers is empty: a pod needs at least one")
         if messages := broken_rules(self):
             raise ValueError("; ".join(messages))
         return self

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -16,6 +15,7 @@ from domain.ports.difference import Difference
 from events.kube_api import KubeError
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
+from workers.cli.output import console
 from workers.log_setup import set_up
 from workers.stores.outage import OUTAGE
 
@@ -104,13 +104,13 @@ def _outcomes(services: PortServices, pool: str, look: Any, how: _Pass) -> dict[
 
 
 def show(report: Report) -> None:
-    console = Console()
+    out = console()
     if report.outcomes:
-        console.print(_table(report))
+        out.print(_table(report))
     looked = ", ".join(f"{name} {number}" for name, number in report.targets.items())
-    console.print(f"{len(report.outcomes)} differences; target groups compared: {looked or 'none'}")
+    out.print(f"{len(report.outcomes)} differences; target groups compared: {looked or 'none'}")
     for problem in report.problems:
-        console.print(f"[red]{escape(problem)}[/red]")
+        out.print(f"[red]{escape(problem)}[/red]")
 
 
 def _table(report: Report) -> Table:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,6 +16,7 @@ from domain.errors import TransientError
 from events.kube_api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
+from workers.cli.output import console
 from workers.log_setup import set_up
 from workers.stores.outage import OUTAGE
 
@@ -71,15 +71,15 @@ def document(told: Story) -> dict[str, Any]:
 
 
 def show(told: Story) -> None:
-    console = Console()
+    out = console()
     for line in lines(told):
-        console.print(escape(line), highlight=False)
+        out.print(escape(line), highlight=False)
     for pool in told.pools:
         for line in pool_lines(pool, told):
-            console.print(escape(line), highlight=False)
+            out.print(escape(line), highlight=False)
         for table in (_entries(pool), _candidates(pool)):
             if table.row_count:
-                console.print(table)
+                out.print(table)
 
 
 def lines(told: Story) -> Iterator[str]:

@@ -8,12 +8,12 @@ from typing import Annotated, Any, TypeVar
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from domain.slots.job import JobRecord, JobState
 from workers.cli.configured import MISUSE, configured
 from workers.cli.doctor import AsJson
+from workers.cli.output import console
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 from workers.stores.slots.ledger import SlotLedger, load_scripts
@@ -37,7 +37,7 @@ def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
     table = Table(*FIELDS)
     for job in rows:
         table.add_row(*(str(getattr(job, name) or "") for name in FIELDS))
-    Console().print(table)
+    console().print(table)
 
 
 def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
@@ -73,7 +73,7 @@ def pod_pool(pool: Pool, as_json: AsJson = False) -> None:
     table = Table("pod", "view", "slots")
     for each in seen.pods:
         table.add_row(each.name, each.view, " | ".join(slots[each.name]))
-    Console().print(table)
+    console().print(table)
 
 
 def reason(record: JobRecord, place: Place, free: int) -> str:

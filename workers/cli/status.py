@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from events import routing
@@ -15,6 +14,7 @@ from events.kube_api import KubeError
 from events.workqueue import Workqueue
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
+from workers.cli.output import console
 from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
@@ -64,14 +64,12 @@ def summary(pool: Json) -> Json:
 
 
 def show(found: Json) -> None:
-    console = Console()
+    out = console()
     table = Table("pool", *COLUMNS, "load balancers")
     for pool in found["pools"]:
         cells = ["-" if pool[name] is None else str(pool[name]) for name in COLUMNS]
         table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])))
-    console.print(table)
-    console.print(
-        "workqueue:", ", ".join(f"{state} {number:g}" for state, number in found["queue"].items()) or "unknown"
-    )
+    out.print(table)
+    out.print("workqueue:", ", ".join(f"{state} {number:g}" for state, number in found["queue"].items()) or "unknown")
     for problem in found["problems"]:
-        console.print(f"[red]{problem}[/red]")
+        out.print(f"[red]{problem}[/red]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from domain.ports.pool import HealthCheck
 from workers.cloud.batches import existing
@@ -105,12 +105,16 @@ def _shape(group: TargetGroup) -> tuple[object, ...]:
     return group.protocol, group.port, group.vpc_id, group.address_type
 
 
+LONGEST_CHECK: Final = 10  # seconds, AWS's own default
+
+
 def _checked(health_check: HealthCheck) -> dict[str, Any]:
     """AWS checks every protocol of ours by TCP: a UDP target proves nothing by itself."""
     return {
         "HealthCheckProtocol": "TCP",
         "HealthCheckPort": str(health_check.port) if health_check.port else "traffic-port",
         "HealthCheckIntervalSeconds": health_check.interval_seconds,
+        "HealthCheckTimeoutSeconds": min(LONGEST_CHECK, health_check.interval_seconds),  # AWS: not above the interval
         "HealthyThresholdCount": health_check.healthy_threshold,
     }
 

@@ -31,6 +31,7 @@ from workers.services import PortServices
 from workers.stores.stock import Stock
 
 log = structlog.get_logger()
+MOST_WORDS = 200
 LONG_WAIT = timedelta(seconds=2)  # for a call; shorter ones are not worth a write to the pod
 LISTENER_PROTOCOLS = {Protocol.TCP: "TCP", Protocol.UDP: "UDP", Protocol.TCPUDP: "TCP_UDP", Protocol.TLS: "TLS"}
 GROUP_PROTOCOLS = LISTENER_PROTOCOLS | {Protocol.TLS: "TCP"}  # the listener ends TLS
@@ -196,7 +197,8 @@ class Binding:
         if isinstance(error, Throttled):
             return
         state = PortsState.FAILED if isinstance(error, (Denied, Invalid)) else PortsState.ALLOCATED
-        self._say(state, f"AWS {error.action}: {error.code}")
+        words = error.reason[:MOST_WORDS] if isinstance(error, Invalid) else error.code  # what a person must mend
+        self._say(state, f"AWS {error.action}: {words}")
 
     def _say(self, state: PortsState, reason: str) -> None:
         """Shows why the pod is not bound yet; a failed write must not hide what it is about."""

@@ -15,7 +15,7 @@ from kombu import Queue
 from kombu.utils.imports import symbol_by_name
 
 from workers.jobs.dispatch import Dispatcher
-from workers.jobs.messages import JobSender, queue_of
+from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
 from workers.runner.attempts import AWAY, Attempts
 from workers.runner.settings import RunnerSettings
 from workers.runner.task import job_task
@@ -42,6 +42,7 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
     _set_task_class(app, attempts)
     app.add_defaults(lambda: configuration(settings()))
     signals.worker_ready.connect(start, weak=False, dispatch_uid=f"berthmaster-runner-{id(app)}")
+    signals.task_unknown.connect(_unknown(attempts), weak=False, dispatch_uid=f"unknown-{id(app)}")
     signals.task_revoked.connect(_ended(attempts, "cancelled"), weak=False, dispatch_uid=f"revoked-{id(app)}")
     signals.task_failure.connect(_ended(attempts, "failed"), weak=False, dispatch_uid=f"failure-{id(app)}")
 
@@ -77,6 +78,19 @@ def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None
         attempt = task_id or (request.id if request else None)
         if attempt:
             attempts().end(attempt, outcome, "the process was ended")
+
+    return told
+
+
+def _unknown(attempts: Callable[[], Attempts]) -> Callable[..., None]:
+    """A job of a task that this application does not have: it fails, instead of being sent again for ever."""
+
+    def told(message: Any = None, name: str = "", **_: Any) -> None:
+        header = (message.headers or {}).get(HEADER) if message else None
+        if header:
+            placed = placed_of(header)
+            if attempts().start(placed):
+                attempts().end(placed.attempt, "failed", f"the runner has no task {name!r}")
 
     return told
 

@@ -47,6 +47,19 @@ def test_a_failure_and_a_process_that_dies_end_their_jobs_and_free_their_slots(p
     assert pool.record("dead").outcome == "failed"
 
 
+@pytest.mark.row("SL-07", "SL-28")
+def test_a_job_of_a_task_that_the_runner_does_not_have_fails(pool: RunnerPool) -> None:
+    pool.start("a", "threads", slots=((),))
+    pool.submit("wrong", "no-such-task")
+    pool.submit("right")
+    pool.ready("a")
+    assert pool.reaches("right", "done").outcome == "succeeded"
+    assert (pool.record("wrong").outcome, pool.record("wrong").result) == (
+        "failed",
+        "the runner has no task 'no-such-task'",
+    )
+
+
 @pytest.mark.row("SL-23")
 def test_a_cancel_ends_the_process(pool: RunnerPool) -> None:
     pool.start("a", "prefork")

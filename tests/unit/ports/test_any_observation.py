@@ -17,7 +17,7 @@ from domain.ports.observed import Observed
 from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, RETAIN, SAME_PORT, STATE, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
-from domain.ports.steps import Allocate, Look, Release, Rollback, Stop
+from domain.ports.steps import Allocate, AllocateTogether, Look, Release, Rollback, Stop
 from domain.ports.target import address_of
 from domain.ports.want import container_port
 from tests.support.pure_run import PurePool, PureWorld
@@ -120,7 +120,7 @@ def test_every_run_ends_and_a_settled_one_changes_nothing(made: PureWorld) -> No
     assert isinstance(made.run()[-1], Stop)
     made.run()
     settled = made.run()
-    assert all(isinstance(step, Allocate | Rollback | Look | Stop) for step in settled)
+    assert all(isinstance(step, Allocate | AllocateTogether | Rollback | Look | Stop) for step in settled)
     assert made.run() == settled
 
 
@@ -130,7 +130,7 @@ def test_every_run_ends_and_a_settled_one_changes_nothing(made: PureWorld) -> No
 def test_a_run_that_gave_nothing_back_leaves_nothing_to_do(made: PureWorld) -> None:
     if any(isinstance(step, Release) for step in made.run()):
         return
-    assert all(isinstance(step, Allocate | Rollback | Look | Stop) for step in made.run())
+    assert all(isinstance(step, Allocate | AllocateTogether | Rollback | Look | Stop) for step in made.run())
 
 
 @pytest.mark.row("BD-08", "BD-21")

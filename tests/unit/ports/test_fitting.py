@@ -124,7 +124,7 @@ def test_segments_whose_boundaries_never_meet_have_no_port_in_common() -> None:
 @given(st.text(max_size=20), st.integers(1, 50), st.integers(1, 65535), st.integers(0, 49))
 def test_any_request_fits_or_is_refused_in_one_line(certificate: str, segment: int, port: int, more: int) -> None:
     text = f"{port}-{min(65535, port + more)}/TLS@arena"
-    specs = {"arena": pool_spec(segment_length=segment, certificate_arn="x")}
+    specs = {"arena": pool_spec(segment_length=segment, certificate_arn=ARN)}
     try:
         (want,) = fitted(parse_ports(text), specs, pod(certificate))
     except RequestError as error:
