@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from domain.ports.holding import ByKey, whole
 from domain.ports.load_balancer_spec import CERTIFICATE_ARN
 from domain.ports.pod import CERTIFICATE, PodView
 from domain.ports.pool import PortPoolSpec
@@ -23,10 +24,17 @@ from domain.ports.want import Protocol, Want
 _CERTIFICATE: Final = re.compile(CERTIFICATE_ARN)
 
 
-def fitted(wants: Iterable[Want], specs: Mapping[str, PortPoolSpec], pod: PodView) -> tuple[Want, ...]:
-    """The wants as the pools of `specs` give them; others are as they were. Raises RequestError."""
+def fitted(
+    wants: Iterable[Want], specs: Mapping[str, PortPoolSpec], pod: PodView, held: ByKey | None = None
+) -> tuple[Want, ...]:
+    """The wants as the pools of `specs` give them; others are as they were. Raises RequestError.
+
+    Limits are for ports that are still to be taken: one that was set later is no fault of who has all that it asks for.
+    """
     made = tuple(widened(w, specs[w.pool].segment_length) if w.pool in specs else w for w in wants)
     refuse_too_many(made)
+    if held and all(whole(want, held) for want in made):
+        return made
     for want in made:
         if want.protocol is Protocol.TLS and want.pool in specs:
             _refuse_without_certificate(want, specs[want.pool], pod.certificate)

@@ -7,8 +7,9 @@ from datetime import timedelta
 from functools import lru_cache
 
 from domain.ports.backend import Backend
-from domain.ports.entry import Entry
+from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import fitted
+from domain.ports.holding import by_key
 from domain.ports.observed import Observed
 from domain.ports.pod import PORTS, RETAIN, PodView
 from domain.ports.pool import PoolState
@@ -78,8 +79,10 @@ class World:
         """What the pools can never give is a problem of the request, not a wait."""
         assert self.pod
         specs = {pool: access.config.spec for pool, access in self.pools.items() if access.config}
+        uid, waits = self.pod.uid, EntryState.RETAINED
+        mine = [e for e in self.entries.values() if e.uid == uid or e.state is waits or e.retain]
         try:
-            self.wants = fitted(self.wants, specs, self.pod)
+            self.wants = fitted(self.wants, specs, self.pod, by_key(mine))
         except RequestError as error:
             self.problem = str(error)
 
