@@ -6,5 +6,5 @@ local server, id, slot = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 if call('HEXISTS', META, 'intent') == 1 or call('HEXISTS', SLOTS, slot) == 1 then return { 'BUSY' } end
 local epoch = call('HGET', META, 'epoch')
-call('HSET', META, 'intent', cjson.encode({ id = id, epoch = epoch, slots = { tonumber(slot) } }))
+call('HSET', META, 'intent', cjson.encode({ id = id, epoch = epoch, slots = { tonumber(slot) }, adopts = true }))
 return { 'OK', epoch }

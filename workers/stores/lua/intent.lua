@@ -1,4 +1,4 @@
--- The one open intent of a pool; if there is none and the epoch stands, records one for the demand that does not fit now.
+-- The one open intent of a pool; if there is none that the spec of now permits and the epoch stands, records one for the demand that does not fit now.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, epoch, id of a new intent, capacity of a load balancer, most a round, most at all, slots JSON [number, ...].
 -- Returns {'NOT_READY'} | {'CLOSED'} | {'OLD', epoch} | {'ENOUGH'} | {'LIMIT'} | {'INTENT', JSON {id, epoch, slots}}.
@@ -6,7 +6,14 @@ local server, epoch, id, capacity, per_round, limit, slots = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 local m = call('HMGET', META, 'intent', 'epoch', 'state')
 if m[3] ~= 'Active' then return { 'CLOSED' } end
-if m[1] then return { 'INTENT', m[1] } end
+if m[1] then
+  local open, may = cjson.decode(m[1]), {}
+  for _, slot in ipairs(cjson.decode(slots)) do may[slot] = true end
+  local stands = open.adopts or #open.slots <= limit - call('HLEN', SLOTS)
+  for _, slot in ipairs(open.slots) do stands = stands and (open.adopts or may[slot]) end
+  if stands then return { 'INTENT', m[1] } end
+  call('HDEL', META, 'intent') -- the spec forbids it by now; what was made of it already, the audit adopts
+end
 if m[2] ~= epoch then return { 'OLD', m[2] } end
 local _, needed = short(capacity)
 if needed == 0 then return { 'ENOUGH' } end

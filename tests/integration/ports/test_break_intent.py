@@ -1,0 +1,75 @@
+"""An open intent is not carried out once the spec forbids it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from tests.fixtures.aws import Aws
+from tests.support.fleet import Fleet
+from tests.support.interruption import Fuse, Killed
+from workers.cloud.names import load_balancer_name
+from workers.kube.port_pools import PATH
+from workers.pools.scale_up import scale_up
+from workers.pools.sweep import sweep
+
+
+def create(fleet: Fleet, most: int, enabled: bool = True) -> dict[str, Any]:
+    return {"enabled": enabled, "maxLoadBalancers": most, "parameters": {"subnets": list(fleet.network.subnets)}}
+
+
+def edit(fleet: Fleet, pool: str = "arena", **spec: Any) -> None:
+    fleet.api.patch(f"{PATH}/{pool}", {"spec": spec})
+
+
+def nudge(fleet: Fleet) -> None:
+    """What happens by itself, in time."""
+    for _ in range(3):
+        for key in list(fleet.redis.scan_iter("{pp:*}scale-up:*")):
+            fleet.redis.delete(key)
+        fleet.due()
+        sweep(fleet.services)
+        fleet.settle()
+
+
+def opened(fleet: Fleet) -> None:
+    """An intent for slot 1 is open; its winner died before the call."""
+    fleet.pool("arena", endPort=30001)
+    fleet.pod("a", "7777/UDP@arena,7778/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    fleet.pod("b", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.sync()
+    fleet.drain()
+    assert fleet.requests
+    driver = Fuse(0).guard(fleet.driver)
+    with contextlib.suppress(Killed):
+        scale_up(fleet.other(driver=lambda _: driver), *fleet.requests.pop())
+    fleet.requests.clear()
+
+
+@pytest.mark.parametrize("what", ["max", "off", "blocked"])
+def test_a_spec_that_forbids_what_an_open_intent_wants(fleet: Fleet, aws: Aws, what: str) -> None:
+    opened(fleet)
+    name = fleet.driver.find_owned_load_balancers(fleet.cluster)[0].name
+    lb1 = load_balancer_name(fleet.cluster, "arena", 1, "bm")
+    if what == "max":
+        edit(fleet, autoCreate=create(fleet, 1))
+    elif what == "off":
+        edit(
+            fleet,
+            loadBalancers=[fleet.driver.find_owned_load_balancers(fleet.cluster)[0].arn],
+            autoCreate={"enabled": False},
+        )
+    else:
+        edit(fleet, lbBlocklist=[lb1])
+    fleet.settle()
+    nudge(fleet)
+    names = {lb.name for lb in fleet.driver.find_owned_load_balancers(fleet.cluster)}
+    if what == "blocked":
+        assert lb1 not in names, (names, fleet.shown("b"))
+        assert fleet.state("b") == "Bound"
+    else:
+        assert names == {name}
+        assert fleet.state("b") == "NoPortAvailable"
