@@ -16,6 +16,7 @@ from domain.ports.steps import AllocateTogether
 from domain.ports.together import free, in_common, shortest
 from domain.ports.want import Want
 from events.routing import pod_key
+from workers.cloud.names import load_balancer_name
 from workers.pools.ask import ask
 from workers.ports.metrics import count_allocation
 from workers.ports.observe import World
@@ -23,6 +24,7 @@ from workers.ports.releasing import rollback
 from workers.ports.tenancy import admitted, capped
 from workers.services import PortServices
 from workers.stores.ledger import Candidates, Capped, Granted
+from workers.stores.ledger_view import view
 
 log = structlog.get_logger()
 MOST_TRIES: Final = 8
@@ -68,8 +70,16 @@ class Together:
         return self._world.config(want.pool).spec
 
     def _can_grow(self, want: Want, seen: Candidates) -> bool:
-        create = self._spec(want).auto_create
-        return create.enabled and seen.created < create.max_load_balancers
+        spec = self._spec(want)
+        most = spec.auto_create.max_load_balancers if spec.auto_create.enabled else 0
+        return seen.created < most and (not spec.lb_blocklist or self._has_name(want.pool, spec, most))
+
+    def _has_name(self, pool: str, spec: PortPoolSpec, most: int) -> bool:
+        """Whether a slot is left whose name is not blocked."""
+        used = {lb.slot for lb in view(self._services.ledger(pool)).load_balancers}
+        prefix, cluster = spec.auto_create.parameters.name_prefix, self._services.cluster
+        names = (load_balancer_name(cluster, pool, slot, prefix) for slot in set(range(most)) - used)
+        return any(not spec.blocks(name) for name in names)
 
     def _take_all(self, wants: list[Want], port: int) -> bool:
         """In pool after pool; what was taken is given back when one refuses."""
