@@ -60,7 +60,8 @@ class Cartographer:
         named = [existing[arn] for arn in self._spec.load_balancers if arn not in inventory.unusable]
         created = self._created()
         ranks = positions([lb.name for lb in named], [(slot, lb.name) for slot, lb in created])
-        for slot, lb in [(-1, lb) for lb in named] + created:
+        ours = {lb.arn for _, lb in created}  # one of these that is named as well is there once, in its slot
+        for slot, lb in [(-1, lb) for lb in named if lb.arn not in ours] + created:
             self._add(inventory, lb, slot, ranks[lb.name])
         if with_groups:
             owned = self._driver.target_groups_owned(self._cluster, self._pool)

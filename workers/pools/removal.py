@@ -76,7 +76,7 @@ class Removal:
     def _in_the_way(self, lb: PoolLoadBalancer) -> bool:
         """A stranger's listener, a pod's that the ledger does not know (the audit sees to it), or another pool."""
         listeners = [found for found in self._driver.listeners(lb.arn) if not self._is_spare(found)]
-        pools = self._other_pools(lb.arn)
+        pools = self._named_by(lb.arn)
         if listeners or pools:
             self._retirement.put_off(lb, PUT_OFF)
             ports = [found.port for found in listeners]
@@ -84,16 +84,15 @@ class Removal:
         return bool(listeners or pools)
 
     def _is_spare(self, listener: Listener) -> bool:
-        """Ours, and of no pod: made beforehand."""
+        """Ours, and of no pod: made beforehand, and promised to nobody any more."""
         tags = listener.tags
-        return tags.get(CLUSTER) == self._services.cluster and tags.get(POOL) == self._pool and UID not in tags
+        return tags.get(CLUSTER) == self._services.cluster and tags.get(POOL) == self._pool and not tags.get(UID)
 
-    def _other_pools(self, arn: str) -> list[str]:
-        """Pools that name it as an existing one."""
+    def _named_by(self, arn: str) -> list[str]:
+        """Pools that name it as an existing one; this may be among them."""
         configs = {
             pool: decode_config(Growth(self._services.ledger(pool)).config())
             for pool in self._services.pool_names.all()
-            if pool != self._pool
         }
         return [pool for pool, config in configs.items() if config and arn in config.spec.load_balancers]
 
