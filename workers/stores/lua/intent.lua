@@ -1,4 +1,4 @@
--- The one open intent of a pool; if there is none that the spec of now permits and the epoch stands, records one for the demand that does not fit now.
+-- The one open intent of a pool, if the spec still permits it; else, if the epoch stands, a new one for the demand that does not fit now.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, epoch, id of a new intent, capacity of a load balancer, most a round, most at all, slots JSON [number, ...].
 -- Returns {'NOT_READY'} | {'CLOSED'} | {'OLD', epoch} | {'ENOUGH'} | {'LIMIT'} | {'INTENT', JSON {id, epoch, slots}}.
