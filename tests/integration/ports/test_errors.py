@@ -49,7 +49,7 @@ def wrapped(cause: BaseException) -> TransientError:
     ("error", "state", "message"),
     [
         (wrapped(DENIED), "Failed", "AWS CreateListener: AccessDenied"),
-        (wrapped(wrapped(INVALID)), "Failed", "AWS CreateListener: InvalidTarget"),
+        (wrapped(wrapped(INVALID)), "Failed", "AWS CreateListener: InvalidTarget: odd"),
         (wrapped(BUSY), "Allocated", "AWS CreateListener: PriorRequestNotComplete"),
         (ExceptionGroup("two", [BUSY, DENIED]), "Failed", "AWS CreateListener: AccessDenied"),
         (wrapped(ExceptionGroup("two", [BUSY])), "Allocated", "AWS CreateListener: PriorRequestNotComplete"),
