@@ -30,6 +30,8 @@ def finalize(services: PortServices, driver: LoadBalancerApi, pool: str, spec: P
         kept = [n for n, entries in holding.items() if any(e.state is EntryState.RETAINED for e in entries)]
         services.queue.touch([pod_key(*name.split("/")) for name in kept], [pool])  # a pool that goes keeps nothing
         return f"{len(holding)} pods still hold ports of the pool"
+    if growth.under_way():  # what comes into being after the last look would belong to nobody
+        return "a load balancer may be about to be created"
     if left := Demolition(driver, services.cluster, pool, spec).left():
         return left
     still = growth.drop()

@@ -128,6 +128,11 @@ class Growth:
         """The ledger is wrong, and the pool's next run rebuilds it."""
         self.ledger.call("distrust", INCARNATION)
 
+    def under_way(self) -> bool:
+        """Whether a winner may still be creating load balancers: its key lives as long as that can take."""
+        epoch: Any = self.redis.hget(f"{self.prefix}meta", "epoch")
+        return bool(epoch and self.redis.exists(self.key_of(epoch.decode())))
+
     def key_of(self, epoch: str) -> str:
         return f"{self.prefix}scale-up:{epoch}"
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Killed
+from tests.support.interruption import Fuse, Interposed, Killed
 from workers.cloud.names import load_balancer_name
 from workers.kube.port_pools import PATH
 from workers.pools.scale_up import scale_up
@@ -73,3 +73,27 @@ def test_a_spec_that_forbids_what_an_open_intent_wants(fleet: Fleet, aws: Aws, w
     else:
         assert names == {name}
         assert fleet.state("b") == "NoPortAvailable"
+
+
+@pytest.mark.row("PP-22", "PP-16")
+def test_a_pool_is_not_gone_before_a_load_balancer_that_is_being_created(fleet: Fleet, aws: Aws) -> None:
+    """Else it would belong to a pool that nobody looks at any more."""
+    fleet.pool("arena", endPort=30001)
+    fleet.pod("a", "7777/UDP@arena,7778/UDP@arena", ip="10.0.0.1")
+    fleet.sync()
+    fleet.drain()
+
+    def deleted() -> None:
+        fleet.api.delete(f"{PATH}/arena")
+        for _ in range(3):
+            fleet.sync()
+            fleet.drain()
+            fleet.due()
+        assert fleet.api.list(PATH)["items"]
+
+    driver = Interposed(fleet.driver, "create_load_balancer", deleted)
+    scale_up(fleet.other(driver=lambda _: driver), *fleet.requests.pop())
+    fleet.requests.clear()
+    nudge(fleet)
+    assert fleet.api.list(PATH)["items"] == []
+    assert fleet.driver.find_owned_load_balancers(fleet.cluster) == []
