@@ -43,6 +43,7 @@ class Piece:
     tags: Mapping[str, str]
     found: Found | None = None
     target_group: str = ""
+    lone: bool = False  # a precreated target group that no listener forwards to
 
 
 @dataclass(frozen=True)

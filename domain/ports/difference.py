@@ -31,6 +31,7 @@ class Remedy(StrEnum):
     COMPARE = "let its pod's run compare the targets"
     RESTOCK = "make the precreated listener again"
     REMOVE = "delete it"
+    DISCARD = "delete the target group"
     ADOPT = "adopt it"
     RECHECK = "list the load balancers again"
     RUN = "run the pod again"
@@ -39,7 +40,7 @@ class Remedy(StrEnum):
     @property
     def patient(self) -> bool:
         """Whether it must be seen twice, a grace apart: a run may be between its call and its record."""
-        return self in (Remedy.REMOVE, Remedy.DEREGISTER, Remedy.RUN)
+        return self in (Remedy.REMOVE, Remedy.DISCARD, Remedy.DEREGISTER, Remedy.RUN)
 
 
 @dataclass(frozen=True, order=True)

@@ -47,7 +47,7 @@ class Compared:
 
 
 def differences(seen: Compared) -> tuple[Difference, ...]:
-    questions = (_balancers, _strangers, _listeners, _stock, _tags, _leftovers, _owners, _published, _targets)
+    questions = (_balancers, _strangers, _listeners, _stock, _tags, _leftovers, _lone, _owners, _published, _targets)
     return tuple(sorted({difference for question in questions for difference in question(seen)}))
 
 
@@ -157,6 +157,14 @@ def _leftovers(seen: Compared) -> Iterator[Difference]:
         else:
             told = "a listener of nobody" if owned[1].listener else "a target group of nobody"
             yield _about(seen, owned, Kind.ORPHAN, told, Remedy.REMOVE, piece.arn)
+
+
+def _lone(seen: Compared) -> Iterator[Difference]:
+    """Its listener was never made: the load balancer was blocked, or left the pool, while it was being filled."""
+    for piece in seen.cloud.groups:
+        if piece.lone and piece.arn not in seen.books.arns:
+            told = "a precreated target group without a listener"
+            yield Difference(seen.pool, *piece.place, Kind.ORPHAN, "", told, Remedy.DISCARD, piece.arn)
 
 
 def _owners(seen: Compared) -> Iterator[Difference]:

@@ -14,7 +14,7 @@ from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBa
 from workers.cloud.errors import NotFound
 from workers.cloud.names import load_balancer_name
 from workers.cloud.tagged import belongs_to
-from workers.cloud.tags import RETIRING
+from workers.cloud.tags import PRECREATED, RETIRING
 from workers.ports.stocking import is_stock
 from workers.ports.tags import read_tags
 from workers.stores.growth import PoolLoadBalancer
@@ -156,7 +156,8 @@ class Cartographer:
 def piece_of(group: TargetGroup) -> Piece:
     found = read_tags(group.tags, "", group.arn)
     place = (found.entry.lb, found.entry.port) if found else ("", 0)
-    return Piece(group.arn, place, group.tags, found)
+    lone = PRECREATED in group.tags and not group.load_balancer_arns
+    return Piece(group.arn, place, group.tags, found, lone=lone)
 
 
 def slot_of(cluster: str, pool: str, name: str, prefix: str) -> int | None:

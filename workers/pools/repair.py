@@ -4,6 +4,7 @@ decision about a pod's port is left to a run of that pod, under its lease.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import structlog
@@ -43,6 +44,7 @@ class Repair:
             Remedy.COMPARE: lambda found: ask_to_compare(self._services, self._pool, f"{found.lb}:{found.port}"),
             Remedy.RESTOCK: self._restock,
             Remedy.REMOVE: self._remove,
+            Remedy.DISCARD: lambda found: self._discard(found.arn),
             Remedy.ADOPT: self._adopt,
             Remedy.RECHECK: lambda _: self._recheck(),
             Remedy.RUN: lambda found: self._run(found.owner),
@@ -119,6 +121,11 @@ class Repair:
                 self._driver.delete_target_group(entry.target_group)
             except Busy:
                 log.info("orphan_in_use", pool=self._pool, target_group=entry.target_group)
+
+    def _discard(self, target_group: str) -> None:
+        with contextlib.suppress(Busy):  # a listener came meanwhile
+            self._driver.delete_target_group(target_group)
+            count_orphan(self._pool)
 
     def _take(self, owner: str, entry: Entry) -> str:
         return self._ledger.orphan(owner, entry.uid, entry.key, entry.listener, entry.target_group)

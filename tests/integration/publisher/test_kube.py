@@ -130,7 +130,7 @@ def test_an_api_server_that_restarts_is_followed_again(
     with publishing(kube.settings, redis_url, **scoped(kube)) as running:
         kube.server.fault("cut")
         create(kube, "a")
-        eventually(lambda: set(worker.living()) == {key(kube, "a")})
+        eventually(lambda: set(worker.living()) == {key(kube, "a")}, 90)
         assert running.terms == 1
 
 
