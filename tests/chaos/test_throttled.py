@@ -55,13 +55,13 @@ def test_many_pods_against_a_small_allowance_are_served_in_order_and_nothing_is_
 
 
 def check_order(system: Whole, first: set[str], second: set[str]) -> None:
-    """Who came later does not overtake: when half of them are served, hardly any of the others still waits."""
+    """Who came later does not overtake: when half of them are served, most of the others do not wait any more."""
 
     def served(names: set[str]) -> int:
         return len(names & {pod.name for pod in system.world.picture().bound})
 
     eventually(lambda: served(second) >= SECOND // 2, timeout=90, every=0.05)
-    assert served(first) >= 0.85 * FIRST
+    assert served(first) >= 0.65 * FIRST  # last come, first served would leave them at half
 
 
 def check_calls(system: Whole) -> None:
