@@ -14,7 +14,7 @@ from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
 from workers.podpools.services import PodPoolServices
 from workers.settings import WorkerSettings
-from workers.stores.pool_names import PodPoolNames
+from workers.stores.pool_names import PodPoolNames, ShownStatus
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 
 Json = dict[str, Any]
@@ -38,6 +38,7 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
         dispatcher=dispatcher,
         environment=lambda pool, spec: runner_environment(settings, pool, spec),
         names=PodPoolNames(redis),
+        shown=ShownStatus(redis),
         call_time=settings.call_time,
         silence=settings.slots.silence,
     )

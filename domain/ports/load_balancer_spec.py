@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, Field, JsonValue
 
-from domain.duration import spelled
-from domain.ports.pool_rules import each_once
+from domain.spec import Length, Spec, each_once
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
-Length = Annotated[str, Field(pattern="^[0-9]{1,9}(s|m|h)$")]
-"""A length of time as Kubernetes' own expressions read it: `90s`, `10m`, `24h`."""
 CERTIFICATE_ARN: Final = (
     "^arn:aws[a-z-]*:(acm:[a-z0-9-]+:[0-9]{12}:certificate|iam::[0-9]{12}:server-certificate)/[!-~]{1,200}$"
 )
 ONCE: Final = AfterValidator(each_once)
 AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
-
-
-def length(text: str) -> timedelta:
-    """What a Length spells."""
-    value: Any = spelled(text)
-    assert isinstance(value, timedelta), text
-    return value
-
-
-class Spec(BaseModel):
-    """Camel case outside, as Kubernetes writes; unknown fields are refused with their name."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
 
 
 class LoadBalancerParameters(Spec):

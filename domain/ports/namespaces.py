@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from domain.ports.load_balancer_spec import Spec
+from domain.spec import Spec
 
 Key = Annotated[str, Field(min_length=1, max_length=317)]
 Value = Annotated[str, Field(max_length=63)]

@@ -8,9 +8,10 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from domain.ports.load_balancer_spec import AS_SET, CERTIFICATE_ARN, ONCE, AutoCreate, Length, Name, Spec, length
+from domain.ports.load_balancer_spec import AS_SET, CERTIFICATE_ARN, ONCE, AutoCreate, Name
 from domain.ports.namespaces import NamespaceSelector
-from domain.ports.pool_rules import broken_rules
+from domain.ports.pool_rules import RULES
+from domain.spec import Length, Spec, broken_rules, length
 
 NLB_LISTENERS: Final = 50  # AWS: listeners of a Network Load Balancer, a quota that cannot be raised
 REGION: Final = r"^[a-z]{2,}(-[a-z]+)+-[0-9]+$"  # with another, no client could be made, not even to delete the pool
@@ -122,7 +123,7 @@ class PortPoolSpec(Spec):
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
-        if messages := broken_rules(self):
+        if messages := broken_rules(RULES, self):
             raise ValueError("; ".join(messages))
         return self
 

@@ -1,14 +1,10 @@
-"""What the fields of a PortPool must say together, and which of them stay as they were made: one table, two judges.
-
-The API server judges by the expression before anything is stored; a worker judges by the model, for a cluster whose
-definition is older or that takes no expressions. Both give the message.
-"""
+"""What the fields of a PortPool must say together, and which of them stay as they were made (see domain.spec)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from domain.spec import Rule, validation
 
 if TYPE_CHECKING:
     from domain.ports.pool import PortPoolSpec
@@ -26,18 +22,8 @@ FIXED: Final = (
 LONGEST_DRAIN: Final = 3600  # AWS: seconds of deregistration_delay.timeout_seconds
 
 
-@dataclass(frozen=True)
-class Rule:
-    """`field` is to blame, `cel` is true and `broken` false for a good spec; CEL sees every default filled in."""
-
-    field: str
-    message: str
-    cel: str
-    broken: Callable[[PortPoolSpec], bool]
-
-
 _PRECREATED: Final = "(self.precreate.tcp + self.precreate.udp + self.precreate.tcpUdp)"
-RULES: Final = (
+RULES: Final[tuple[Rule[PortPoolSpec], ...]] = (
     Rule(
         "endPort",
         "endPort must be greater than startPort",
@@ -115,11 +101,6 @@ RULES: Final = (
 )
 
 
-def broken_rules(spec: PortPoolSpec) -> tuple[str, ...]:
-    """Every message that applies."""
-    return tuple(rule.message for rule in RULES if rule.broken(spec))
-
-
 def validations() -> list[dict[str, Any]]:
     """`x-kubernetes-validations` of the spec."""
     fixed = ((field, f"self.{field} == oldSelf.{field}") for field in FIXED)
@@ -127,19 +108,5 @@ def validations() -> list[dict[str, Any]]:
         "has(self.listenerQuota) == has(oldSelf.listenerQuota)"
         " && (!has(self.listenerQuota) || self.listenerQuota == oldSelf.listenerQuota)"
     )
-    immutable = [
-        _validation(field, rule, f"{field} is immutable") for field, rule in (*fixed, ("listenerQuota", quota))
-    ]
-    return [*(_validation(rule.field, rule.cel, rule.message) for rule in RULES), *immutable]
-
-
-def _validation(field: str, rule: str, message: str) -> dict[str, Any]:
-    return {"rule": rule, "message": message, "fieldPath": f".{field}", "reason": "FieldValueInvalid"}
-
-
-def each_once(names: Iterable[str]) -> tuple[str, ...]:
-    """Raises ValueError for a list that says something twice, which the API server refuses by the list's type."""
-    listed = tuple(names)
-    if doubles := sorted({name for name in listed if listed.count(name) > 1}):
-        raise ValueError(f"Duplicate value: {doubles[0]}")
-    return listed
+    immutable = [validation(field, rule, f"{field} is immutable") for field, rule in (*fixed, ("listenerQuota", quota))]
+    return [*(validation(rule.field, rule.cel, rule.message) for rule in RULES), *immutable]

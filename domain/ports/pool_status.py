@@ -9,16 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
+
+from domain.status import Condition, Shape
 
 MOST_NAMED: Final = 10
-
-
-class Shape(BaseModel):
-    """Camel case outside."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
 class LoadBalancerStatus(Shape):
@@ -36,13 +31,6 @@ class LoadBalancerStatus(Shape):
     capacity: Annotated[int, Field(description="ports that it can carry for this pool")]
     auto_created: Annotated[bool, Field(description="ours, and removed with the pool")]
     foreign_listeners: Annotated[int, Field(description="listeners of others, which count against the 50 of AWS")]
-
-
-class Condition(Shape):
-    type: str
-    status: str
-    reason: str
-    message: str
 
 
 class PortPoolStatus(Shape):

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from domain.ports.load_balancer_spec import Length, Spec, length
-from domain.ports.pool_rules import each_once
-from domain.scaling.pod_pool_rules import broken_rules
+from domain.scaling.pod_pool_rules import RULES
 from domain.scaling.sensed import Accepts, Policy
+from domain.spec import Length, Spec, broken_rules, each_once, length
 
 OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
 Kind = Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -81,7 +80,7 @@ class PodPoolSpec(Spec):
     def _fields_agree(self) -> Self:
         if not (self.template.get("spec") or {}).get("containers"):
             raise ValueError("template.spec.containers is empty: a pod needs at least one")
-        if messages := broken_rules(self):
+        if messages := broken_rules(RULES, self):
             raise ValueError("; ".join(messages))
         return self
 

@@ -1,26 +1,16 @@
-"""What the fields of a PodPool must say together: one table, two judges (see domain.ports.pool_rules)."""
+"""What the fields of a PodPool must say together (see domain.spec)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from domain.spec import Rule, validation
 
 if TYPE_CHECKING:
     from domain.scaling.pod_pool import PodPoolSpec
 
 
-@dataclass(frozen=True)
-class Rule:
-    """`cel` is true and `broken` false for a good spec; CEL sees every default filled in."""
-
-    field: str
-    message: str
-    cel: str
-    broken: Callable[[PodPoolSpec], bool]
-
-
-RULES: Final = (
+RULES: Final[tuple[Rule[PodPoolSpec], ...]] = (
     Rule(
         "minReplicas",
         "minReplicas must not be more than maxReplicas",
@@ -42,14 +32,6 @@ RULES: Final = (
 )
 
 
-def broken_rules(spec: PodPoolSpec) -> tuple[str, ...]:
-    """Every message that applies."""
-    return tuple(rule.message for rule in RULES if rule.broken(spec))
-
-
 def validations() -> list[dict[str, Any]]:
     """`x-kubernetes-validations` of the spec."""
-    return [
-        {"rule": rule.cel, "message": rule.message, "fieldPath": f".{rule.field}", "reason": "FieldValueInvalid"}
-        for rule in RULES
-    ]
+    return [validation(rule.field, rule.cel, rule.message) for rule in RULES]

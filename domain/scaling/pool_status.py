@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from domain.ports.pool_status import Condition, Shape
 from domain.scaling.members import Member, View
+from domain.status import Condition, Shape
 
 
 class PodCounts(Shape):

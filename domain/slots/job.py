@@ -23,16 +23,6 @@ class JobState(StrEnum):
     DONE = "done"
 
 
-class Outcome(StrEnum):
-    """How a job ended. `lost`: its runner went while it could not be run again."""
-
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    EXPIRED = "expired"
-    LOST = "lost"
-
-
 class WhenLost(StrEnum):
     """What becomes of a running first phase whose runner is gone. A later phase always counts as lost."""
 
@@ -59,7 +49,11 @@ class Job:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """`attempt` names the latest try of `phase`, `plan` the attempt whose result waits for a person."""
+    """`attempt` names the latest try of `phase`, `plan` the attempt whose result waits for a person.
+
+    `outcome` of an ended one: succeeded, failed, cancelled, expired, or lost (its runner went, and it cannot be run
+    again).
+    """
 
     id: str
     state: JobState
@@ -77,7 +71,10 @@ class JobRecord:
 
 @dataclass(frozen=True)
 class Placed:
-    """An attempt that was given a slot: its message must be sent to the queue of `pod`."""
+    """An attempt that was given a slot: its message must be sent to the queue of `pod`.
+
+    `tries`: how often a message of the job could not be sent.
+    """
 
     id: str
     attempt: str
@@ -85,6 +82,7 @@ class Placed:
     pod: str
     phase: str
     job: Job
+    tries: int = 0
 
 
 def slot_class(accepts: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ from workers.kube.pod_pools import PodPools
 from workers.podpools.reconciler import PodPoolsReconciler
 from workers.podpools.services import PodPoolServices
 from workers.reconcile import reconcile
-from workers.stores.pool_names import PodPoolNames
+from workers.stores.pool_names import PodPoolNames, ShownStatus
 from workers.stores.slots.ledger import SlotLedger
 from workers.stores.slots.view import PodSlots, view
 
@@ -37,7 +38,7 @@ class Wire:
     def __init__(self, world: SlotWorld) -> None:
         self._world = world
 
-    def send(self, placed: tuple[Placed, ...]) -> list[Placed]:
+    def send(self, placed: Iterable[Placed]) -> list[Placed]:
         self._world.send(tuple(placed))
         return []
 
@@ -57,6 +58,7 @@ class PodPoolWorld:
             dispatcher=self.dispatcher,
             environment=lambda pool, _: [{"name": "BERTHMASTER_RUNNER__POOL", "value": pool}],
             names=PodPoolNames(redis),
+            shown=ShownStatus(redis),
             silence=SILENCE,
         )
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
@@ -65,7 +67,7 @@ class PodPoolWorld:
         api.create(self.path, body | {"spec": {"template": TEMPLATE} | quick | spec})
 
     def dispatcher(self, ledger: SlotLedger) -> Dispatcher:
-        return Dispatcher(ledger, Wire(self.slots))  # type: ignore[arg-type] # only what a dispatcher asks of a sender
+        return Dispatcher(ledger, Wire(self.slots))
 
     def claim(self) -> None:
         assert self.queue.claim("1:test")

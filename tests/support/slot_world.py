@@ -98,12 +98,11 @@ class SlotWorld:
     def deliver(self, message: Placed) -> bool:
         """A pod's queue gives it one message; a pod that is gone has no queue."""
         runner = self.runners.get(message.uid)
-        if not runner or not self.ledger.start(message.id, message.phase, message.attempt, message.uid):
+        ask = (message.id, message.phase, message.attempt, message.uid)
+        if not runner or not (started := self.ledger.start(*ask)):
             return False
-        slot = self.record(message.id).slot
-        for held in [attempt for attempt, (job, _, _) in runner.held.items() if job == message.id]:
-            del runner.held[held]
-        runner.running[message.attempt] = (message.id, message.phase, slot)
+        runner.held.pop(started.plan, None)
+        runner.running[message.attempt] = (message.id, message.phase, started.slot)
         runner.jobs[message.id] = message.job
         return True
 
@@ -126,6 +125,23 @@ class SlotWorld:
         """The runner's finish report arrives; it may arrive again."""
         job, phase, outcome = self.runners[uid].ended[attempt]
         self.send(self.ledger.finish(job, phase, attempt, outcome).placed)
+
+    def only(self, uid: str = "a") -> str:
+        """The one attempt that runs on a pod."""
+        (attempt,) = self.runners[uid].running
+        return attempt
+
+    def ended(self, uid: str, attempt: str, outcome: str = "succeeded") -> str:
+        """Its process ends, and its runner says so; the attempt."""
+        self.end(uid, attempt, outcome)
+        self.tell(uid, attempt)
+        return attempt
+
+    def planned(self, job: str, uid: str = "a", **options: Any) -> str:
+        """A job of two phases waits for a person on that pod; the attempt of its plan."""
+        self.submit(job, "plan", "apply", **options)
+        self.deliver_all()
+        return self.ended(uid, self.only(uid))
 
     def confirm(self, job: str, plan: str) -> bool:
         change = self.ledger.confirm(job, plan)

@@ -19,7 +19,7 @@ from compose.sandbox.kube.rules import broken
 from compose.sandbox.kube.schema import faults
 from domain.ports.pool import PortPoolSpec
 from domain.ports.pool_rules import RULES
-from domain.ports.spec_errors import spec_problem
+from domain.spec_errors import spec_problem
 from scripts import crds
 
 Json = dict[str, Any]

@@ -6,16 +6,17 @@ to it in Kubernetes, and written in Kubernetes before it is opened in Redis.
 
 from __future__ import annotations
 
+import orjson
 import structlog
 from pydantic import ValidationError
 
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled
-from domain.ports.load_balancer_spec import length
-from domain.ports.spec_errors import spec_problem
 from domain.scaling.members import Care, Member, Patience, View, care, useless
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import invalid_status, pod_pool_status
+from domain.spec import length
+from domain.spec_errors import spec_problem
 from events.kube_api import Conflict, NotFound
 from events.routing import split_key
 from events.workqueue import Snapshot
@@ -45,6 +46,7 @@ class PodPoolsReconciler:
             pool = run.snapshot or self._services.pools.read(namespace, name)
             if pool is None or pool.gone or pool.body["deleting"]:
                 self._services.names.remove(f"{namespace}/{name}")
+                self._services.shown.forget(self._services.ledger(f"{namespace}/{name}").prefix)
                 return Settled()
             self._services.names.add(f"{namespace}/{name}")
             try:
@@ -75,9 +77,10 @@ class PodPoolRun:
         self._ledger.begin(list(seen.objects))
         for uid in seen.gone:
             self._dispatcher.dispatch(self._ledger.gone(uid))
-        for member in seen.members:
-            self._care(spec, seen, member)
-        scaled = scale(self._services, self._run, self._ledger, self._pods, spec, self._observe())
+        cared = [self._care(spec, seen, member) for member in seen.members]
+        if any(cared) or seen.gone:
+            seen = self._observe()
+        scaled = scale(self._services, self._run, self._ledger, self._pods, spec, seen)
         self._tell(scaled)
         self._status(scaled)
         return Settled()
@@ -89,11 +92,12 @@ class PodPoolRun:
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
         return seen
 
-    def _care(self, spec: PodPoolSpec, seen: Seen, member: Member) -> None:
+    def _care(self, spec: PodPoolSpec, seen: Seen, member: Member) -> bool:
+        """False: the pod needs nothing."""
         patience = Patience(length(spec.ready_timeout), self._services.silence)
         needed = care(member, revision_of(spec.template), patience)
         if needed is Care.NOTHING:
-            return
+            return False
         log.info("pod_cared_for", pool=self._ledger.pool, pod=member.name, care=needed)
         pod = seen.objects[member.uid]
         if needed is Care.OPEN and self._written(pod):
@@ -107,6 +111,7 @@ class PodPoolRun:
             self._remove(pod, member, useless(member, patience))
         elif needed is Care.REPLACE:
             close_and_delete(self._services, self._run, self._ledger, self._pods, member, 0)
+        return True
 
     def _written(self, pod: dict[str, object]) -> bool:
         self._run.keep(self._services.call_time)
@@ -144,6 +149,10 @@ class PodPoolRun:
         )
 
     def _show(self, status: dict[str, object]) -> None:
+        text = orjson.dumps([self._pool.uid, status])  # another pool of the name shows nothing yet
+        if self._services.shown.get(self._ledger.prefix) == text:
+            return
         self._run.keep(self._services.call_time)
         self._pool = self._services.pools.set_status(self._namespace, self._pool, status)
         self._run.saw(self._pool)
+        self._services.shown.put(self._ledger.prefix, text)

@@ -11,7 +11,7 @@ from events.kube_api import KubeApi
 from workers.jobs.dispatch import Dispatcher
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
-from workers.stores.pool_names import PodPoolNames
+from workers.stores.pool_names import PodPoolNames, ShownStatus
 from workers.stores.slots.ledger import SlotLedger
 
 Json = dict[str, Any]
@@ -28,5 +28,6 @@ class PodPoolServices:
     dispatcher: Callable[[SlotLedger], Dispatcher]
     environment: Callable[[str, Json], list[Json]]
     names: PodPoolNames
+    shown: ShownStatus
     call_time: timedelta = timedelta(seconds=15)
     silence: timedelta = timedelta(minutes=2)

@@ -16,7 +16,7 @@ from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.ports.pool import PoolState, PortPoolSpec
 from domain.ports.precreate import kinds
-from domain.ports.spec_errors import spec_problem
+from domain.spec_errors import spec_problem
 from events.kube_api import Conflict, NotFound
 from events.routing import pod_key, port_pool_key, split_key
 from events.workqueue import Snapshot

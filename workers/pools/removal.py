@@ -13,8 +13,8 @@ from typing import Final
 
 import structlog
 
-from domain.ports.load_balancer_spec import length
 from domain.ports.removal import idle
+from domain.spec import length
 from events.routing import port_pool_key
 from workers.cloud.driver import Listener, TargetGroup
 from workers.cloud.errors import CloudError, NotFound, Throttled, Unavailable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -28,17 +27,16 @@ class Attempts:
         self._settings, self._ledger, self._dispatcher = settings, ledger, dispatcher
         self._spool = Spool(settings.spool)
         self._layout = tuple(slot_class(accepts) for accepts in settings.slots)
-        self._mark, self._grants, self._lock = "", 0, threading.Lock()
+        self._mark, self._grants = "", 0
 
     def start(self, placed: Placed) -> bool:
         """False: it is not this attempt's turn (any more). Raises while Redis is away or not verified: ask again."""
-        slot = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
-        if not slot:
+        started = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
+        if not started:
             return False
-        for kept in self._spool.all():
-            if kept.job.id == placed.id and kept.stage is Stage.HELD:
-                self._spool.drop(kept.attempt)
-        self._spool.put(Kept(placed.job, placed.attempt, placed.phase, slot))
+        self._spool.put(Kept(placed.job, placed.attempt, placed.phase, started.slot))
+        if started.plan:
+            self._spool.drop(started.plan)
         return True
 
     def end(self, attempt: str, outcome: str, result: str = "") -> None:
@@ -64,22 +62,21 @@ class Attempts:
 
     def beat(self, stop: Stop) -> Answer:
         """Reports everything; `stop(attempt)` ends a process, and says whether there was one."""
-        with self._lock:
-            answer = self._reported()
-            if not answer.heard:
-                self._mark = answer.mark
-                answer = self._reported(anew=True)
-            self._mark, self._grants = answer.mark, answer.grants
+        kept = self._spool.all()
+        answer = self._reported(kept)
+        if not answer.heard:
+            self._mark = answer.mark
+            answer = self._reported(kept, anew=True)
+        self._mark, self._grants = answer.mark, answer.grants
         self._acknowledge(answer)
         for attempt in answer.stop:
             self._stop(attempt, stop)
         self._dispatcher.dispatch(answer.placed)
-        self._spool.forget_old()
+        self._spool.forget_old(kept)
         return answer
 
-    def _reported(self, *, anew: bool = False) -> Answer:
+    def _reported(self, kept: list[Kept], *, anew: bool = False) -> Answer:
         """To a ledger that lost everything all outcomes are told again."""
-        kept = self._spool.all()
         told = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.told)]
         who = self._settings
         return self._ledger.report(

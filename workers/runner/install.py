@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -101,7 +102,6 @@ class Heart(threading.Thread):
     def __init__(self, attempts: Attempts, consumer: Any, period: float) -> None:
         super().__init__(name="berthmaster-heart", daemon=True)
         self._attempts, self._consumer, self._period = attempts, consumer, period
-        self._end = threading.Event()
 
     def run(self) -> None:
         while True:
@@ -111,8 +111,7 @@ class Heart(threading.Thread):
                 log.warning("report_unheard", reason=str(error))
             except Exception:
                 log.exception("report_failed")
-            if self._end.wait(self._period):
-                return
+            time.sleep(self._period)
 
     def _stop(self, attempt: str) -> bool:
         """SIGTERM to its process. Threads cannot be stopped: their code may look at `current`."""

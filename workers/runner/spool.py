@@ -66,9 +66,9 @@ class Spool:
         """The oldest first."""
         return sorted(self._each(), key=lambda kept: _order(kept.attempt))
 
-    def forget_old(self) -> None:
+    def forget_old(self, all_kept: list[Kept]) -> None:
         """Of outcomes that are known, the last thousand are enough."""
-        known = [kept for kept in self.all() if kept.stage is Stage.ENDED and kept.told]
+        known = [kept for kept in all_kept if kept.stage is Stage.ENDED and kept.told]
         for kept in known[:-MOST_ENDED]:
             self.drop(kept.attempt)
 

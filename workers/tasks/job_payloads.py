@@ -39,22 +39,22 @@ class SubmitJob(Payload):
     job: Submission
 
 
-class ConfirmJob(Payload):
+class OfJob(Payload):
     pool: Pool
     id: JobId
+
+
+class ConfirmJob(OfJob):
     plan: Attempt
 
 
-class CancelJob(Payload):
-    pool: Pool
-    id: JobId
+class CancelJob(OfJob):
+    pass
 
 
-class FinishJob(Payload):
+class FinishJob(OfJob):
     """For runners that speak Celery only."""
 
-    pool: Pool
-    id: JobId
     phase: Phase
     attempt: Attempt
     outcome: Literal["succeeded", "failed", "cancelled"]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import structlog
 from celery import shared_task
 
 from domain.errors import TransientError
-from domain.ports.load_balancer_spec import length
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.slots.job import Placed
+from domain.spec import length
 from events import routing
 from workers.bootstrap import Services, services
 from workers.podpools.reconciler import PodPoolsReconciler
 from workers.stores.outage import OUTAGE
-from workers.stores.slots.ledger import NotVerified, SlotLedger
-from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, ReconcilePodPool, SubmitJob
+from workers.stores.slots.ledger import Change, NotVerified, SlotLedger
+from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, OfJob, ReconcilePodPool, SubmitJob
 from workers.tasks.keys import reconcile_key
 from workers.tasks.payloads import Nothing, takes
 from workers.tasks.ticking import once_a_period
@@ -55,32 +55,30 @@ def submit(asked: SubmitJob) -> None:
 @takes(ConfirmJob)
 def confirm(asked: ConfirmJob) -> None:
     """A person has seen the plan: the next phase may run."""
-    parts = services()
-    ledger = parts.podpools.ledger(asked.pool)
-    change = ledger.confirm(asked.id, asked.plan)
-    log.info("job_confirmed", pool=asked.pool, job=asked.id, taken=change.taken, state=change.state)
-    after(parts, ledger, change.placed)
+    change(asked, "job_confirmed", lambda ledger: ledger.confirm(asked.id, asked.plan))
 
 
 @shared_task(name=routing.SLOTS_CANCEL, **PATIENT)
 @takes(CancelJob)
 def cancel(asked: CancelJob) -> None:
     """What has started keeps its slot until its runner says that it stopped."""
-    parts = services()
-    ledger = parts.podpools.ledger(asked.pool)
-    change = ledger.cancel(asked.id)
-    log.info("job_cancelled", pool=asked.pool, job=asked.id, taken=change.taken, state=change.state)
-    after(parts, ledger, change.placed)
+    change(asked, "job_cancelled", lambda ledger: ledger.cancel(asked.id))
 
 
 @shared_task(name=routing.SLOTS_FINISH, **PATIENT)
 @takes(FinishJob)
 def finish(asked: FinishJob) -> None:
     """The end of an attempt, from a runner that speaks Celery only."""
+    told = (asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
+    change(asked, "job_finished", lambda ledger: ledger.finish(*told))
+
+
+def change(asked: OfJob, event: str, of: Callable[[SlotLedger], Change]) -> None:
     parts = services()
     ledger = parts.podpools.ledger(asked.pool)
-    change = ledger.finish(asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
-    after(parts, ledger, change.placed)
+    made = of(ledger)
+    log.info(event, pool=asked.pool, job=asked.id, taken=made.taken, state=made.state)
+    after(parts, ledger, made.placed)
 
 
 @shared_task(name=routing.SLOTS_SWEEP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -26,11 +27,11 @@ class Rules(RuleBasedStateMachine):
     model: Reference
     stuck: set[str]
 
-    def _open(self, owner: str) -> PoolRun:
-        raise NotImplementedError
+    @abstractmethod
+    def _open(self, owner: str) -> PoolRun: ...
 
-    def _woken(self, names: tuple[str, ...]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _woken(self, names: tuple[str, ...]) -> None: ...
 
     def _some(self, chance: Any, *states: str) -> tuple[Place, Held, PoolRun, Entry] | None:
         places = sorted(p for p, h in self.model.held.items() if h.state in states)

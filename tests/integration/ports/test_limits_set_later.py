@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.pool_edits import create, edit
 from tests.support.world_checks import check_all
 from workers.kube.port_pools import PATH
-
-
-def create(fleet: Fleet, most: int, enabled: bool = True) -> dict[str, Any]:
-    return {"enabled": enabled, "maxLoadBalancers": most, "parameters": {"subnets": list(fleet.network.subnets)}}
-
-
-def edit(fleet: Fleet, pool: str = "arena", **spec: Any) -> None:
-    fleet.api.patch(f"{PATH}/{pool}", {"spec": spec})
 
 
 def test_share_lowered_below_what_a_bound_pod_holds(fleet: Fleet, aws: Aws) -> None:

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import pytest
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Fuse, Interposed, Killed
+from tests.support.pool_edits import create, nudge
 from tests.support.precreated import existing
 from tests.support.world_checks import check_all
 from workers.cloud.names import load_balancer_name
 from workers.kube.port_pools import PATH
 from workers.pools.audit import audit
 from workers.pools.sweep import sweep
-
-
-def create(fleet: Fleet, most: int, enabled: bool = True) -> dict[str, Any]:
-    return {"enabled": enabled, "maxLoadBalancers": most, "parameters": {"subnets": list(fleet.network.subnets)}}
-
-
-def edit(fleet: Fleet, pool: str = "arena", **spec: Any) -> None:
-    fleet.api.patch(f"{PATH}/{pool}", {"spec": spec})
-
-
-def nudge(fleet: Fleet) -> None:
-    """What happens by itself, in time."""
-    for _ in range(3):
-        for key in list(fleet.redis.scan_iter("{pp:*}scale-up:*")):
-            fleet.redis.delete(key)
-        fleet.due()
-        sweep(fleet.services)
-        fleet.settle()
 
 
 @pytest.mark.row("FZ-07", "PP-10")

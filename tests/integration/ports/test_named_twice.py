@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.idle_pool import DELAY, look, there
 from tests.support.ledger_recount import grow_old
+from tests.support.pool_edits import create
 from tests.support.world_checks import check_all
 from workers.kube.port_pools import PATH
 from workers.pools.sweep import sweep
-
-
-def create(fleet: Fleet, most: int, enabled: bool = True) -> dict[str, Any]:
-    return {"enabled": enabled, "maxLoadBalancers": most, "parameters": {"subnets": list(fleet.network.subnets)}}
 
 
 def test_a_created_load_balancer_that_is_named_as_well_counts_once(fleet: Fleet, aws: Aws) -> None:

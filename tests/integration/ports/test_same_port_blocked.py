@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
+from tests.support.pool_edits import create, edit, nudge
 from workers.cloud.names import load_balancer_name
-from workers.kube.port_pools import PATH
-from workers.pools.sweep import sweep
-
-
-def create(fleet: Fleet, most: int, enabled: bool = True) -> dict[str, Any]:
-    return {"enabled": enabled, "maxLoadBalancers": most, "parameters": {"subnets": list(fleet.network.subnets)}}
-
-
-def edit(fleet: Fleet, pool: str = "arena", **spec: Any) -> None:
-    fleet.api.patch(f"{PATH}/{pool}", {"spec": spec})
-
-
-def nudge(fleet: Fleet) -> None:
-    """What happens by itself, in time."""
-    for _ in range(3):
-        for key in list(fleet.redis.scan_iter("{pp:*}scale-up:*")):
-            fleet.redis.delete(key)
-        fleet.due()
-        sweep(fleet.services)
-        fleet.settle()
 
 
 def test_same_port_grows_the_pool_that_can_where_the_other_has_only_blocked_names_left(fleet: Fleet, aws: Aws) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from domain.slots.job import Job
+from domain.slots.job import Job, Placed
 from tests.support.slot_world import SlotWorld
+from workers.jobs.dispatch import Dispatcher
 from workers.stores.slots.ledger import NotVerified
 
 Lose = Callable[[SlotWorld], object]
-
-
-def only(world: SlotWorld, uid: str = "a") -> str:
-    (attempt,) = world.runners[uid].running
-    return attempt
 
 
 @pytest.mark.row("SL-22", "SL-17", "SL-21")
@@ -34,11 +31,7 @@ def test_the_jobs_of_a_lost_pod_wait_again_or_are_lost(world: SlotWorld, options
 @pytest.mark.row("SL-22")
 def test_an_apply_whose_pod_is_lost_is_not_run_again(world: SlotWorld) -> None:
     world.add("a")
-    world.submit("j", "plan", "apply")
-    world.deliver_all()
-    plan = only(world)
-    world.end("a", plan)
-    world.tell("a", plan)
+    plan = world.planned("j")
     world.confirm("j", plan)
     world.deliver_all()
     world.add("b")
@@ -49,11 +42,7 @@ def test_an_apply_whose_pod_is_lost_is_not_run_again(world: SlotWorld) -> None:
 @pytest.mark.row("SL-17")
 def test_a_reserved_job_whose_pod_is_lost_is_planned_again(world: SlotWorld) -> None:
     world.add("a")
-    world.submit("j", "plan", "apply")
-    world.deliver_all()
-    plan = only(world)
-    world.end("a", plan)
-    world.tell("a", plan)
+    world.planned("j")
     world.add("b")
     world.kill("a")
     assert (world.record("j").phase, world.record("j").uid) == ("plan", "b")
@@ -65,7 +54,7 @@ def test_a_process_that_its_runner_does_not_list_any_more_is_lost_once_a_newer_l
     world.submit("j")
     stale = runner.report()
     world.deliver_all()
-    first = only(world)
+    first = world.only()
     world.ledger.report(stale)  # made before the start was granted
     assert world.state("j") == "running"
     runner.running.clear()
@@ -79,7 +68,7 @@ def test_an_outcome_is_repeated_until_it_is_known(world: SlotWorld) -> None:
     world.add("a")
     world.submit("j")
     world.deliver_all()
-    attempt = only(world)
+    attempt = world.only()
     world.end("a", attempt)
     assert world.beat("a").known == (attempt,)
     assert world.record("j").outcome == "succeeded"
@@ -164,7 +153,7 @@ def test_the_late_end_of_a_lost_attempt_does_not_end_the_one_that_runs(world: Sl
     runner = world.add("a")
     world.submit("j")
     world.deliver_all()
-    lost = only(world)
+    lost = world.only()
     runner.running.clear()
     world.beat("a")
     world.beat("a")
@@ -239,3 +228,32 @@ def test_an_attempt_starts_on_the_pod_that_it_was_placed_on_and_nowhere_else(wor
     other = "b" if message.uid == "a" else "a"
     assert not world.ledger.start("j", "plan", message.attempt, other)
     assert world.deliver(message)
+
+
+class Away:
+    """A broker that takes nothing."""
+
+    def send(self, placed: Iterable[Placed]) -> list[Placed]:
+        return list(placed)
+
+
+@pytest.mark.row("SL-10")
+def test_a_job_that_cannot_be_sent_waits_longer_each_time(world: SlotWorld) -> None:
+    world.add("a")
+    world.submit("j")
+    later, waits = f"{world.ledger.prefix}later", []
+    for _ in range(6):
+        (message,) = world.wire
+        world.wire.clear()
+        before = now_ms(world)
+        Dispatcher(world.ledger, Away()).dispatch([message])
+        due: Any = world.redis.zscore(later, "j")
+        waits.append(round((due - before) / 1000))
+        world.redis.zadd(later, {"j": 0})
+        world.sweep()
+    assert waits == [5, 10, 20, 40, 60, 60]
+
+
+def now_ms(world: SlotWorld) -> int:
+    seconds, micros = world.redis.time()
+    return int(seconds) * 1000 + int(micros) // 1000

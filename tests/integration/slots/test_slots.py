@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from tests.support.slot_recount import keys_of_running
 from tests.support.slot_world import SlotWorld
-
-
-def only(world: SlotWorld, uid: str = "a") -> str:
-    (attempt,) = world.runners[uid].running
-    return attempt
 
 
 @pytest.mark.row("SL-18", "SL-03")
@@ -80,11 +76,7 @@ def test_a_message_delivered_twice_starts_once(world: SlotWorld) -> None:
 @pytest.mark.row("SL-14", "SL-15", "SL-16")
 def test_a_plan_keeps_its_slot_until_a_person_confirms(world: SlotWorld) -> None:
     world.add("a")
-    world.submit("j", "plan", "apply")
-    world.deliver_all()
-    plan = only(world)
-    world.end("a", plan)
-    world.tell("a", plan)
+    plan = world.planned("j")
     assert (world.state("j"), world.count("reserved"), world.wire) == ("reserved", 1, [])
     before = world.record("j")
     assert world.confirm("j", plan)
@@ -98,13 +90,11 @@ def test_the_plan_of_another_attempt_confirms_nothing(world: SlotWorld) -> None:
     world.add("a")
     world.submit("j", "plan", "apply")
     world.deliver_all()
-    old = only(world)
+    old = world.only()
     world.add("b")
     world.kill("a")
     world.deliver_all()
-    new = only(world, "b")
-    world.end("b", new)
-    world.tell("b", new)
+    new = world.ended("b", world.only("b"))
     assert not world.confirm("j", old)
     assert world.confirm("j", new)
 
@@ -116,7 +106,7 @@ def test_an_end_frees_the_slot_for_the_next_and_said_again_changes_nothing(world
     world.submit("one")
     world.submit("two")
     world.deliver_all()
-    attempt = only(world)
+    attempt = world.only()
     world.end("a", attempt, outcome)
     world.tell("a", attempt)
     assert (world.record("one").outcome, world.state("two")) == (outcome, "placed")
@@ -136,7 +126,7 @@ def test_a_cancelled_job_keeps_its_slot_while_its_process_lives(world: SlotWorld
     assert world.cancel("one") == ("cancelling" if started else "done")
     assert world.state("two") == ("waiting" if started else "placed")
     if started:
-        attempt = only(world)
+        attempt = world.only()
         assert attempt in world.beat("a").stop
         world.runners["a"].ended[attempt] = ("one", "plan", "cancelled")
         world.tell("a", attempt)
@@ -150,8 +140,7 @@ def test_a_reservation_ends_once_its_time_is_over_and_a_confirmed_one_never(worl
         world.submit(job, "plan", "apply", hold_ms=0, serial_key="w")
     world.deliver_all()
     for attempt in list(world.runners["a"].running):
-        world.end("a", attempt)
-        world.tell("a", attempt)
+        world.ended("a", attempt)
     world.confirm("one", world.record("one").plan)
     assert world.ledger.sweep(timedelta(days=1)).expired == ("two",)
     assert world.ledger.sweep(timedelta(days=1)).expired == ()
@@ -167,14 +156,11 @@ def test_of_one_serial_key_plans_run_together_and_applies_one_after_the_other(wo
     plans = list(world.runners["a"].running)
     assert len(plans) == 2
     for attempt in plans:
-        world.end("a", attempt)
-        world.tell("a", attempt)
+        world.ended("a", attempt)
         world.confirm(world.runners["a"].held[attempt][0], attempt)
     world.deliver_all()
     assert sorted(world.state(job) for job in ("one", "two")) == ["confirmed", "running"]
-    attempt = only(world)
-    world.end("a", attempt)
-    world.tell("a", attempt)
+    attempt = world.ended("a", world.only())
     world.deliver_all()
     assert keys_of_running(world)["workspace"] == 1
     assert sorted(world.state(job) for job in ("one", "two")) == ["done", "running"]
@@ -197,10 +183,9 @@ def test_the_more_urgent_goes_first_and_of_equals_who_came_first(world: SlotWorl
     done = []
     for _ in range(4):
         world.deliver_all()
-        attempt = only(world)
+        attempt = world.only()
         done.append(world.runners["a"].running[attempt][0])
-        world.end("a", attempt)
-        world.tell("a", attempt)
+        world.ended("a", attempt)
     assert done == ["urgent", "late", "later", "background"]
 
 
@@ -220,8 +205,7 @@ def test_a_confirmed_job_that_waits_for_its_serial_key_does_not_expire(world: Sl
         world.submit(job, "plan", "apply", hold_ms=0, serial_key="w")
     world.deliver_all()
     for attempt in list(world.runners["a"].running):
-        world.end("a", attempt)
-        world.tell("a", attempt)
+        world.ended("a", attempt)
         world.confirm(world.runners["a"].held[attempt][0], attempt)
     assert world.ledger.sweep(timedelta(days=1)).expired == ()
     assert sorted(world.state(job) for job in ("one", "two")) == ["confirmed", "placed"]
@@ -241,15 +225,11 @@ def test_what_could_not_be_sent_waits_and_frees_its_slot(world: SlotWorld) -> No
 @pytest.mark.row("SL-08")
 def test_an_apply_that_could_not_be_sent_keeps_its_slot_and_is_sent_again(world: SlotWorld) -> None:
     world.add("a", layout=("*",))
-    world.submit("one", "plan", "apply")
-    world.deliver_all()
-    plan = only(world)
-    world.end("a", plan)
-    world.tell("a", plan)
+    plan = world.planned("one")
     world.confirm("one", plan)
     (message,) = world.wire
     world.wire.clear()
     world.ledger.undo("one", message.attempt, timedelta(0))
     world.sweep()
-    assert world.wire == [message]
+    assert world.wire == [replace(message, tries=1)]
     assert world.record("one").slot == 1

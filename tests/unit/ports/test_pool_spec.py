@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from domain.ports.pool import NLB_LISTENERS, Policy, PortPoolSpec
-from domain.ports.spec_errors import spec_problem
+from domain.spec_errors import spec_problem
 
 Json = dict[str, Any]
 EXISTING: Json = {"region": "eu-central-1", "vpcId": "vpc-1", "startPort": 7000, "loadBalancers": ["arn:a"]}

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from domain.ports.spec_errors import spec_problem
 from domain.scaling.pod_pool import PodPoolSpec
+from domain.spec_errors import spec_problem
 
 Json = dict[str, Any]
 TEMPLATE: Json = {"template": {"spec": {"containers": [{"name": "runner", "image": "runner"}]}}}

@@ -81,6 +81,14 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Started:
+    """The number of its slot, and the attempt that was held there for it, if this is a later phase."""
+
+    slot: int
+    plan: str = ""
+
+
+@dataclass(frozen=True)
 class Change:
     """`state` after it; `taken` False: refused, it was not this attempt's or came too late."""
 
@@ -145,10 +153,10 @@ class SlotLedger:
             placed=_placed(placed),
         )
 
-    def start(self, job: str, phase: str, attempt: str, uid: str) -> int:
-        """The number of its slot; 0: refused."""
-        status, *slot = self._call("start", job, phase, attempt, uid)
-        return int(slot[0]) if status == b"OK" else 0
+    def start(self, job: str, phase: str, attempt: str, uid: str) -> Started | None:
+        """None: refused."""
+        status, *told = self._call("start", job, phase, attempt, uid)
+        return Started(int(told[0]), told[1].decode()) if status == b"OK" else None
 
     def finish(self, job: str, phase: str, attempt: str, outcome: str, result: str = "") -> Change:
         return _change(self._call("finish", job, phase, attempt, outcome, result))

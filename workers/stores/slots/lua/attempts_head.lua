@@ -2,11 +2,11 @@
 -- KEYS[1] as in names_head.
 -- ARGV and returns: see each script.
 local AGAIN = 30000 -- ms after which a placed job that has not started is sent again
-local placed = {} -- what the caller must send: JSON {id, attempt, uid, pod, phase, job {f, k, r, h, y, b}}
+local placed = {} -- what the caller must send: JSON {id, attempt, uid, pod, phase, tries, job {f, k, r, h, y, b}}
 
 local function message(id, j, pod)
   local job = { f = j.f, k = j.k, r = j.r, h = j.h, y = j.y, b = j.b }
-  return cjson.encode({ id = id, attempt = j.a, uid = j.u, pod = pod.n, phase = j.f[j.i], job = job })
+  return cjson.encode({ id = id, attempt = j.a, uid = j.u, pod = pod.n, phase = j.f[j.i], tries = j.t, job = job })
 end
 
 local function has_key(id, j) -- takes the serial key if it must and can, else lines up for it: confirmed work first
