@@ -14,7 +14,6 @@ from domain.ports.drift import Compared, differences, lost_tags
 from domain.ports.entry import Entry
 from domain.ports.pod import PodView
 from domain.ports.rebuild import Place
-from domain.ports.target import target_text
 from events.workqueue import Workqueue
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import NotFound
@@ -23,6 +22,7 @@ from workers.cloud.rates import OverBudget
 from workers.cloud.tags import RETAIN, created_tags, port_tags, stock_tags
 from workers.pools.config import PoolConfig, decode_config
 from workers.pools.inventory import Cartographer, Inventory, piece_of
+from workers.ports.standing import standing
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.ledger import Ledger
@@ -162,9 +162,8 @@ def _suspect(difference: str) -> str:
 
 
 def _registered(driver: LoadBalancerApi, arn: str) -> frozenset[str] | None:
-    """Without those that drain; None when the target group is gone."""
+    """None when the target group is gone."""
     try:
-        there = [target for target in driver.targets(arn) if target.health != "draining"]
+        return standing(driver, arn)
     except NotFound:
         return None
-    return frozenset(target_text(target.ip, target.port) for target in there)

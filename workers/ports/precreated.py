@@ -16,7 +16,7 @@ import structlog
 
 from domain.errors import StaleToken, TransientError
 from domain.ports.entry import Entry, EntryState
-from domain.ports.target import address_of, target_text
+from domain.ports.target import address_of
 from events.routing import pod_key
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import NotFound, PortTaken
@@ -24,6 +24,7 @@ from workers.cloud.tags import promise_tags
 from workers.ports.metrics import count_collision
 from workers.ports.observe import World
 from workers.ports.rivals import Rival, rival
+from workers.ports.standing import standing
 from workers.ports.stocking import Stocking
 from workers.ports.taken import give_up, give_up_with_load_balancer
 from workers.services import PortServices
@@ -32,7 +33,6 @@ from workers.stores.ledger_view import owners
 from workers.stores.stock import Stock
 
 log = structlog.get_logger()
-DRAINING = "draining"
 
 
 class Precreated:
@@ -99,11 +99,10 @@ class Precreated:
 
     def _registered(self, known: Entry) -> set[str]:
         try:
-            found = self._driver.targets(known.target_group)
+            return set(standing(self._driver, known.target_group))
         except NotFound:
             self._stock.lost(known.key, known.listener)
             raise
-        return {target_text(each.ip, each.port) for each in found if each.health != DRAINING}
 
     def _record(self, aimed: Entry, wish: str) -> None:
         due = self._run.aimed(aimed, wish)

@@ -17,7 +17,7 @@ import structlog
 from domain.errors import TransientError
 from domain.ports.entry import Entry, EntryState
 from domain.ports.steps import Inherit, Relabel
-from domain.ports.target import target_text
+from domain.ports.target import address_of
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import NotFound
 from workers.cloud.priority import Priority
@@ -25,6 +25,7 @@ from workers.cloud.tags import RETAIN, port_tags
 from workers.ports.observe import World
 from workers.ports.precreated import promise, refusal_told
 from workers.ports.releasing import learned, trying_again
+from workers.ports.standing import standing
 from workers.services import PortServices
 from workers.stores.stock import Stock
 
@@ -130,10 +131,10 @@ def _driver(services: PortServices, world: World, entry: Entry, priority: Priori
 def drop_strangers(driver: LoadBalancerApi, target_group: str, target: str) -> None:
     """Deregisters every target but `target` ('' = all)."""
     try:
-        found = [(t.ip, t.port) for t in driver.targets(target_group) if t.health != "draining"]
+        strangers = standing(driver, target_group) - {target}
     except NotFound:
         if target:
             raise
         return
-    if strangers := [address for address in found if target_text(*address) != target]:
-        driver.deregister(target_group, strangers)
+    if strangers:
+        driver.deregister(target_group, [address_of(text) for text in sorted(strangers)])
