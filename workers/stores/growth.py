@@ -129,9 +129,12 @@ class Growth:
         self.ledger.call("distrust", INCARNATION)
 
     def under_way(self) -> bool:
-        """Whether a winner may still be creating load balancers: its key lives as long as that can take."""
+        """Whether a winner may still be creating load balancers: its key lives as long as that can take.
+
+        The key of one that failed has no token any more.
+        """
         epoch: Any = self.redis.hget(f"{self.prefix}meta", "epoch")
-        return bool(epoch and self.redis.exists(self.key_of(epoch.decode())))
+        return bool(epoch and self.redis.get(self.key_of(epoch.decode())))
 
     def key_of(self, epoch: str) -> str:
         return f"{self.prefix}scale-up:{epoch}"
