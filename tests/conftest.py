@@ -1,10 +1,12 @@
 """What every kind of test shares: real servers, started once a session, and no deadline for an example of a property.
 
-Machines are shared and slow at times: a slow example is no fault, and each test has its own time limit.
+Machines are shared and slow at times: a slow example is no fault, and each test has its own time limit. The
+suite tries the same examples each time; `pytest --hypothesis-profile=search` tries others.
 """
 
 from hypothesis import settings
 
 pytest_plugins = ["tests.fixtures.redis", "tests.fixtures.kube", "tests.fixtures.aws"]
-settings.register_profile("shared machine", deadline=None)
-settings.load_profile("shared machine")
+settings.register_profile("search", deadline=None)
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")

@@ -136,10 +136,10 @@ class Precreated:
     def _give_way(self, known: Entry, other: Rival) -> None:
         """The other is served there, so it keeps the port, and this pod gets another one."""
         self._drop(known.target_group, set(known.tried))
-        self._run.give_way(known, other.owner, other.uid, other.want, known.listener, known.target_group)
+        told = self._run.give_way(known, other.owner, other.uid, other.want, known.listener, known.target_group)
         self._world.entries.pop(known.id)
         count_collision(known.pool, "healed")
-        self._touch((other.owner,))
+        self._touch((other.owner, *told))
         place = {"pool": known.pool, "lb": known.lb, "port": known.port}
         log.warning("port_given_way", pod=self._world.full_name, owner=other.owner, **place)
 

@@ -103,8 +103,8 @@ def give_up(services: PortServices, world: World, entry: Entry) -> None:
 def _give_way(services: PortServices, world: World, entry: Entry, found: Listener) -> None:
     owner, tags = found.tags[OWNER], found.tags
     want = tags.get(WANT, "")
-    world.access(entry.pool).give_way(entry, owner, tags[UID], want, found.arn, found.target_group_arn)
+    told = world.access(entry.pool).give_way(entry, owner, tags[UID], want, found.arn, found.target_group_arn)
     world.entries.pop(entry.id)
     count_collision(entry.pool, "healed")
-    services.queue.touch([pod_key(*owner.split("/"))], [entry.pool])
+    services.queue.touch([pod_key(*name.split("/")) for name in (owner, *told)], [entry.pool])
     log.warning("port_given_way", pod=world.full_name, owner=owner, pool=entry.pool, lb=entry.lb, port=entry.port)

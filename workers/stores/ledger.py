@@ -221,8 +221,11 @@ class PoolRun:
     def confirm(self, entry: Entry) -> None:
         self._checked("confirm", entry.uid, entry.key)
 
-    def give_way(self, entry: Entry, name: str, uid: str, want: str, listener: str, target_group: str) -> None:
-        self._checked("give_way", entry.uid, entry.key, name, uid, want, listener, target_group)
+    def give_way(
+        self, entry: Entry, name: str, uid: str, want: str, listener: str, target_group: str
+    ) -> tuple[str, ...]:
+        """Returns the names whose namespace has room for them in its share now."""
+        return texts(self._checked("give_way", entry.uid, entry.key, name, uid, want, listener, target_group)[1])
 
     def foreign(self, entry: Entry) -> tuple[str, ...]:
         """Returns the names that were woken."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -16,7 +16,7 @@ from tests.support.live_pool import LivePool
 from workers.stores.growth import PoolLoadBalancer
 from workers.stores.ledger import PoolRun
 
-chances = st.randoms(use_true_random=False)
+chances = st.integers(0, 23)
 slots = st.integers(0, 2)
 
 
@@ -33,51 +33,55 @@ class Rules(RuleBasedStateMachine):
     @abstractmethod
     def _woken(self, names: tuple[str, ...]) -> None: ...
 
-    def _some(self, chance: Any, *states: str) -> tuple[Place, Held, PoolRun, Entry] | None:
+    def _changed(self, change: Callable[[], object]) -> None:
+        """Who failed with as many free ports as there are is to be woken only once there are more."""
+        before = {lb: self.model.room(lb) for lb in self.model.lbs}
+        change()
+        if any(self.model.room(lb) > before.get(lb, 0) for lb in self.model.lbs):
+            self.stuck.clear()
+
+    def _some(self, chance: int, *states: str) -> tuple[Place, Held, PoolRun, Entry] | None:
         places = sorted(p for p, h in self.model.held.items() if h.state in states)
         if not places:
             return None
-        place = chance.choice(places)
+        place = places[chance % len(places)]
         held = self.model.held[place]
         run = self._open(held.owner)
         return place, held, run, next(e for e in run.entries if (e.lb, e.port) == place)
 
     @rule(chance=chances)
-    def record(self, chance: Any) -> None:
+    def record(self, chance: int) -> None:
         if some := self._some(chance, "allocated", "bound"):
             place, held, run, entry = some
             run.record(held.uid, [replace(entry, state=EntryState.BOUND, listener=f"arn:{place}")])
             self.model.held[place] = replace(held, state="bound", run=-1)
 
     @rule(chance=chances)
-    def releasing(self, chance: Any) -> None:
+    def releasing(self, chance: int) -> None:
         if some := self._some(chance, "allocated", "bound", "releasing"):
             place, held, run, entry = some
             run.releasing(entry)
             self.model.held[place] = replace(held, state="releasing", run=-1)
 
     @rule(chance=chances)
-    def free(self, chance: Any) -> None:
+    def free(self, chance: int) -> None:
         if some := self._some(chance, "releasing"):
             place, _, run, entry = some
-            del self.model.held[place]
-            self.stuck.clear()
+            self._changed(lambda: self.model.held.pop(place))
             self._woken(run.free(entry))
 
     @rule(chance=chances)
-    def foreign(self, chance: Any) -> None:
+    def foreign(self, chance: int) -> None:
         if some := self._some(chance, "allocated", "bound"):
             place, _, run, entry = some
-            self.model.give_up(place)
-            self.stuck.clear()
+            self._changed(lambda: self.model.give_up(place))
             self._woken(run.foreign(entry))
 
     @rule(chance=chances)
-    def crowded(self, chance: Any) -> None:
+    def crowded(self, chance: int) -> None:
         if some := self._some(chance, "allocated"):
             place, _, run, entry = some
-            self.model.crowd(place)
-            self.stuck.clear()
+            self._changed(lambda: self.model.crowd(place))
             self._woken(run.crowded(entry))
 
     @rule(number=slots)

@@ -6,8 +6,6 @@ more than the demand needs and the limit allows (I5), and all that is counted ap
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -93,7 +91,7 @@ class History(Rules):
         self.allocate_as(owner, uid, self.wants[pick % len(self.wants)], uniform)
 
     @rule(owner=owner_names, pick=st.integers(0, 9), chance=chances)
-    def allocate_then_roll_back(self, owner: str, pick: int, chance: Any) -> None:
+    def allocate_then_roll_back(self, owner: str, pick: int, chance: int) -> None:
         """One of what this very run has taken is freed by the same run."""
         run = self._open(owner)
         wants = self.wants[pick % len(self.wants)]
@@ -105,9 +103,8 @@ class History(Rules):
             self._woken(answer.woken)
             fresh = [p for p, h in self.model.of(owner).items() if h.run == self.runs]
             if fresh:
-                place = chance.choice(sorted(fresh))
-                del self.model.held[place]
-                self.stuck.clear()
+                place = sorted(fresh)[chance % len(fresh)]
+                self._changed(lambda: self.model.held.pop(place))
                 self._woken(run.free(next(e for e in answer.entries if (e.lb, e.port) == place)))
         else:
             assert isinstance(answer, Full | Capped)
@@ -116,12 +113,13 @@ class History(Rules):
             self.stuck.add(owner)
 
     @rule(chance=chances, other=owner_names)
-    def give_way(self, chance: Any, other: str) -> None:
+    def give_way(self, chance: int, other: str) -> None:
         some = self._some(chance, "allocated", "bound")
         if some and some[1].owner != other:
             place, held, run, entry = some
-            run.give_way(entry, other, "u9", held.want, "arn:l", "arn:g")
+            told = run.give_way(entry, other, "u9", held.want, "arn:l", "arn:g")
             self.model.held[place] = Held(other, "u9", held.want, "bound")
+            self._woken(told)
 
     @rule(owner=owner_names)
     def leave(self, owner: str) -> None:
@@ -143,8 +141,7 @@ class History(Rules):
     def configure_as(self, lbs: list[Lb]) -> None:
         before = int(self.pool.view().epoch)
         raised = self.model.raised
-        self.model.configure(lbs)
-        self.stuck.clear()
+        self._changed(lambda: self.model.configure(lbs))
         share = self.model.share
         config = {"spec": {"maxPortsPerNamespace": share}} if share else {}
         self._woken(self.pool.configure([self._listed(lb) for lb in lbs], config=config))
@@ -186,8 +183,7 @@ class History(Rules):
         found = self.pool.growth.intent("1", limits(MOST))
         assert isinstance(found, Intent)
         lbs = [self._lb(slot) for slot in found.slots]
-        self.model.close(lbs)
-        self.stuck.clear()
+        self._changed(lambda: self.model.close(lbs))
         woken = self.pool.growth.close(found, [self._listed(lb) for lb in lbs])
         assert woken is not None
         self._woken(woken)

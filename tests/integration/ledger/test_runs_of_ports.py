@@ -37,6 +37,14 @@ def test_a_run_that_lost_a_port_is_given_anew_as_a_whole(pool: LivePool) -> None
     assert pool.allocate("games/a", [("rtp", 3)]) == found
 
 
+@pytest.mark.row("AL-14")
+def test_the_tail_of_a_longer_run_is_no_shorter_run(pool: LivePool) -> None:
+    first, *tail = pool.allocate("games/a", [("rtp", 3)])
+    pool.run("games/a").foreign(first)
+    found = pool.allocate("games/a", [("rtp", 2)])
+    assert [(e.port, e.want) for e in found if e not in tail] == [(30003, "rtp+0"), (30004, "rtp+1")]
+
+
 @pytest.fixture
 def holes(make_pool: MakePool) -> LivePool:
     """Four ports: the second and the fourth are held by games/p1 and p3."""

@@ -137,6 +137,25 @@ def test_a_request_with_an_old_epoch_creates_nothing(empty: LivePool) -> None:
     assert intent_of(empty).slots == (1,)
 
 
+@pytest.mark.row("SU-04")
+def test_an_intent_whose_load_balancer_is_listed_before_it_is_closed_stands_at_the_limit(empty: LivePool) -> None:
+    empty.fail("games/a")
+    first = intent_of(empty, most=1)
+    empty.configure(made(first))
+    assert intent_of(empty, most=1) == first
+
+
+@pytest.mark.row("SU-04")
+@pytest.mark.parametrize(("most", "there"), [(1, 2), (0, 0)])
+def test_an_intent_that_the_limit_no_longer_permits_ends(empty: LivePool, most: int, there: int) -> None:
+    empty.fail("games/a", NLB * 3)
+    first = intent_of(empty, most=3, per_round=1)
+    if there:
+        empty.configure([load_balancer(n) for n in range(1, 1 + there)])
+    assert refused(empty, epoch="1", most=most) == "OLD"
+    assert first.slots == (0,)
+
+
 @pytest.mark.row("SU-07", "PP-16")
 def test_a_second_winner_carries_out_the_same_intent(empty: LivePool) -> None:
     """Rule oneintent: the key of the first expired while it was creating, and demand grew meanwhile."""

@@ -81,6 +81,14 @@ def test_a_port_given_back_is_told_to_one_pod_of_the_namespace(shared: LivePool)
 
 
 @pytest.mark.row("SU-13")
+def test_a_port_that_goes_to_another_namespace_is_told_to_one_pod_of_its_own(shared: LivePool) -> None:
+    (held, *_) = shared.allocate("games/a", 3)
+    capped(shared, "games/b")
+    assert shared.run("games/a").give_way(held, "lobby/a", "uid", "80/TCP", "arn:l", "arn:g") == ("games/b",)
+    assert len(shared.allocate("games/b")) == 1
+
+
+@pytest.mark.row("SU-13")
 def test_one_that_asks_for_more_than_is_left_holds_nobody_up(shared: LivePool) -> None:
     (first, *_) = shared.allocate("games/a", 3)
     capped(shared, "games/big", 2)

@@ -10,15 +10,16 @@ if m[2] ~= 'Active' then return { 'CLOSED' } end
 local start, size, json, held = m[3] + 0, m[4] + 0, call('HGET', OWNERS, name), nil
 
 if json then -- what the owner holds it is not given again
-  local has, whole, lone, rows = {}, {}, {}, {} -- whole: of each want, the most ports that lie together as they should
+  local has, whole, lone, rows, most = {}, {}, {}, {}, {} -- whole: of each want, the most ports that lie as they should
+  for _, run in ipairs(runs or {}) do most[run[1]] = run[2] end
   held = cjson.decode(json)
   for key, e in pairs(held) do
     for n, want in ipairs(e.u == uid and e.s ~= 'releasing' and (type(e.w) == 'table' and e.w or { e.w }) or {}) do
       local run, nth = want:match('^(.*)%+(%d+)$')
       local lb, port = key:match('^(.*):(%d+)$')
       local place = (run or want) .. '@' .. lb .. ':' .. port + n - 1 - (nth or 0)
-      has[place] = (has[place] or 0) + 1
-      whole[run or want] = math.max(whole[run or want] or 0, has[place])
+      if not run or nth + 0 < (most[run] or 0) then has[place] = (has[place] or 0) + 1 end -- not the tail of a longer one
+      whole[run or want] = math.max(whole[run or want] or 0, has[place] or 0)
     end
   end
   for _, key in ipairs(singles) do if not whole[key] then lone[#lone + 1] = key end end

@@ -2,7 +2,7 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, mark of the run's incarnation, name, token, uid, entry key, other name, other uid, other want,
 --   listener ARN, target group ARN.
--- Returns {'NOT_READY'} | {'STALE'} | {'CHANGED'} | {'OK'}.
+-- Returns {'NOT_READY'} | {'STALE'} | {'CHANGED'} | {'OK', names that may look again}.
 local server, run, name, tok, uid, key, other, other_uid, want, listener, group = unpack(ARGV)
 local why = refusal(server, run, name, tok)
 if why then return { why } end
@@ -14,4 +14,4 @@ local theirs = entries(other)
 theirs[key] = { w = want, u = other_uid, s = 'bound', l = listener, t = group, k = tok }
 keep(other, theirs)
 claim(name, -1); claim(other, 1)
-return { 'OK' }
+return { 'OK', admit({}, name) }

@@ -7,10 +7,13 @@ if not ready(server) then return { 'NOT_READY' } end
 local m = call('HMGET', META, 'intent', 'epoch', 'state')
 if m[3] ~= 'Active' then return { 'CLOSED' } end
 if m[1] then
-  local open, may = cjson.decode(m[1]), {}
+  local open, may, stands, new = cjson.decode(m[1]), {}, true, 0
   for _, slot in ipairs(cjson.decode(slots)) do may[slot] = true end
-  local stands = open.adopts or #open.slots <= limit - call('HLEN', SLOTS)
-  for _, slot in ipairs(open.slots) do stands = stands and (open.adopts or may[slot]) end
+  for _, slot in ipairs(open.slots) do
+    stands = stands and may[slot]
+    if call('HEXISTS', SLOTS, slot) == 0 then new = new + 1 end -- what was made of it may be listed before it is closed
+  end
+  stands = open.adopts or (stands and new <= limit - call('HLEN', SLOTS))
   if stands then return { 'INTENT', m[1] } end
   call('HDEL', META, 'intent') -- the spec forbids it by now; what was made of it already, the audit adopts
 end
