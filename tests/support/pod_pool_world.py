@@ -89,7 +89,7 @@ class PodPoolWorld:
                 self.end(meta["name"])
                 continue
             self.ready(meta["name"], "True")
-            self.slots.runners.setdefault(meta["uid"], Runner(meta["uid"]))
+            self.slots.runners.setdefault(meta["uid"], Runner(meta["uid"], pod=meta["name"]))
         there = {pod["metadata"]["uid"] for pod in self.pods()}
         for uid in list(self.slots.runners):
             if uid in there:

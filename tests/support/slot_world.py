@@ -32,11 +32,12 @@ class Runner:
     held: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     ended: dict[str, tuple[str, str, str]] = field(default_factory=dict)  # attempt -> job, phase, outcome
     jobs: dict[str, Job] = field(default_factory=dict)
+    pod: str = ""
 
     def report(self) -> Report:
         return Report(
             self.uid,
-            f"pod-{self.uid}",
+            self.pod or f"pod-{self.uid}",
             self.layout,
             self.mark,
             self.grants,

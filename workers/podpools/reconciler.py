@@ -6,6 +6,9 @@ to it in Kubernetes, and written in Kubernetes before it is opened in Redis.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import orjson
 import structlog
 from pydantic import ValidationError
@@ -74,10 +77,11 @@ class PodPoolRun:
             self._show(invalid_status(problem, self._pool.body["generation"]))
             return Settled()
         seen = self._observe()
-        self._ledger.begin(list(seen.objects))
+        asked = datetime.fromtimestamp(int(self._ledger.begin(list(seen.objects))) / 1e6, UTC)
         for uid in seen.gone:
-            self._dispatcher.dispatch(self._ledger.gone(uid))
-        cared = [self._care(spec, seen, member) for member in seen.members]
+            self._gone(uid, seen)
+        aged = (replace(member, age=min(member.age, utc_now() - asked)) for member in seen.members)
+        cared = [self._care(spec, seen, member) for member in aged]
         if any(cared) or seen.gone:
             seen = self._observe()
         scaled = scale(self._services, self._run, self._ledger, self._pods, spec, seen)
@@ -91,6 +95,15 @@ class PodPoolRun:
         seen = observed(self._pods.all(), view(self._ledger), utc_now())
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
         return seen
+
+    def _gone(self, uid: str, seen: Seen) -> None:
+        """Asked by its name: a pod that is new, of an earlier owner, or without its label is not listed, and may run."""
+        told = seen.slots.of(uid)
+        self._run.keep(self._services.call_time)
+        if told and self._pods.read(told.name, uid):
+            self._ledger.set_aside(uid)
+        else:
+            self._dispatcher.dispatch(self._ledger.gone(uid))
 
     def _care(self, spec: PodPoolSpec, seen: Seen, member: Member) -> bool:
         """False: the pod needs nothing."""

@@ -42,6 +42,9 @@ class SlotsView:
     names: frozenset[str]
     unready: Unready
 
+    def of(self, uid: str) -> PodSlots | None:
+        return next((pod for pod in self.pods if pod.uid == uid), None)
+
 
 def view(ledger: SlotLedger) -> SlotsView:
     """Two round trips."""
