@@ -11,7 +11,10 @@ local function phase_number(j, phase)
   for i, each in ipairs(j.f) do if each == phase then return i end end
 end
 
-local function settle(uid, pod, x, id, j, item, state) -- it is in that slot of that pod, running or reserved
+local function settle(uid, x, id, j, item, state) -- it is in that slot of that pod, running or reserved
+  local was = pod_of(uid).s[x]
+  if was and was.j ~= id then lose(was.j, job_of(was.j)) end -- a slot has one job: who has it now was told later
+  local pod = pod_of(uid)
   local cancelled = j.s == 'cancelling' and j.a == item[2]
   dequeue(id, j)
   if j.u and not (j.u == uid and j.x == x) then leave_slot(j) end
@@ -37,7 +40,7 @@ local function told(r, item, state) -- item[4]: number of the slot that the runn
   local j, pod = known(r, item[1]), pod_of(r.u)
   if not (j and believed(j, item[2]) and phase_number(j, item[3]) and pod.l[item[4]]) then return end
   local same = j.a == item[2] and j.s ~= 'placed' and j.s ~= 'unknown' and j.s ~= 'waiting'
-  if not same then settle(r.u, pod, item[4], item[1], j, item, state) end
+  if not same then settle(r.u, item[4], item[1], j, item, state) end
 end
 
 local function ended(r, item)

@@ -1,0 +1,47 @@
+"""Faults of the slot ledger: what a report or a job may say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from domain.slots.job import Job
+from tests.support.slot_recount import faults
+from tests.support.slot_world import SlotWorld
+
+
+def test_a_slot_that_a_cancelled_reservation_left_has_one_job_after_the_loss_of_redis(world: SlotWorld) -> None:
+    """Its runner has not heard of the cancel, and lists both."""
+    world.add("a", layout=("*",))
+    world.submit("held", "plan", "apply")
+    world.deliver_all()
+    (attempt,) = world.runners["a"].running
+    world.end("a", attempt)
+    world.tell("a", attempt)
+    world.submit("next", "apply")
+    world.cancel("held")
+    world.deliver_all()
+    assert world.state("next") == "running"
+    world.redis.flushall()
+    world.begin()
+    world.beat("a")
+    world.beat("a")
+    assert faults(world) == []
+
+
+def test_a_report_of_ten_thousand_jobs_in_one_slot_keeps_the_books(world: SlotWorld) -> None:
+    runner = world.add("a")
+    jobs = tuple(Job(f"j{n}", ("plan",)) for n in range(10_000))
+    told = tuple((job.id, f"{runner.mark}-{n}", "plan", 1) for n, job in enumerate(jobs))
+    world.ledger.report(replace(runner.report(), running=told, jobs=jobs))
+    assert faults(world) == []
+
+
+@pytest.mark.parametrize("slot", [0, -1, 99, 2**60])
+def test_a_slot_that_the_pod_does_not_have_is_not_believed(world: SlotWorld, slot: int) -> None:
+    runner = world.add("a")
+    ghost = Job("ghost", ("plan",))
+    told = (("ghost", f"{runner.mark}-1", "plan", slot),)
+    world.ledger.report(replace(runner.report(), running=told, jobs=(ghost,)))
+    assert world.ledger.record("ghost") is None
