@@ -55,6 +55,8 @@ def unfit(request: Request) -> str:
         return f"priority {request.priority} is not from 0 (first) to 9"
     if request.when_lost not in set(WhenLost):
         return f"when_lost {request.when_lost!r} is neither requeue nor fail"
+    if len(set(request.phases)) < len(request.phases):
+        return f"phases {list(request.phases)} names one twice"
     return "" if request.phases else "phases is empty"
 
 

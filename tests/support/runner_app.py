@@ -6,6 +6,7 @@ Each run leaves a line `task job phase` in the list `runner:diary`, at its start
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import Any
 
@@ -44,3 +45,17 @@ def die(self: Task[Any, Any]) -> None:
     """The process goes without a word."""
     note(self, "start")
     os._exit(1)
+
+
+@app.task(bind=True, name="leave")
+def leave(self: Task[Any, Any]) -> None:
+    """As command line programs end."""
+    note(self, "start")
+    sys.exit(3)
+
+
+@app.task(bind=True, name="odd")
+def odd(self: Task[Any, Any]) -> str:
+    """The name of a file that is not UTF-8."""
+    note(self, "start")
+    return os.fsdecode(b"\xff.tf")

@@ -45,14 +45,21 @@ class Attempts:
         if not kept or kept.stage is not Stage.RUNNING:
             return
         kept = kept.after(outcome, result)
-        self._spool.put(kept)
+        self._remember(kept)
         try:
             change = self._ledger.finish(kept.job.id, kept.phase, attempt, outcome, result)
         except AWAY as error:
             log.warning("end_untold", job=kept.job.id, attempt=attempt, reason=str(error))
             return
-        self._spool.put(replace(kept, told=True))
+        self._remember(replace(kept, told=True))
         self._dispatcher.dispatch(change.placed)
+
+    def _remember(self, kept: Kept) -> None:
+        """A disk that is full is no reason not to tell the ledger."""
+        try:
+            self._spool.put(kept)
+        except OSError:
+            log.exception("end_not_remembered", job=kept.job.id, attempt=kept.attempt)
 
     def lost(self) -> None:
         """A worker that starts anew has no processes of before: they died with it."""

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Final
 
 import orjson
+import structlog
 
 from domain.slots.job import Job, WhenLost
 
+log = structlog.get_logger()
 MOST_ENDED: Final = 1000
 
 
@@ -55,9 +57,13 @@ class Spool:
 
     def get(self, attempt: str) -> Kept | None:
         try:
-            return _read(self._path(attempt).read_bytes())
+            kept = _read(self._path(attempt).read_bytes())
         except FileNotFoundError:
             return None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            log.exception("spool_file_broken", attempt=attempt)
+            return None
+        return kept if kept.attempt == attempt else None
 
     def drop(self, attempt: str) -> None:
         self._path(attempt).unlink(missing_ok=True)

@@ -55,13 +55,18 @@ def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]
         def _told(self, placed: Placed, args: Any, kwargs: Any) -> Any:
             try:
                 result = super().__call__(*args, **kwargs)
-            except Exception as error:
-                attempts().end(placed.attempt, "failed", f"{type(error).__name__}: {error}"[:LONGEST_RESULT])
+            except (Exception, SystemExit) as error:  # in a thread nothing else would notice an exit
+                attempts().end(placed.attempt, "failed", text_of(f"{type(error).__name__}: {error}"))
                 raise
-            attempts().end(placed.attempt, "succeeded", "" if result is None else str(result)[:LONGEST_RESULT])
+            attempts().end(placed.attempt, "succeeded", "" if result is None else text_of(result))
             return result
 
     return JobTask
+
+
+def text_of(result: Any) -> str:
+    """What can be stored: names of files may hold what is not UTF-8."""
+    return str(result)[:LONGEST_RESULT].encode(errors="replace").decode()
 
 
 def granted(attempts: Attempts, placed: Placed) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
+from domain.ports.pool_rules import each_once
 from domain.slots.job import Job, WhenLost
 from workers.jobs.messages import Body
 from workers.tasks.payloads import NAME, Payload
@@ -16,6 +17,11 @@ Phase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z
 Attempt = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}-[0-9]{1,20}$")]
 
 
+def once(phases: list[str]) -> list[str]:
+    """The name of a phase says where a job is."""
+    return list(each_once(phases))
+
+
 class Submission(Payload):
     """A job as a client describes it; see workers.client.Request."""
 
@@ -24,7 +30,7 @@ class Submission(Payload):
     task: Annotated[str, StringConstraints(min_length=1, max_length=255)]
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    phases: Annotated[list[Phase], Field(min_length=1, max_length=10)] = ["plan"]
+    phases: Annotated[list[Phase], Field(min_length=1, max_length=10), AfterValidator(once)] = ["plan"]
     serial_key: Annotated[str, StringConstraints(max_length=200)] = ""
     priority: Annotated[int, Field(ge=0, le=9)] = 5
     when_lost: Literal["requeue", "fail"] = "requeue"

@@ -1,0 +1,115 @@
+"""Faults of the runner: results and spools that are not as one expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest.mock import Mock, patch
+
+import pytest
+from pydantic import ValidationError
+from redis import Redis
+
+from domain.slots.job import Job, Placed
+from tests.integration.runner.conftest import POOL, RunnerPool
+from workers.client import Request
+from workers.jobs.dispatch import Dispatcher
+from workers.runner.attempts import Attempts
+from workers.runner.settings import RunnerSettings
+from workers.runner.spool import Spool
+from workers.stores.slots.ledger import SlotLedger, load_scripts
+from workers.tasks.job_payloads import Submission
+
+POOLS = ("prefork", "threads")
+
+
+class Alone:
+    """The runner's side without processes."""
+
+    def __init__(self, redis: Redis, directory: Path) -> None:
+        self.ledger = SlotLedger(redis, load_scripts(redis), POOL)
+        self.spool = Spool(directory)
+        self.settings = RunnerSettings(pool=POOL, pod="a", uid="u", spool=directory)
+        self.ledger.begin([])
+        self.attempts = self.restarted()
+        self.beat()
+        self.ledger.open("u")
+
+    def restarted(self) -> Attempts:
+        sender = Mock(send=Mock(return_value=[]))
+        return Attempts(self.settings, self.ledger, Dispatcher(self.ledger, sender))
+
+    def beat(self) -> None:
+        self.attempts.beat(lambda _: False)
+
+    def placed(self, name: str, *phases: str) -> Placed:
+        return self.ledger.submit(Job(name, phases))[1][0]
+
+    def state(self, name: str) -> str:
+        record = self.ledger.record(name)
+        assert record
+        return f"{record.state} {record.outcome}".strip()
+
+
+@pytest.fixture
+def alone(redis: Redis, tmp_path: Path) -> Alone:
+    return Alone(redis, tmp_path / "spool")
+
+
+def test_an_end_is_told_though_the_spool_is_full(alone: Alone) -> None:
+    placed = alone.placed("j", "apply")
+    assert alone.attempts.start(placed)
+    with patch.object(Spool, "put", side_effect=OSError(28, "No space left on device")):
+        alone.attempts.end(placed.attempt, "succeeded")
+    alone.beat()
+    assert alone.state("j") == "done succeeded"
+
+
+def test_the_reservation_of_a_plan_stands_though_the_spool_was_full(alone: Alone) -> None:
+    placed = alone.placed("j", "plan", "apply")
+    assert alone.attempts.start(placed)
+    with patch.object(Spool, "put", side_effect=OSError(28, "No space left on device")):
+        alone.attempts.end(placed.attempt, "succeeded")
+    alone.beat()
+    alone.beat()
+    assert alone.state("j") == "reserved"
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"{}", b"null", b'{"job": 1}', b"\xff\xfe"])
+def test_a_broken_file_does_not_silence_the_runner(alone: Alone, text: bytes) -> None:
+    (alone.settings.spool / "1-1.json").write_bytes(text)
+    attempts = alone.restarted()
+    attempts.lost()
+    attempts.beat(lambda _: False)
+
+
+def test_a_file_of_another_name_does_not_silence_the_runner(alone: Alone) -> None:
+    placed = alone.placed("j", "apply")
+    assert alone.attempts.start(placed)
+    path = alone.settings.spool / f"{placed.attempt}.json"
+    path.with_stem("notes").write_bytes(path.read_bytes())
+    alone.beat()
+
+
+def test_phases_of_one_name_are_refused() -> None:
+    """The slot ledger keeps the slot after the first of them, and the runner would not."""
+    with pytest.raises(ValidationError, match="Duplicate value: plan"):
+        Submission(id="j", pool=POOL, task="work", phases=["plan", "plan"])
+    with pytest.raises(ValueError, match="twice"):
+        Request("j", POOL, "work", phases=("plan", "plan"))
+
+
+@pytest.mark.parametrize("kind", POOLS)
+def test_a_task_that_leaves_ends_its_job(pool: RunnerPool, kind: str) -> None:
+    pool.start("a", kind, slots=((),))
+    pool.submit("j", "leave")
+    pool.submit("after")
+    pool.ready("a")
+    assert pool.reaches("j", "done", 12).outcome == "failed"
+    assert pool.reaches("after", "done", 12).outcome == "succeeded"
+
+
+def test_a_result_that_is_not_utf_8_is_a_result(pool: RunnerPool) -> None:
+    pool.start("a", "threads", slots=((),))
+    pool.submit("j", "odd")
+    pool.ready("a")
+    assert pool.reaches("j", "done", 12).outcome == "succeeded"
