@@ -48,6 +48,22 @@ class RunnerToken(Spec):
     rotate_after: Annotated[Length, Field(description="age at which it is replaced, while no slot is in use")] = "24h"
 
 
+def misshapen(template: dict[str, Any]) -> str:
+    """What of it is not of the kind that we read, '' when all is; the API server looks at the rest."""
+    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+    for name, value in (("metadata", meta), ("spec", spec)):
+        if not isinstance(value, dict):
+            return f"template.{name} is not an object"
+    if not all(isinstance(meta.get(name) or {}, dict) for name in ("labels", "annotations")):
+        return "template.metadata: labels or annotations are not an object"
+    containers = spec.get("containers") or []
+    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
+        return "template.spec.containers is not a list of objects"
+    variables = [each.get("env") or [] for each in containers]
+    whole = all(isinstance(env, list) and all(isinstance(one, dict) for one in env) for env in variables)
+    return "" if whole else "template.spec.containers: an env is not a list of objects"
+
+
 class PodPoolSpec(Spec):
     """Pods of one template that run jobs in slots, or are taken whole by claims."""
 
@@ -78,6 +94,8 @@ class PodPoolSpec(Spec):
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
+        if problem := misshapen(self.template):
+            raise ValueError(problem)
         if not (self.template.get("spec") or {}).get("containers"):
             raise ValueError("template.spec.containers is empty: a pod needs at least one")
         if messages := broken_rules(RULES, self):

@@ -49,7 +49,9 @@ class PodPoolsReconciler:
             pool = run.snapshot or self._services.pools.read(namespace, name)
             if pool is None or pool.gone or pool.body["deleting"]:
                 self._services.names.remove(f"{namespace}/{name}")
-                self._services.shown.forget(self._services.ledger(f"{namespace}/{name}").prefix)
+                ledger = self._services.ledger(f"{namespace}/{name}")
+                ledger.forget_size()
+                self._services.shown.forget(ledger.prefix)
                 return Settled()
             self._services.names.add(f"{namespace}/{name}")
             try:
@@ -97,7 +99,7 @@ class PodPoolRun:
         return seen
 
     def _gone(self, uid: str, seen: Seen) -> None:
-        """Asked by its name: a pod that is new, of an earlier owner, or without its label is not listed, and may run."""
+        """Asked by its name: a pod that is new, of another owner, or without its label is in no list, and may run."""
         told = seen.slots.of(uid)
         self._run.keep(self._services.call_time)
         if told and self._pods.read(told.name, uid):

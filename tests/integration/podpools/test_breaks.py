@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from unittest.mock import Mock, patch
 
+import pytest
+
+from events.kube_api import KubeError
 from tests.integration.podpools.conftest import MakePool
 from workers.kube.pool_pods import POOL, PoolPods
 from workers.podpools.reconciler import PodPoolsReconciler
@@ -77,3 +80,45 @@ def test_a_run_that_listed_pods_long_ago_takes_no_job_from_a_newer_pod(make_pool
         pool.run()
     pool.slots.deliver_all()
     assert [pool.slots.state(f"j{n}") for n in range(2)] == ["running", "running"]
+
+
+GOOD = {"name": "runner", "image": "runner:1"}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"metadata": "x", "spec": {"containers": [GOOD]}},
+        {"metadata": {"labels": ["x"]}, "spec": {"containers": [GOOD]}},
+        {"spec": {"containers": ["x"]}},
+        {"spec": {"containers": {"x": 1}}},
+        {"spec": {"containers": [GOOD | {"env": ["x"]}]}},
+        {"spec": "x"},
+    ],
+)
+def test_a_template_of_a_wrong_shape_is_told_in_the_status(make_pool: MakePool, template: dict[str, object]) -> None:
+    pool = make_pool(minReplicas=1)
+    pool.settle()
+    try:
+        pool.change(template=template)
+    except KubeError:
+        return  # a server that knows it better
+    pool.run()
+    (valid,) = [c for c in pool.status()["conditions"] if c["type"] == "Valid"]
+    assert valid["status"] == "False"
+
+
+def test_a_pool_made_anew_has_not_the_size_of_the_old_one(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=4)
+    pool.settle()
+    body = pool.api.get(f"{pool.path}/runners")
+    pool.api.delete(f"{pool.path}/runners")
+    pool.run()
+    for name in pool.names():
+        pool.end(name)
+    spec = body["spec"] | {"minReplicas": 0}
+    pool.api.create(
+        pool.path, {k: body[k] for k in ("apiVersion", "kind")} | {"metadata": {"name": "runners"}, "spec": spec}
+    )
+    pool.run()
+    assert pool.pods() == []

@@ -210,6 +210,10 @@ class SlotLedger:
         if self._call("enlist", token, orjson.dumps(list(names)))[0] == b"STALE":
             raise StaleToken(f"a newer run has pod pool {self.pool}")
 
+    def forget_size(self) -> None:
+        """The pool is gone: one that is made by its name has a size of its own."""
+        self.redis.hdel(f"{self.prefix}meta", "size", "up", "down")
+
     def never_ready(self, revision: str) -> None:
         """One more pod of this template never reported, or the first of it. Only the run that has the pool says so."""
         key, now = f"{self.prefix}unready", self.redis.time()[0]
