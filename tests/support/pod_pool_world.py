@@ -81,6 +81,11 @@ class PodPoolWorld:
         self.queue.touch([self.key])
         return reconcile(self.queue, self.key, PodPoolsReconciler(self.services), QUICK)
 
+    def lease_ends(self) -> None:
+        """Of a run that stands still: another worker may take the pool."""
+        self.redis.zadd("{queue}timer", {self.key: 0})
+        self.queue.sweep_due(1000)
+
     def kubelet(self) -> None:
         """Every pod that was created runs, and its runner reports twice; terminating ones end."""
         for pod in self.pods():

@@ -23,9 +23,8 @@ Stop = Callable[[str], bool]
 class Attempts:
     """One pod's. `start` and `end` may run in a child process; `beat` runs in one thread of the worker."""
 
-    def __init__(self, settings: RunnerSettings, ledger: SlotLedger, dispatcher: Dispatcher) -> None:
-        self._settings, self._ledger, self._dispatcher = settings, ledger, dispatcher
-        self._spool = Spool(settings.spool)
+    def __init__(self, settings: RunnerSettings, ledger: SlotLedger, dispatcher: Dispatcher, spool: Spool) -> None:
+        self._settings, self._ledger, self._dispatcher, self._spool = settings, ledger, dispatcher, spool
         self._layout = tuple(slot_class(accepts) for accepts in settings.slots)
         self._mark, self._grants = "", 0
 
@@ -34,7 +33,11 @@ class Attempts:
         started = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
         if not started:
             return False
-        self._spool.put(Kept(placed.job, placed.attempt, placed.phase, started.slot))
+        try:
+            self._spool.put(Kept(placed.job, placed.attempt, placed.phase, started.slot))
+        except OSError as error:  # what is not remembered is taken for lost, and would be started again for ever
+            self._tell(placed, f"the runner cannot remember that it runs: {error}")
+            return False
         if started.plan:
             self._spool.drop(started.plan)
         return True
@@ -52,6 +55,11 @@ class Attempts:
             log.warning("end_untold", job=kept.job.id, attempt=attempt, reason=str(error))
             return
         self._remember(replace(kept, told=True))
+        self._dispatcher.dispatch(change.placed)
+
+    def _tell(self, placed: Placed, why: str) -> None:
+        log.error("start_not_remembered", job=placed.id, attempt=placed.attempt, reason=why)
+        change = self._ledger.finish(placed.id, placed.phase, placed.attempt, "failed", why)
         self._dispatcher.dispatch(change.placed)
 
     def _remember(self, kept: Kept) -> None:

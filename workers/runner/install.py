@@ -19,6 +19,7 @@ from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
 from workers.runner.attempts import AWAY, Attempts
 from workers.runner.settings import RunnerSettings
+from workers.runner.spool import Spool
 from workers.runner.task import job_task
 from workers.stores.client import connect_state
 from workers.stores.slots.ledger import SlotLedger, load_scripts
@@ -69,7 +70,7 @@ def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
     redis = connect_state(settings.redis)
     ledger = SlotLedger(redis, load_scripts(redis), settings.pool)
     sender = JobSender(app.conf.broker_url or settings.redis.url, settings.pool)
-    return Attempts(settings, ledger, Dispatcher(ledger, sender))
+    return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))
 
 
 def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None]:

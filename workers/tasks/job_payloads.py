@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from domain.ports.pool_rules import each_once
 from domain.slots.job import Job, WhenLost
+from domain.spec import each_once
 from workers.jobs.messages import Body
 from workers.tasks.payloads import NAME, Payload
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from unittest.mock import Mock, patch
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from events.kube_api import KubeError
+from events.kube_api import KubeApi, KubeError
 from tests.integration.podpools.conftest import MakePool
-from workers.kube.pool_pods import POOL, PoolPods
-from workers.podpools.reconciler import PodPoolsReconciler
+from workers.kube.pool_pods import POOL
 
 
+@pytest.mark.row("SL-13", "SD-20")
 def test_pods_older_than_ready_timeout_outlive_the_loss_of_redis(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=1, maxReplicas=1, readyTimeout="10m")
     pool.slots.submit("j", "apply")
@@ -28,6 +30,7 @@ def test_pods_older_than_ready_timeout_outlive_the_loss_of_redis(make_pool: Make
     assert live == before
 
 
+@pytest.mark.row("SL-05")
 def test_a_pod_that_lost_its_label_keeps_its_job(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=2, maxReplicas=2)
     pool.settle()
@@ -41,6 +44,7 @@ def test_a_pod_that_lost_its_label_keeps_its_job(make_pool: MakePool) -> None:
     assert pool.slots.record("j").uid == uid
 
 
+@pytest.mark.row("SL-05")
 def test_a_pool_made_anew_leaves_jobs_to_the_pods_of_the_old_one_while_they_run(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=1, maxReplicas=2)
     pool.slots.submit("j", "apply")
@@ -56,28 +60,39 @@ def test_a_pool_made_anew_leaves_jobs_to_the_pods_of_the_old_one_while_they_run(
     assert pool.slots.record("j").uid == uid
 
 
+class StandsStill(KubeApi):
+    """An API whose first list of pods is followed by a long pause, in which something `happens`."""
+
+    def __init__(self, api: KubeApi, happens: Callable[[], None]) -> None:
+        super().__init__(api.connection, api.timeout, api.agent)
+        self._happens = [happens]
+
+    def list(self, path: str, **query: Any) -> dict[str, Any]:
+        found = super().list(path, **query)
+        if self._happens:
+            self._happens.pop()()
+        return found
+
+
+@pytest.mark.row("SL-05", "SL-22", "SL-29")
 def test_a_run_that_listed_pods_long_ago_takes_no_job_from_a_newer_pod(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=1, maxReplicas=3)
     pool.settle()
-    real, late = PoolPods.all, list[int]()
 
-    def paused(self: PoolPods) -> list[dict[str, object]]:
-        """While this run stands still after its list, its lease ends and others make a pod and use it."""
-        found = real(self)
-        if not late:
-            late.append(1)
-            pool.change(minReplicas=2)
-            for n in range(4):
-                token = f"{time.time_ns() // 1000}-{n}"
-                PodPoolsReconciler(pool.services)(Mock(key=pool.key, token=token, snapshot=None))
-                pool.kubelet()
-            for n in range(2):
-                pool.slots.submit(f"j{n}", "apply")
-            pool.slots.deliver_all()
-        return found
+    def others_work() -> None:
+        pool.services = whole
+        pool.change(minReplicas=2)
+        for _ in range(4):
+            pool.lease_ends()
+            pool.run()
+            pool.kubelet()
+        for n in range(2):
+            pool.slots.submit(f"j{n}", "apply")
+        pool.slots.deliver_all()
 
-    with patch.object(PoolPods, "all", paused):
-        pool.run()
+    whole = pool.services
+    pool.services = replace(whole, kube=StandsStill(pool.api, others_work))
+    pool.run()
     pool.slots.deliver_all()
     assert [pool.slots.state(f"j{n}") for n in range(2)] == ["running", "running"]
 
@@ -108,6 +123,7 @@ def test_a_template_of_a_wrong_shape_is_told_in_the_status(make_pool: MakePool, 
     assert valid["status"] == "False"
 
 
+@pytest.mark.row("SD-06")
 def test_a_pool_made_anew_has_not_the_size_of_the_old_one(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=4)
     pool.settle()

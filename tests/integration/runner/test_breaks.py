@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from unittest.mock import Mock, patch
 
 import pytest
 from pydantic import ValidationError
@@ -15,11 +15,29 @@ from workers.client import Request
 from workers.jobs.dispatch import Dispatcher
 from workers.runner.attempts import Attempts
 from workers.runner.settings import RunnerSettings
-from workers.runner.spool import Spool
+from workers.runner.spool import Kept, Spool
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.tasks.job_payloads import Submission
 
 POOLS = ("prefork", "threads")
+
+
+class Disk(Spool):
+    """A spool whose disk may be full."""
+
+    full = False
+
+    def put(self, kept: Kept) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        super().put(kept)
+
+
+class Deaf:
+    """A sender: what is placed is delivered by the test."""
+
+    def send(self, placed: Iterable[Placed]) -> list[Placed]:
+        return []
 
 
 class Alone:
@@ -27,7 +45,7 @@ class Alone:
 
     def __init__(self, redis: Redis, directory: Path) -> None:
         self.ledger = SlotLedger(redis, load_scripts(redis), POOL)
-        self.spool = Spool(directory)
+        self.spool = Disk(directory)
         self.settings = RunnerSettings(pool=POOL, pod="a", uid="u", spool=directory)
         self.ledger.begin([])
         self.attempts = self.restarted()
@@ -35,8 +53,7 @@ class Alone:
         self.ledger.open("u")
 
     def restarted(self) -> Attempts:
-        sender = Mock(send=Mock(return_value=[]))
-        return Attempts(self.settings, self.ledger, Dispatcher(self.ledger, sender))
+        return Attempts(self.settings, self.ledger, Dispatcher(self.ledger, Deaf()), self.spool)
 
     def beat(self) -> None:
         self.attempts.beat(lambda _: False)
@@ -55,25 +72,38 @@ def alone(redis: Redis, tmp_path: Path) -> Alone:
     return Alone(redis, tmp_path / "spool")
 
 
+@pytest.mark.row("SL-07")
 def test_an_end_is_told_though_the_spool_is_full(alone: Alone) -> None:
     placed = alone.placed("j", "apply")
     assert alone.attempts.start(placed)
-    with patch.object(Spool, "put", side_effect=OSError(28, "No space left on device")):
-        alone.attempts.end(placed.attempt, "succeeded")
+    alone.spool.full = True
+    alone.attempts.end(placed.attempt, "succeeded")
+    alone.spool.full = False
     alone.beat()
     assert alone.state("j") == "done succeeded"
 
 
+@pytest.mark.row("SL-14")
 def test_the_reservation_of_a_plan_stands_though_the_spool_was_full(alone: Alone) -> None:
     placed = alone.placed("j", "plan", "apply")
     assert alone.attempts.start(placed)
-    with patch.object(Spool, "put", side_effect=OSError(28, "No space left on device")):
-        alone.attempts.end(placed.attempt, "succeeded")
+    alone.spool.full = True
+    alone.attempts.end(placed.attempt, "succeeded")
+    alone.spool.full = False
     alone.beat()
     alone.beat()
     assert alone.state("j") == "reserved"
 
 
+@pytest.mark.row("SL-07", "SL-28")
+def test_a_job_whose_start_cannot_be_remembered_fails_instead_of_being_started_for_ever(alone: Alone) -> None:
+    placed = alone.placed("j", "apply")
+    alone.spool.full = True
+    assert not alone.attempts.start(placed)
+    assert alone.state("j") == "done failed"
+
+
+@pytest.mark.row("SL-28")
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"{}", b"null", b'{"job": 1}', b"\xff\xfe"])
 def test_a_broken_file_does_not_silence_the_runner(alone: Alone, text: bytes) -> None:
     (alone.settings.spool / "1-1.json").write_bytes(text)
@@ -82,6 +112,7 @@ def test_a_broken_file_does_not_silence_the_runner(alone: Alone, text: bytes) ->
     attempts.beat(lambda _: False)
 
 
+@pytest.mark.row("SL-28")
 def test_a_file_of_another_name_does_not_silence_the_runner(alone: Alone) -> None:
     placed = alone.placed("j", "apply")
     assert alone.attempts.start(placed)
@@ -98,6 +129,7 @@ def test_phases_of_one_name_are_refused() -> None:
         Request("j", POOL, "work", phases=("plan", "plan"))
 
 
+@pytest.mark.row("SL-07", "SL-22")
 @pytest.mark.parametrize("kind", POOLS)
 def test_a_task_that_leaves_ends_its_job(pool: RunnerPool, kind: str) -> None:
     pool.start("a", kind, slots=((),))
@@ -108,6 +140,7 @@ def test_a_task_that_leaves_ends_its_job(pool: RunnerPool, kind: str) -> None:
     assert pool.reaches("after", "done", 12).outcome == "succeeded"
 
 
+@pytest.mark.row("SL-07")
 def test_a_result_that_is_not_utf_8_is_a_result(pool: RunnerPool) -> None:
     pool.start("a", "threads", slots=((),))
     pool.submit("j", "odd")

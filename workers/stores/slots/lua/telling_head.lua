@@ -1,7 +1,6 @@
 -- Eighth head, of `report`: what a runner's whole list says about its jobs.
 -- KEYS[1] as in names_head.
--- ARGV and returns: see report.lua. A told item is {job, attempt, phase[, outcome, result]}; it is the truth about its attempt,
--- unless the record knows a later one.
+-- ARGV and returns: see report.lua. What is told is the truth about its attempt, unless the record knows a later one.
 local function believed(j, attempt)
   if not j or j.s == 'done' then return false end
   return j.s == 'unknown' or j.s == 'waiting' or j.a == attempt or older(j.a, attempt)
@@ -56,7 +55,6 @@ end
 local function missing(pod, listed, grants) -- jobs that this runner should have and does not list
   for _, slot in ipairs(pod.s) do
     local j = slot and job_of(slot.j)
-    local has = j and (j.s == 'running' or j.s == 'cancelling' or j.s == 'reserved' or j.s == 'confirmed')
-    if has and not listed[slot.j .. ' ' .. slot.a] and slot.g <= grants then lose(slot.j, j) end
+    if j and j.s ~= 'placed' and not listed[slot.j .. ' ' .. slot.a] and slot.g <= grants then lose(slot.j, j) end
   end
 end
