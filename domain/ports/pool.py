@@ -170,6 +170,13 @@ class PortPoolSpec(Spec):
         share = self.max_ports_per_namespace
         return f"{ports} ports are asked for and a namespace may have {share}" if share and ports > share else ""
 
+    def standing(self, created: int) -> PortPoolSpec:
+        """With a limit no lower than what was created already: what stands when a limit is lowered goes on to serve."""
+        if not created or (self.auto_create.enabled and created <= self.auto_create.max_load_balancers):
+            return self
+        grown = self.auto_create.model_copy(update={"enabled": True, "max_load_balancers": created})
+        return self.model_copy(update={"auto_create": grown})
+
     @property
     def most_load_balancers(self) -> int:
         """How many the pool can ever have."""

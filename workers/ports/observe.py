@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -12,7 +14,7 @@ from domain.ports.fitting import fitted
 from domain.ports.holding import by_key
 from domain.ports.observed import Observed
 from domain.ports.pod import PORTS, RETAIN, PodView
-from domain.ports.pool import PoolState
+from domain.ports.pool import PoolState, PortPoolSpec
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.retention import retention
 from domain.ports.want import Want
@@ -21,6 +23,7 @@ from workers.run import Run
 from workers.stores.ledger import Carrier, Granted, PoolRun
 
 EntryId = tuple[str, str, int]
+MOST_PORTS = 65536
 
 
 _wants = lru_cache(maxsize=1024)(parse_ports)
@@ -77,14 +80,24 @@ class World:
 
     def fit(self) -> None:
         """What the pools can never give is a problem of the request, not a wait."""
-        assert self.pod
         specs = {pool: access.config.spec for pool, access in self.pools.items() if access.config}
-        uid, waits = self.pod.uid, EntryState.RETAINED
-        mine = [e for e in self.entries.values() if e.uid == uid or e.state is waits or e.retain]
         try:
-            self.wants = fitted(self.wants, specs, self.pod, by_key(mine))
+            with contextlib.suppress(RequestError):
+                return self._fit_in(specs)
+            self._fit_in({pool: spec.standing(self._created(pool)) for pool, spec in specs.items()})
         except RequestError as error:
             self.problem = str(error)
+
+    def _fit_in(self, specs: Mapping[str, PortPoolSpec]) -> None:
+        assert self.pod
+        uid, waits = self.pod.uid, EntryState.RETAINED
+        mine = [e for e in self.entries.values() if e.uid == uid or e.state is waits or e.retain]
+        self.wants = fitted(self.wants, specs, self.pod, by_key(mine))
+
+    def _created(self, pool: str) -> int:
+        """Load balancers."""
+        run = self.pools[pool].run
+        return run.candidates(MOST_PORTS).created if run else 0
 
     def put(self, entries: tuple[Entry, ...], pool: str) -> None:
         """The entries of this name in `pool` are now these."""

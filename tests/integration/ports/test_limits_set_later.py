@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.pool_edits import create, edit
@@ -31,6 +33,33 @@ def test_max_lowered_below_what_a_bound_pod_holds(fleet: Fleet, aws: Aws) -> Non
     fleet.address("a", "10.0.0.7")
     fleet.settle()
     assert (fleet.state("a"), fleet.shown("a")[2]) == ("Bound", "")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_max_lowered_and_a_pod_that_fits_what_stands(fleet: Fleet, aws: Aws, enabled: bool) -> None:
+    fleet.pool("arena", endPort=30001)
+    fleet.pod("a", "7777/UDP@arena,7778/UDP@arena,7779/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    edit(
+        fleet,
+        autoCreate=create(fleet, 1, enabled),
+        loadBalancers=[] if enabled else [fleet.driver.find_owned_load_balancers(fleet.cluster)[0].arn],
+    )
+    fleet.delete("a")
+    fleet.pod("b", "7777/UDP@arena,7778/UDP@arena,7779/UDP@arena", ip="10.0.0.2")
+    fleet.settle()
+    assert (fleet.state("b"), fleet.shown("b")[2]) == ("Bound", "")
+
+
+def test_max_lowered_and_a_pod_that_does_not_fit_what_stands(fleet: Fleet, aws: Aws) -> None:
+    fleet.pool("arena", endPort=30001)
+    fleet.pod("a", "7777/UDP@arena,7778/UDP@arena,7779/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    edit(fleet, autoCreate=create(fleet, 1))
+    fleet.pod("b", ",".join(f"{n}/UDP@arena" for n in range(1, 6)), ip="10.0.0.2")
+    fleet.settle()
+    assert fleet.state("b") == "Failed"
+    assert "5 ports are asked for and the pool can never have more than 2 x 2" in fleet.shown("b")[2]
 
 
 def test_max_lowered_and_the_pod_that_retained_comes_back(fleet: Fleet, aws: Aws) -> None:
