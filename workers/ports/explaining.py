@@ -89,7 +89,7 @@ def _pool(services: PortServices, pool: str, owner: str, runs: tuple[int, ...]) 
     config = decode_config(growth.config())
     if not config:
         return PoolStory(pool, "has no ledger: there is no such PortPool, or its spec was never accepted", runs=runs)
-    order = ordering(config.spec.lb_policy)
+    order, trouble = ordering(config.spec.lb_policy), notes.trouble()
     candidates = _candidates(seen.load_balancers, notes.unusable(), order, max(runs, default=1))
     return PoolStory(
         pool,
@@ -103,8 +103,8 @@ def _pool(services: PortServices, pool: str, owner: str, runs: tuple[int, ...]) 
         place_in_line(ledger, owner),
         candidates,
         _quota(config.spec, *share_of(ledger, owner)),
-        _growth(config.spec, seen.load_balancers, seen.intent),
-        notes.trouble(),
+        _growth(config.spec, seen.load_balancers, bool(seen.intent), bool(trouble)),
+        trouble,
     )
 
 
@@ -135,8 +135,9 @@ def _quota(spec: PortPoolSpec, used: int, capped: bool) -> str:
     return f"{here} listeners a load balancer{share}" + (", so that the pod waits" if capped else "")
 
 
-def _growth(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], intent: str) -> str:
+def _growth(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], wanted: bool, failed: bool) -> str:
     create, made = spec.auto_create, sum(lb.slot >= 0 for lb in lbs)
     if not create.enabled:
         return "off"
-    return f"{made} of {create.max_load_balancers} created" + ("; more are being created" if intent else "")
+    more = "; more are needed and cannot be created" if failed else "; more are being created"
+    return f"{made} of {create.max_load_balancers} created" + (more if wanted else "")

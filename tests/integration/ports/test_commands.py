@@ -186,6 +186,16 @@ def test_explain_remembers_the_last_error_of_aws(fleet: Fleet, aws: Aws, berthma
     assert "last AWS error" in berthmaster("explain", "pod", f"{fleet.namespace}/a")[1]
 
 
+def test_explain_says_that_a_pool_cannot_grow(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
+    aws.fault("CreateLoadBalancer", code="AccessDenied", times=1)
+    fleet.settle()
+    [pool] = berthmaster("explain", "pod", f"{fleet.namespace}/a", "--json")[1]["pools"]
+    assert pool["growth"] == "0 of 3 created; more are needed and cannot be created"
+    assert "AccessDenied" in pool["trouble"]
+
+
 @pytest.mark.parametrize("ports", ["nonsense", "7777/UDP@nowhere", "7777/UDP@" + "a" * 500, "\x1b[31m[red]1/TCP@x"])
 def test_explain_has_an_answer_for_any_pod(fleet: Fleet, berthmaster: Command, ports: str) -> None:
     fleet.pod("odd", ports.replace("\x1b", ""), ip="10.0.0.1")
