@@ -1,0 +1,1 @@
+"""Claims: whole warm pods, bound, kept, moved and given back. Pure."""

@@ -1,0 +1,20 @@
+"""Pods and claims with a few words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from domain.claims.pod import ClaimablePod, Phase
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def pod(name: str, phase: Phase = Phase.IDLE, age: int = 0, **rest: Any) -> ClaimablePod:
+    """Of pool `warm`, revision `r1`; `age` in seconds."""
+    told: dict[str, Any] = {"pool": "warm", "revision": "r1", "created": NOON - timedelta(seconds=age)}
+    return ClaimablePod(name, f"uid-{name}", phase=phase, **(told | rest))
+
+
+def bound(name: str, to: str = "c1", **rest: Any) -> ClaimablePod:
+    return pod(name, Phase.BOUND, claimed_by=to, **rest)

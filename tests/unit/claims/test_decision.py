@@ -1,0 +1,106 @@
+"""One claim, one look, one step."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from domain.claims.claim import Claim, ClaimPhase, WhenLost, phase_of
+from domain.claims.decision import MISSING, Action, Step, View, next_step
+from domain.claims.pod import ClaimablePod, Phase
+from tests.unit.claims.support import bound, pod
+
+
+def step(claim: Claim, *pods: ClaimablePod, missing: timedelta = timedelta.max) -> Step:
+    labelled = tuple(p for p in pods if p.claimed_by == claim.uid)
+    return next_step(claim, View(labelled, {p.name: p for p in pods}, missing))
+
+
+def claim(**rest: Any) -> Claim:
+    return Claim("c1", **rest)
+
+
+def test_one_without_a_pod_takes_a_free_one() -> None:
+    assert step(claim(), pod("a")) == Step(Action.TAKE)
+
+
+def test_one_that_has_its_label_on_a_pod_adopts_that_before_it_looks_for_another() -> None:
+    """Rule touch: a crash came between label and name."""
+    assert step(claim(), pod("a"), bound("b")) == Step(Action.ADOPT, "b")
+
+
+def test_one_with_its_pod_rests() -> None:
+    assert step(claim(pod="a"), bound("a")) == Step(Action.REST)
+
+
+def test_a_pod_beyond_the_one_that_it_names_is_given_back() -> None:
+    """Rule extra."""
+    assert step(claim(pod="b"), bound("a"), bound("b")) == Step(Action.GIVE_BACK, "a")
+
+
+@pytest.mark.parametrize("other", [bound("a", "c2"), pod("a"), pod("a", Phase.DRAINING)])
+def test_a_name_without_its_label_is_cleared_and_never_asserted(other: ClaimablePod) -> None:
+    """Rule own."""
+    assert step(claim(pod="a", served=True), other) == Step(Action.CLEAR)
+
+
+def test_a_pod_that_is_missing_for_a_moment_is_not_lost() -> None:
+    assert step(claim(pod="a"), missing=MISSING - timedelta(seconds=1)) == Step(Action.WAIT)
+    assert step(claim(pod="a"), missing=MISSING) == Step(Action.CLEAR)
+
+
+def test_a_pod_of_no_use_is_given_away_for_good_before_its_name_is_cleared() -> None:
+    """Rule lost."""
+    assert step(claim(pod="a"), bound("a", alive=False)) == Step(Action.DISCARD, "a")
+
+
+def test_whoever_lost_its_pod_looks_for_another_or_stays_as_it_says() -> None:
+    assert step(claim(served=True), pod("a")) == Step(Action.TAKE)
+    assert step(claim(served=True, when_lost=WhenLost.STAY), pod("a")) == Step(Action.REST)
+    assert step(claim(when_lost=WhenLost.STAY), pod("a")) == Step(Action.TAKE)
+
+
+def test_one_that_is_deleted_gives_back_its_own_pods_only_and_ends() -> None:
+    gone = claim(pod="a", deleting=True)
+    assert step(gone, bound("a"), bound("b", "c2")) == Step(Action.GIVE_BACK, "a")
+    assert step(gone, bound("a", "c2"), bound("b", "c2")) == Step(Action.FINISH)
+    assert step(gone) == Step(Action.FINISH)
+    assert step(claim(pod="b", source="a", deleting=True), bound("a"), bound("b")) == Step(Action.GIVE_BACK, "a")
+
+
+MOVES = claim(pod="b", source="a")
+
+
+@pytest.mark.parametrize(
+    ("pods", "marked", "found"),
+    [
+        ((bound("a"), pod("b")), False, Step(Action.TAKE_TARGET, "b")),
+        ((bound("a"), bound("b")), False, Step(Action.MARK, "b")),
+        ((bound("a"), bound("b")), True, Step(Action.GIVE_BACK, "a")),
+        ((pod("a", Phase.DRAINING), bound("b")), True, Step(Action.REST)),
+        ((pod("a"), bound("b")), True, Step(Action.COMPLETE)),
+        ((pod("a", Phase.TERMINATING), bound("b")), True, Step(Action.COMPLETE)),
+        ((bound("b"),), True, Step(Action.COMPLETE)),
+        ((bound("a", "c2"), bound("b")), True, Step(Action.COMPLETE)),
+        ((bound("a"), bound("b", "c2")), False, Step(Action.ADOPT, "a")),
+        ((bound("a"), pod("b", Phase.DRAINING)), False, Step(Action.ADOPT, "a")),
+        ((bound("a"), pod("b", normal=False)), False, Step(Action.ADOPT, "a")),
+        ((bound("a"), pod("b", cordoned=True)), False, Step(Action.ADOPT, "a")),
+        ((bound("a"),), False, Step(Action.ADOPT, "a")),
+        ((bound("b", "c2"),), False, Step(Action.CLEAR)),
+    ],
+)
+def test_a_move_goes_on_from_whatever_is_there(pods: tuple[ClaimablePod, ...], marked: bool, found: Step) -> None:
+    moving = claim(pod=MOVES.pod, source=MOVES.source, marked=marked)
+    assert step(moving, *pods) == found
+
+
+def test_a_claim_is_called_what_its_pod_is() -> None:
+    assert phase_of(claim(), None, "r1") is ClaimPhase.PENDING
+    assert phase_of(claim(served=True), None, "r1") is ClaimPhase.LOST
+    assert phase_of(claim(pod="a"), bound("a"), "r1") is ClaimPhase.BOUND
+    assert phase_of(claim(pod="a"), bound("a"), "r2") is ClaimPhase.OUTDATED
+    assert phase_of(claim(pod="a"), bound("a"), "") is ClaimPhase.BOUND
+    assert phase_of(claim(pod="a", served=True), bound("a", "c2"), "r1") is ClaimPhase.LOST

@@ -1,0 +1,51 @@
+"""A pod that was given back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from domain.claims.draining import Drain, Next, next_of
+from domain.claims.pod import DrainWait
+
+WAIT = DrainWait(timedelta(seconds=15), timedelta(minutes=5))
+
+
+def after(seconds: float, recycle: bool = True, **rest: Any) -> Next:
+    return next_of(Drain("d2", timedelta(seconds=seconds), **rest), WAIT, recycle)
+
+
+def test_it_is_asked_once_no_new_session_can_come() -> None:
+    """Rule settle."""
+    assert after(14.9) is Next.WAIT
+    assert after(15) is Next.ASK
+    assert after(15, asked="d1") is Next.ASK
+    assert after(16, asked="d2") is Next.WAIT
+
+
+@pytest.mark.parametrize("answers", ["", "d1"])
+def test_only_an_answer_to_this_drain_counts(answers: str) -> None:
+    """Rule ask: a report of the round before says nothing about this one."""
+    assert after(20, asked="d2", answers=answers, sessions=0) is Next.WAIT
+    assert after(20, asked="d2", answers="d2", sessions=0) is Next.IDLE
+
+
+@pytest.mark.parametrize("sessions", [-1, 1, 900])
+def test_a_pod_with_sessions_or_without_a_number_is_not_idle(sessions: int) -> None:
+    assert after(20, asked="d2", answers="d2", sessions=sessions) is Next.WAIT
+
+
+@pytest.mark.parametrize("told", [{}, {"asked": "d2"}, {"asked": "d2", "answers": "d2", "sessions": 3}])
+def test_when_the_time_is_over_it_goes_and_is_never_idle(told: dict[str, Any]) -> None:
+    assert after(300, **told) is Next.GO
+
+
+def test_a_pool_that_does_not_recycle_lets_it_drain_first() -> None:
+    assert after(20, recycle=False, asked="d2") is Next.WAIT
+    assert after(20, recycle=False, asked="d2", answers="d2", sessions=0) is Next.GO
+
+
+def test_a_pod_of_no_use_is_not_waited_for() -> None:
+    assert after(0, usable=False) is Next.GO
