@@ -6,21 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from tests.support.slot_books import SlotBooks, read
 from tests.support.slot_world import SlotWorld
 
 HOLDING = ("placed", "running", "reserved", "confirmed", "cancelling")
 
 
 def faults(world: SlotWorld) -> list[str]:
-    pods, jobs = world.stored("pods"), world.stored("jobs")
-    return [
-        *_slots(pods, jobs),
-        *_counts(world, pods),
-        *_index(world, pods),
-        *_keys(world, jobs),
-        *_processes(world),
-        *_effects(world),
-    ]
+    return [*book_faults(read(world.redis, world.ledger.prefix)), *_processes(world), *_effects(world)]
+
+
+def book_faults(books: SlotBooks) -> list[str]:
+    """Of the ledger alone."""
+    return [*_slots(books.pods, books.jobs), *_counts(books), *_index(books), *_keys(books)]
 
 
 def _slots(pods: dict[str, Any], jobs: dict[str, Any]) -> Iterator[str]:
@@ -42,30 +40,29 @@ def _slots(pods: dict[str, Any], jobs: dict[str, Any]) -> Iterator[str]:
         yield f"slots {found} are not what jobs say {places}"
 
 
-def _counts(world: SlotWorld, pods: dict[str, Any]) -> Iterator[str]:
-    told = Counter(slot["s"] for pod in pods.values() for slot in pod["s"] if slot)
+def _counts(books: SlotBooks) -> Iterator[str]:
+    told = Counter(slot["s"] for pod in books.pods.values() for slot in pod["s"] if slot)
     for state, name in (("running", "used"), ("reserved", "reserved")):
-        if world.count(name) != told[state]:
-            yield f"SL-31: {name} is {world.count(name)}, recounted {told[state]}"
+        if books.count(name) != told[state]:
+            yield f"SL-31: {name} is {books.count(name)}, recounted {told[state]}"
 
 
-def _index(world: SlotWorld, pods: dict[str, Any]) -> Iterator[str]:
-    for layout in {name for pod in pods.values() for name in pod["l"]}:
-        stored: Any = world.redis.zrange(f"{world.ledger.prefix}free:{layout}", 0, -1, withscores=True)
+def _index(books: SlotBooks) -> Iterator[str]:
+    for layout in {name for pod in books.pods.values() for name in pod["l"]} | books.free.keys():
+        stored = books.free.get(layout, {})
         wanted = {
             uid: -sum(bool(slot) for slot in pod["s"])
-            for uid, pod in pods.items()
+            for uid, pod in books.pods.items()
             if pod["v"] == "open" and any(c == layout and not s for c, s in zip(pod["l"], pod["s"], strict=True))
         }
-        if {uid.decode(): int(score) for uid, score in stored} != wanted:
+        if stored != wanted:
             yield f"index of {layout} is {stored}, recounted {wanted}"
 
 
-def _keys(world: SlotWorld, jobs: dict[str, Any]) -> Iterator[str]:
-    keyed: Any = world.redis.hgetall(f"{world.ledger.prefix}keyed")
-    for key, holder in keyed.items():
-        job = jobs.get(holder.decode())
-        if not job or job["s"] not in ("placed", "running", "cancelling") or job["k"] != key.decode():
+def _keys(books: SlotBooks) -> Iterator[str]:
+    for key, holder in books.keyed.items():
+        job = books.jobs.get(holder)
+        if not job or job["s"] not in ("placed", "running", "cancelling") or job["k"] != key:
             yield f"serial key {key} is held by {holder}, which is {job}"
 
 

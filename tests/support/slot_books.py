@@ -1,0 +1,53 @@
+"""All that a slot ledger has stored, of one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from redis import Redis
+
+
+@dataclass(frozen=True)
+class SlotBooks:
+    """`free`: class of slots -> pods of the index with their order."""
+
+    pods: dict[str, Any]
+    jobs: dict[str, Any]
+    meta: dict[str, str]
+    keyed: dict[str, str]
+    free: dict[str, dict[str, int]]
+
+    @property
+    def verified(self) -> bool:
+        """Whether every pod has told what it runs."""
+        return "inc" in self.meta
+
+    def count(self, name: str) -> int:
+        return int(self.meta.get(name, 0))
+
+
+def read(redis: Redis, prefix: str) -> SlotBooks:
+    known: Any = redis.smembers(f"{prefix}classes")
+    classes = sorted(name.decode() for name in known)
+    pipe = redis.pipeline(transaction=True)
+    for name in ("pods", "jobs", "meta", "keyed"):
+        pipe.hgetall(f"{prefix}{name}")
+    for name in classes:
+        pipe.zrange(f"{prefix}free:{name}", 0, -1, withscores=True)
+    pods, jobs, meta, keyed, *free = pipe.execute()
+    return SlotBooks(
+        _told(pods),
+        _told(jobs),
+        {key.decode(): value.decode() for key, value in meta.items()},
+        {key.decode(): value.decode() for key, value in keyed.items()},
+        {
+            name: {uid.decode(): int(score) for uid, score in each}
+            for name, each in zip(classes, free, strict=True)
+        },
+    )
+
+
+def _told(flat: dict[bytes, bytes]) -> dict[str, Any]:
+    return {key.decode(): orjson.loads(value) for key, value in flat.items()}
