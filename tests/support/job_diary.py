@@ -1,6 +1,6 @@
 """What jobs did, written by themselves outside of every ledger: lines of one file, which outlives whoever wrote them.
 
-A line is `time what job phase attempt uid slot`, what being start, effect (the end of its work), left (it was told to stop)
+A line is `time what job phase attempt uid slot`; what: start, effect (the end of its work), left (it was told to stop)
 or killed (of a pod: its processes are dead). The clock is the machine's.
 """
 

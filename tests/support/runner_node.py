@@ -61,13 +61,14 @@ class LightPod:
         return True
 
     def heart(self) -> None:
-        while not self.ending.wait(self.settings.heartbeat.total_seconds() * random.uniform(0.8, 1)):
+        while not self.ending.is_set():
             try:
                 self.attempts.beat(self.stop)
             except AWAY as error:
                 log.warning("report_unheard", reason=str(error))
             except Exception:
                 log.exception("report_failed")
+            self.ending.wait(self.settings.heartbeat.total_seconds())
 
 
 class Node:
@@ -81,7 +82,7 @@ class Node:
         self.task = self.made_task()
 
     def made_task(self) -> Task[Any, Any]:
-        app: Celery[Any] = Celery("node", broker="memory://", set_as_current=False)
+        app: Any = Celery("node", broker="memory://", set_as_current=False)
         app.task_cls = job_task(lambda: HERE.pod.attempts, Task)
 
         @app.task(name="storm")
@@ -119,7 +120,8 @@ class Node:
             try:
                 found: Any = self.queues.brpop(random.sample(sorted(waiting), len(waiting)), 1) if waiting else None
             except AWAY:
-                found = time.sleep(0.2)
+                found = None
+                time.sleep(0.2)
             if found:
                 pod, message = waiting[found[0].decode()], orjson.loads(found[1])
                 pod.taken.add(message["properties"]["delivery_tag"])
@@ -142,6 +144,7 @@ class Node:
 
 
 def main() -> None:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # stdout has the answers
     node = Node(os.environ["URL"], os.environ["POOL"], Path(os.environ["DIARY"]))
     threading.Thread(target=node.consume, daemon=True).start()
     for line in sys.stdin:

@@ -42,10 +42,7 @@ def read(redis: Redis, prefix: str) -> SlotBooks:
         _told(jobs),
         {key.decode(): value.decode() for key, value in meta.items()},
         {key.decode(): value.decode() for key, value in keyed.items()},
-        {
-            name: {uid.decode(): int(score) for uid, score in each}
-            for name, each in zip(classes, free, strict=True)
-        },
+        {name: {uid.decode(): int(score) for uid, score in each} for name, each in zip(classes, free, strict=True)},
     )
 
 

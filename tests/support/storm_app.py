@@ -14,7 +14,7 @@ from workers.runner.spool import Spool
 
 app: Celery[Any] = Celery("storm", broker=os.environ["BERTHMASTER_RUNNER__REDIS__URL"])
 install(app)
-settings = RunnerSettings()  # type: ignore[call-arg] # from the environment
+settings = RunnerSettings()
 pen, spool = Pen(Path(os.environ["DIARY"])), Spool(settings.spool)
 
 
