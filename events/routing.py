@@ -53,6 +53,11 @@ QUEUES: Final = {
 RECONCILERS: Final = {"pod": PORTS_RECONCILE, "portpool": POOLS_RECONCILE, "podpool": PODPOOLS_RECONCILE}
 
 
+def runner_queues(pool: str) -> str:
+    """What the queues of a pod pool's pods begin with; `pool` is namespace/name, and no name has a colon or a slash."""
+    return f"berthmaster.runner:{pool}:"
+
+
 def pod_key(namespace: str, name: str) -> str:
     return f"pod/{namespace}/{name}"
 

@@ -17,7 +17,7 @@ from workers.runner import current, install
 
 DIARY = "runner:diary"
 URL = os.environ["BERTHMASTER_RUNNER__REDIS__URL"]
-app: Celery[Any] = Celery("runner", broker=URL)
+app: Celery[Any] = Celery("runner")
 install(app)
 
 

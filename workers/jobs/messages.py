@@ -35,7 +35,7 @@ class Body(BaseModel):
 
 def queue_of(pool: str, pod: str) -> str:
     """The queue that only this pod reads; `pool` is namespace/name."""
-    return f"berthmaster.runner.{pool.replace('/', '.')}.{pod}"
+    return f"{routing.runner_queues(pool)}{pod}"
 
 
 def header_of(placed: Placed) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from celery.worker import state
 from kombu import Queue
 from kombu.utils.imports import symbol_by_name
 
+from events.settings import RedisSettings
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
 from workers.runner.attempts import AWAY, Attempts
+from workers.runner.narrow import narrowed
 from workers.runner.settings import RunnerSettings
 from workers.runner.spool import Spool
 from workers.runner.task import job_task
@@ -41,8 +43,13 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
         attempts().lost()
         Heart(attempts(), sender, settings().heartbeat.total_seconds()).start()
 
+    def narrow(instance: Any = None, conf: Any = None, **_: Any) -> None:
+        if instance and instance.app is app and settings().redis.username:
+            conf.update(narrowed(settings().pool, conf.broker_transport_options))
+
     _set_task_class(app, attempts)
     app.add_defaults(lambda: configuration(settings()))
+    signals.celeryd_init.connect(narrow, weak=False, dispatch_uid=f"narrow-{id(app)}")
     signals.worker_ready.connect(start, weak=False, dispatch_uid=f"berthmaster-runner-{id(app)}")
     signals.task_unknown.connect(_unknown(attempts), weak=False, dispatch_uid=f"unknown-{id(app)}")
     signals.task_revoked.connect(_ended(attempts, "cancelled"), weak=False, dispatch_uid=f"revoked-{id(app)}")
@@ -57,6 +64,7 @@ def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
 def configuration(settings: RunnerSettings) -> dict[str, Any]:
     queue = queue_of(settings.pool, settings.pod)
     return {
+        "broker_url": settings.redis.address,
         "task_queues": [Queue(queue, routing_key=queue)],
         "task_default_queue": queue,
         "worker_concurrency": len(settings.slots),
@@ -67,9 +75,9 @@ def configuration(settings: RunnerSettings) -> dict[str, Any]:
 
 
 def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
-    redis = connect_state(settings.redis)
+    redis = connect_state(RedisSettings(url=settings.redis.address))
     ledger = SlotLedger(redis, load_scripts(redis), settings.pool)
-    sender = JobSender(app.conf.broker_url or settings.redis.url, settings.pool)
+    sender = JobSender(app.conf.broker_url, settings.pool)
     return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))
 
 

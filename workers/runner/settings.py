@@ -5,12 +5,33 @@ from __future__ import annotations
 import tempfile
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.duration import Duration
 from events.settings import RedisSettings
+
+
+class RunnerRedis(RedisSettings):
+    """The state, and the broker of runners, as the pool's own user sees it."""
+
+    username: str = ""
+    """Name of that user; '' means whatever the address says."""
+
+    password: SecretStr = SecretStr("")
+    """Its password."""
+
+    @property
+    def address(self) -> str:
+        """The URL with the user in it."""
+        if not self.username:
+            return self.url
+        parts = urlsplit(self.url)
+        secret = quote(self.password.get_secret_value(), safe="")
+        place = parts.netloc.rpartition("@")[2]
+        return urlunsplit(parts._replace(netloc=f"{quote(self.username, safe='')}:{secret}@{place}"))
 
 
 class RunnerSettings(BaseSettings):
@@ -32,8 +53,8 @@ class RunnerSettings(BaseSettings):
     slots: tuple[tuple[str, ...], ...] = ((), ("plan",), ("plan",))
     """What each slot accepts, as JSON; the pool's own."""
 
-    redis: RedisSettings = RedisSettings()
-    """The state, with the user that reaches only this pool's keys."""
+    redis: RunnerRedis = RunnerRedis()
+    """The state, with the user that reaches only this pool's keys if the pool has a `runnerToken`."""
 
     heartbeat: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
     """Period of reports; raising it delays cancels and the notice that a runner is lost."""

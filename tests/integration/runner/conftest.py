@@ -33,7 +33,7 @@ class RunnerPool:
         self.runners: dict[str, CeleryProcess] = {}
         self.ledger.begin([])
 
-    def start(self, pod: str, pool: str = "prefork", slots: Any = SLOTS) -> CeleryProcess:
+    def start(self, pod: str, pool: str = "prefork", slots: Any = SLOTS, **more: str) -> CeleryProcess:
         environment = {
             "BERTHMASTER_RUNNER__POOL": POOL,
             "BERTHMASTER_RUNNER__POD": pod,
@@ -43,6 +43,7 @@ class RunnerPool:
             "BERTHMASTER_RUNNER__HEARTBEAT": "300ms",
             "BERTHMASTER_RUNNER__SPOOL": str(self.directory / f"spool-{pod}"),
             "PYTHONPATH": ":".join(sys.path),
+            **more,
         }
         options = ("--pool", pool, "--loglevel", "INFO")
         runner = CeleryProcess(

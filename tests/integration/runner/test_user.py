@@ -1,0 +1,142 @@
+"""Runners with the Redis user of their pool: all that they need, and nothing of anybody else."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+from kombu import Connection, Queue
+from pydantic import SecretStr
+from redis import Redis
+from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
+
+from domain.errors import StaleToken
+from events.routing import runner_queues
+from events.settings import RedisSettings
+from tests.integration.runner.conftest import POOL, RunnerPool
+from tests.support.waiting import eventually
+from workers.runner.narrow import narrowed
+from workers.runner.settings import RunnerRedis
+from workers.stores.client import connect_state
+from workers.stores.slots.user import RunnerUser
+
+PASSWORD = "x/y:z@ %"  # noqa: S105 - of a server that lives as long as the tests
+
+
+def digest(password: str) -> str:
+    return hashlib.sha256(password.encode()).hexdigest()
+
+
+@pytest.fixture
+def user(redis: Redis) -> Any:
+    made = RunnerUser(redis, POOL)
+    assert made.ensure("1-a", [digest(PASSWORD)]) == ""
+    redis.acl_log_reset()
+    yield made
+    redis.acl_deluser(made.name)
+
+
+def told(user: RunnerUser, url: str) -> RunnerRedis:
+    return RunnerRedis(url=url, username=user.name, password=SecretStr(PASSWORD))
+
+
+def refusals(redis: Redis) -> set[str]:
+    """What the server refused to anybody. SETINFO is a courtesy that not every server of ours knows."""
+    log: Any = redis.acl_log()
+    return {f"{entry['context']} {entry['object']}" for entry in log} - {
+        "toplevel client|setinfo",
+        "multi client|setinfo",
+    }
+
+
+@pytest.mark.row("SD-26")
+@pytest.mark.parametrize("processes", ["prefork", "threads"])
+def test_a_runner_needs_no_more_than_its_pools_user_may(
+    pool: RunnerPool, user: RunnerUser, redis: Redis, processes: str
+) -> None:
+    more = {"BERTHMASTER_RUNNER__REDIS__USERNAME": user.name, "BERTHMASTER_RUNNER__REDIS__PASSWORD": PASSWORD}
+    runner = pool.start("a", processes, **more)
+    pool.ready("a")
+    pool.submit("one")
+    pool.submit("two", phases=("plan", "apply"))
+    pool.submit("long", seconds=60)
+    assert pool.reaches("one", "done").outcome == "succeeded"
+    planned = pool.reaches("two", "reserved")
+    pool.dispatcher.dispatch(pool.ledger.confirm("two", planned.attempt).placed)
+    assert pool.reaches("two", "done").outcome == "succeeded"
+    assert {c["user"] for c in redis.client_list() if c["cmd"] == "brpop"} == {user.name}
+    assert refusals(redis) == set()
+    if processes == "prefork":
+        pool.ledger.cancel("long")
+        assert pool.reaches("long", "done").outcome == "cancelled"
+        assert runner.terminate() == 0
+        assert refusals(redis) == set()
+
+
+@pytest.mark.row("SD-26")
+def test_a_message_that_was_not_acknowledged_comes_back_within_the_pool(
+    user: RunnerUser, redis: Redis, redis_url: str
+) -> None:
+    options = narrowed(POOL, {"visibility_timeout": 0})["broker_transport_options"]
+    queue = Queue(f"{runner_queues(POOL)}a")
+    with Connection(told(user, redis_url).address, transport_options=options) as connection:
+        channel: Any = connection.channel()
+        queue(channel).declare()
+        connection.Producer(channel).publish({"n": 1}, exchange="", routing_key=queue.name)
+        assert queue(channel).get()
+        assert redis.llen(queue.name) == 0
+        channel.qos.restore_visible(interval=1)
+        eventually(lambda: redis.llen(queue.name) == 1)
+    assert refusals(redis) == set()
+
+
+OTHERS = [
+    ("GET", "{sp:ci/other}meta"),
+    ("HGETALL", "{sp:ci/runners2}jobs"),
+    ("HGETALL", "{queue}snap"),
+    ("LPUSH", "berthmaster.runner:ci/other:a", "x"),
+    ("BRPOP", "berthmaster.latency", "1"),
+    ("BRPOP", "berthmaster.runner:ci/runners.b:a", "1"),
+    ("HGET", "unacked", "x"),
+    ("SMEMBERS", "_kombu.binding.celery.pidbox"),
+    ("EVAL", "return redis.call('GET', '{sp:ci/other}meta')", "0"),
+    ("EVAL", "return redis.call('KEYS', '*')", "0"),
+    ("PUBLISH", "/0.celery.pidbox", "x"),
+    ("SUBSCRIBE", "/0.celeryev"),
+    ("KEYS", "*"),
+    ("SCAN", "0"),
+    ("RANDOMKEY",),
+    ("FLUSHALL",),
+    ("CONFIG", "GET", "*"),
+    ("ACL", "LIST"),
+    ("CLIENT", "LIST"),
+    ("SCRIPT", "FLUSH"),
+    ("MONITOR",),
+]
+
+
+@pytest.mark.row("SD-26")
+@pytest.mark.parametrize("command", OTHERS, ids=" ".join)
+def test_what_is_not_of_the_pool_is_refused(user: RunnerUser, redis_url: str, command: tuple[str, ...]) -> None:
+    with connect_state(RedisSettings(url=told(user, redis_url).address)) as client:
+        assert client.hset("{sp:ci/runners}meta", "mark", 1) == 1
+        with pytest.raises((NoPermissionError, ResponseError), match=r"(?i)permission|acl"):
+            client.execute_command(*command)
+
+
+@pytest.mark.row("SD-26")
+def test_passwords_are_those_that_were_said_last_and_an_older_run_says_nothing(
+    user: RunnerUser, redis: Redis, redis_url: str
+) -> None:
+    user.ensure("3-a", [digest(PASSWORD), digest("new")])
+    for _ in range(2):
+        with pytest.raises(StaleToken):
+            user.ensure("2-b", [])
+        with connect_state(RedisSettings(url=told(user, redis_url).address)) as client:
+            assert client.ping()
+    user.ensure("3-a", [digest("new")])
+    with connect_state(RedisSettings(url=told(user, redis_url).address)) as client, pytest.raises(AuthenticationError):
+        client.ping()
+    user.remove("4-a")
+    assert user.name not in redis.acl_users()
