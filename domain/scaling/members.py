@@ -26,7 +26,7 @@ class Care(StrEnum):
     SET_ASIDE = "set aside"  # no new jobs until it is ready again
     END = "end"  # it goes: no new jobs ever
     REMOVE = "remove"  # it is of no use any more, whatever runs on it
-    REPLACE = "replace"  # of an older template, and idle
+    REPLACE = "replace"  # of an older template or token, and idle
     LIFT = "lift"  # closed by a holder that has gone silent
 
 
@@ -45,10 +45,15 @@ class Member:
     busy: int = 0
     silent: timedelta = timedelta(0)
     token: str = ""
+    secret: str = ""  # name of the runner token that it has, '' for none
 
     @property
     def gives_slots(self) -> bool:
         return not self.terminating and self.view not in (View.FENCED, View.CLAIMED, View.ENDING)
+
+    @property
+    def made_of(self) -> str:
+        return made_of(self.revision, self.secret)
 
     @property
     def idle(self) -> bool:
@@ -64,8 +69,13 @@ class Patience:
     silence: timedelta = timedelta(minutes=2)
 
 
-def care(member: Member, revision: str, patience: Patience) -> Care:
-    """`revision`: of the pool's present template."""
+def made_of(revision: str, secret: str) -> str:
+    """What a pod is made of: pods that are made of something else are replaced."""
+    return f"{revision} {secret}".strip()
+
+
+def care(member: Member, now: str, patience: Patience) -> Care:
+    """`now`: what pods are made of at present."""
     if member.terminating:
         return Care.NOTHING if member.view in (View.UNKNOWN, View.ENDING) else Care.END
     if member.view is View.ENDING or useless(member, patience):
@@ -76,7 +86,7 @@ def care(member: Member, revision: str, patience: Patience) -> Care:
         return Care.SET_ASIDE
     if member.view in (View.NEW, View.AWAY) and member.ready:
         return Care.OPEN
-    return Care.REPLACE if member.idle and member.revision != revision else Care.NOTHING
+    return Care.REPLACE if member.idle and member.made_of != now else Care.NOTHING
 
 
 def useless(member: Member, patience: Patience) -> str:
@@ -88,7 +98,7 @@ def useless(member: Member, patience: Patience) -> str:
     return f"its runner is silent for {member.silent}" if member.silent > patience.silence else ""
 
 
-def surplus(members: Iterable[Member], count: int, revision: str) -> tuple[Member, ...]:
-    """So many idle pods to remove: those of an older template first, then the youngest. Fewer where fewer are idle."""
-    idle = sorted((m for m in members if m.idle), key=lambda m: (m.revision == revision, m.age))
+def surplus(members: Iterable[Member], count: int, now: str) -> tuple[Member, ...]:
+    """So many idle pods to remove: those made of something older first, then the youngest; fewer if fewer are idle."""
+    idle = sorted((m for m in members if m.idle), key=lambda m: (m.made_of == now, m.age))
     return tuple(idle[:count])

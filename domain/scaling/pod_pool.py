@@ -44,7 +44,14 @@ class Scaling(Spec):
 class RunnerToken(Spec):
     """The Redis user of the pool's runners, which reaches the keys of this pool only."""
 
-    secret_name: Annotated[str, Field(min_length=1, max_length=253, description="Secret that is written")]
+    secret_name: Annotated[
+        str,
+        Field(
+            max_length=253,
+            pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$",
+            description="Secret that is written; it must not exist before",
+        ),
+    ]
     rotate_after: Annotated[Length, Field(description="age at which it is replaced, while no slot is in use")] = "24h"
 
 

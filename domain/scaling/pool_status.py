@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from domain.scaling.members import Member, View
+from domain.scaling.runner_token import when
 from domain.status import Condition, Shape
 
 
@@ -47,10 +48,10 @@ def pod_pool_status(
     waiting: int,
     size: int,
     decision: str,
-    barred: str,
+    conditions: list[Condition],
     about: tuple[str, int],
 ) -> dict[str, Any]:
-    """`barred`: why no pods are created, '' when they may be. `about`: name of the pool, generation of the spec."""
+    """`conditions` beside Valid. `about`: name of the pool, generation of the spec."""
     pods = _counts(list(members))
     total = pods.open + pods.booting + pods.away + pods.claimed + pods.draining
     return PodPoolStatus(
@@ -65,14 +66,21 @@ def pod_pool_status(
         reason=decision,
         conditions=[
             Condition(type="Valid", status="True", reason="Accepted", message=""),
-            Condition(
-                type="Ready",
-                status="False" if barred else "True",
-                reason="PodsNeverReady" if barred else "PodsCanBeCreated",
-                message=barred,
-            ),
+            *conditions,
         ],
     ).model_dump(by_alias=True)
+
+
+def ready(barred: str) -> Condition:
+    """`barred`: why no pods are created, '' when they may be."""
+    reason = "PodsNeverReady" if barred else "PodsCanBeCreated"
+    return Condition(type="Ready", status="False" if barred else "True", reason=reason, message=barred)
+
+
+def runner_token(problem: tuple[str, str] | None, name: str) -> Condition:
+    """`problem`: a reason and words, None for none. `name`: of the token that new pods get."""
+    status, (reason, message) = ("False", problem) if problem else ("True", ("Issued", f"made {when(name)}"))
+    return Condition(type="RunnerToken", status=status, reason=reason, message=message)
 
 
 def invalid_status(problem: str, generation: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def request(job: str, phases: tuple[str, ...] = ("plan",), **kwargs: object) -> 
     return Request(job, POOL, "work", kwargs=kwargs, phases=phases)
 
 
-@pytest.mark.row("SL-18", "SD-07", "SL-14", "SL-16", "SD-05", "SD-28", "SL-28")
+@pytest.mark.row("SL-18", "SD-07", "SL-14", "SL-16", "SD-05", "SD-28", "SL-28", "SD-26")
 def test_jobs_start_pods_run_once_wait_for_a_person_and_leave_nothing_behind(
     tmp_path: Path, kube_kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -29,6 +29,7 @@ def test_jobs_start_pods_run_once_wait_for_a_person_and_leave_nothing_behind(
         url = system.stack.redis.url
         template = {"spec": {"containers": [{"name": "runner", "image": "runner"}]}}
         spec = {"template": template, "maxReplicas": 2, "scaling": {"upCooldown": "1s", "downCooldown": "1s"}}
+        spec |= {"runnerToken": {"secretName": "runner-token"}}
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
         system.api.create(PATH, body | {"spec": spec})
         with RunnerPods(system.api, NAMESPACE, tmp_path, url) as pods, Fleet(url) as fleet:

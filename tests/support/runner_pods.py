@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from base64 import b64decode
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -47,7 +48,7 @@ class RunnerPods:
 
     def _start(self, pod: Json) -> CeleryProcess:
         meta = pod["metadata"]
-        told = {v["name"]: _value(v, meta) for v in pod["spec"]["containers"][0]["env"]}
+        told = {v["name"]: self._value(v, meta) for v in pod["spec"]["containers"][0]["env"]}
         environment = told | {
             "BERTHMASTER_RUNNER__HEARTBEAT": "500ms",
             "BERTHMASTER_RUNNER__SPOOL": str(self._directory / f"spool-{meta['name']}"),
@@ -57,9 +58,11 @@ class RunnerPods:
         app = "tests.support.runner_app"
         return CeleryProcess("worker", meta["name"], self._directory, self._url, environment, options, app).start()
 
-
-def _value(variable: Json, meta: Json) -> str:
-    if "value" in variable:
-        return str(variable["value"])
-    path: str = variable["valueFrom"]["fieldRef"]["fieldPath"]
-    return str(meta[path.removeprefix("metadata.")])
+    def _value(self, variable: Json, meta: Json) -> str:
+        if "value" in variable:
+            return str(variable["value"])
+        if key := variable["valueFrom"].get("secretKeyRef"):
+            secret = self._api.get(f"{self._path.removesuffix('pods')}secrets/{key['name']}")
+            return b64decode(secret["data"][key["key"]]).decode()
+        path: str = variable["valueFrom"]["fieldRef"]["fieldPath"]
+        return str(meta[path.removeprefix("metadata.")])

@@ -13,6 +13,7 @@ from workers.kube.pods import pod_path
 Json = dict[str, Any]
 POOL: Final = "berthmaster.dev/pool"
 REVISION: Final = "berthmaster.dev/revision"
+CARRIED: Final = "berthmaster.dev/runner-token"  # which one it has, see domain.scaling.runner_token
 OPENED: Final = "berthmaster.dev/opened"
 
 
@@ -28,15 +29,21 @@ class PoolPods:
         self._kube, self._namespace, self._pool, self._owner = kube, namespace, pool, owner
         self._collection = f"/api/v1/namespaces/{namespace}/pods"
 
-    def all(self) -> list[Json]:
-        """A consistent list of the pods that this very pool owns."""
-        items = self._kube.list(self._collection, labelSelector=f"{POOL}={self._pool}")["items"]
-        return [pod for pod in items if _owned(pod, self._owner["uid"])]
+    def labelled(self) -> list[Json]:
+        """A consistent list of all pods that are called this pool's."""
+        items: list[Json] = self._kube.list(self._collection, labelSelector=f"{POOL}={self._pool}")["items"]
+        return items
 
-    def create(self, name: str, template: Json, environment: list[Json]) -> None:
+    def owns(self, pod: Json) -> bool:
+        """A pool that was made anew does not own the pods of the one before it."""
+        return any(owner.get("uid") == self._owner["uid"] for owner in pod["metadata"].get("ownerReferences") or ())
+
+    def create(self, name: str, template: Json, environment: list[Json], annotations: dict[str, str]) -> None:
         """Said again, it is there already."""
+        body = self._body(name, template, environment)
+        body["metadata"]["annotations"] = body["metadata"]["annotations"] | annotations
         try:
-            self._kube.create(self._collection, self._body(name, template, environment))
+            self._kube.create(self._collection, body)
         except AlreadyExists:
             return
 
@@ -90,10 +97,6 @@ class PoolPods:
             },
             "spec": spec,
         }
-
-
-def _owned(pod: Json, uid: str) -> bool:
-    return any(owner.get("uid") == uid for owner in pod["metadata"].get("ownerReferences") or ())
 
 
 def _with_environment(container: Json, environment: list[Json]) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 from domain.scaling.members import Member, View
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import SlotCounts
+from domain.scaling.runner_token import carried
 from domain.scaling.sensed import Accepts, Pods, Sensed
 from domain.slots.job import slot_class
-from workers.kube.pool_pods import REVISION
+from workers.kube.pool_pods import CARRIED, REVISION
 from workers.stores.slots.ledger import Size
 from workers.stores.slots.view import PodSlots, SlotsView
 
@@ -22,23 +23,25 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Seen:
-    """`gone`: UIDs that the ledger knows and Kubernetes does not."""
+    """`gone`: UIDs that the ledger knows and Kubernetes does not. `labelled`: with pods of a former pool."""
 
     members: tuple[Member, ...]
     objects: dict[str, Json]
     gone: tuple[str, ...]
     slots: SlotsView
+    labelled: tuple[Json, ...] = ()
 
 
-def observed(objects: Iterable[Json], slots: SlotsView, now: datetime) -> Seen:
-    by_uid = {pod["metadata"]["uid"]: pod for pod in objects}
+def observed(labelled: list[Json], owned: Callable[[Json], bool], slots: SlotsView, now: datetime) -> Seen:
+    by_uid = {pod["metadata"]["uid"]: pod for pod in labelled if owned(pod)}
     known = {pod.uid: pod for pod in slots.pods}
     members = tuple(_member(pod, known.get(uid), now) for uid, pod in by_uid.items())
-    return Seen(members, by_uid, tuple(sorted(known.keys() - by_uid.keys())), slots)
+    return Seen(members, by_uid, tuple(sorted(known.keys() - by_uid.keys())), slots, tuple(labelled))
 
 
 def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
     meta, status = pod["metadata"], pod.get("status") or {}
+    has = carried((meta.get("annotations") or {}).get(CARRIED))
     created = datetime.fromisoformat(meta["creationTimestamp"])
     conditions = status.get("conditions") or ()
     return Member(
@@ -53,6 +56,7 @@ def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
         busy=told.busy if told else 0,
         silent=told.silent if told else timedelta(0),
         token=told.token if told else "",
+        secret=has.name if has else "",
     )
 
 

@@ -1,7 +1,8 @@
 """Reconciles one PodPool: verify the slots, care for each pod, size the pool, show the status.
 
-The order is the rule: what is gone first, then health, then size; and a pod is closed in Redis before anything happens
-to it in Kubernetes, and written in Kubernetes before it is opened in Redis.
+The order is the rule: what is gone (and the runners' Redis user) first, then health, then the runners' token, then
+size; and a pod is closed in Redis before anything happens to it in Kubernetes, and written in Kubernetes before it is
+opened in Redis.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pydantic import ValidationError
 
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled
-from domain.scaling.members import Care, Member, Patience, View, care, useless
+from domain.scaling.members import Care, Member, Patience, View, care, made_of, useless
 from domain.scaling.pod_pool import PodPoolSpec
-from domain.scaling.pool_status import invalid_status, pod_pool_status
+from domain.scaling.pool_status import invalid_status, pod_pool_status, ready, runner_token
 from domain.spec import length
 from domain.spec_errors import spec_problem
 from events.kube_api import Conflict, NotFound
@@ -26,12 +27,15 @@ from events.workqueue import Snapshot
 from workers.kube.errors import translated
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
+from workers.kube.token_secret import TokenSecret
 from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, observed, slot_counts, spec_of, utc_now
-from workers.podpools.scaling import Scaled, scale
+from workers.podpools.scaling import Scaled, Scaling
 from workers.podpools.services import PodPoolServices
+from workers.podpools.tokens import NoTokens, RunnerTokens, forget_user
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.user import RunnerUser
 from workers.stores.slots.view import view
 
 log = structlog.get_logger()
@@ -52,6 +56,7 @@ class PodPoolsReconciler:
                 ledger = self._services.ledger(f"{namespace}/{name}")
                 ledger.forget_size()
                 self._services.shown.forget(ledger.prefix)
+                forget_user(self._services, run, ledger)
                 return Settled()
             self._services.names.add(f"{namespace}/{name}")
             try:
@@ -80,21 +85,40 @@ class PodPoolRun:
             return Settled()
         seen = self._observe()
         asked = datetime.fromtimestamp(int(self._ledger.begin(list(seen.objects))) / 1e6, UTC)
+        tokens = self._tokens(spec)
+        issued = tokens.verify(seen.labelled)
         for uid in seen.gone:
             self._gone(uid, seen)
         aged = (replace(member, age=min(member.age, utc_now() - asked)) for member in seen.members)
-        cared = [self._care(spec, seen, member) for member in aged]
+        now = made_of(revision_of(spec.template), issued.name)
+        cared = [self._care(spec, seen, member, now) for member in aged]
         if any(cared) or seen.gone:
             seen = self._observe()
-        scaled = scale(self._services, self._run, self._ledger, self._pods, spec, seen)
+        scaling = Scaling(self._services, self._run, self._ledger, self._pods, spec)
+        size = scaling.begin(seen)
+        before, issued = issued, tokens.rotate(issued, seen.labelled, utc_now(), self._idle)
+        if before.name and issued.name != before.name:
+            self._event("TokenRotated", f"pods with {before.name} are replaced when they are idle")
+        scaled = scaling.scale(seen, size, issued)
         self._tell(scaled)
         self._status(scaled)
         return Settled()
 
+    def _tokens(self, spec: PodPoolSpec) -> RunnerTokens | NoTokens:
+        self._run.keep(self._services.call_time)
+        user, wish = RunnerUser(self._ledger.redis, self._ledger.pool), spec.runner_token
+        if not wish:
+            return NoTokens(user, self._run)
+        place = (self._services.kube, self._namespace, wish.secret_name, self._name, owner_reference(self._pool))
+        return RunnerTokens(user, self._run, TokenSecret(*place), length(wish.rotate_after))
+
+    def _idle(self) -> bool:
+        return not any(pod.busy for pod in view(self._ledger).pods)
+
     def _observe(self) -> Seen:
         """A name that was seen is written off at once: a pod that goes must not be made again by its name."""
         self._run.keep(self._services.call_time)
-        seen = observed(self._pods.all(), view(self._ledger), utc_now())
+        seen = observed(self._pods.labelled(), self._pods.owns, view(self._ledger), utc_now())
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
         return seen
 
@@ -107,10 +131,10 @@ class PodPoolRun:
         else:
             self._dispatcher.dispatch(self._ledger.gone(uid))
 
-    def _care(self, spec: PodPoolSpec, seen: Seen, member: Member) -> bool:
-        """False: the pod needs nothing."""
+    def _care(self, spec: PodPoolSpec, seen: Seen, member: Member, now: str) -> bool:
+        """`now`: what pods are made of. False: the pod needs nothing."""
         patience = Patience(length(spec.ready_timeout), self._services.silence)
-        needed = care(member, revision_of(spec.template), patience)
+        needed = care(member, now, patience)
         if needed is Care.NOTHING:
             return False
         log.info("pod_cared_for", pool=self._ledger.pool, pod=member.name, care=needed)
@@ -149,19 +173,21 @@ class PodPoolRun:
 
     def _tell(self, scaled: Scaled) -> None:
         if scaled.change:
-            words = f"{scaled.reason}: {scaled.size} pods"
-            about = (self._namespace, self._name, self._pool.uid)
-            self._services.events.pod_pool(*about, f"Scaled{scaled.change}", words, self._run.token)
+            self._event(f"Scaled{scaled.change}", f"{scaled.reason}: {scaled.size} pods")
+
+    def _event(self, reason: str, words: str) -> None:
+        about = (self._namespace, self._name, self._pool.uid)
+        self._services.events.pod_pool(*about, reason, words, self._run.token)
 
     def _status(self, scaled: Scaled) -> None:
         seen = scaled.seen
         waiting = sum(seen.slots.waiting.values())
         about = (self._name, int(self._pool.body["generation"]))
-        self._show(
-            pod_pool_status(
-                seen.members, slot_counts(seen.slots), waiting, scaled.size, scaled.reason, scaled.barred, about
-            )
-        )
+        conditions, issued = [ready(scaled.barred)], scaled.issued
+        if issued.name or issued.problem:
+            conditions.append(runner_token(issued.problem, issued.name))
+        counts = slot_counts(seen.slots)
+        self._show(pod_pool_status(seen.members, counts, waiting, scaled.size, scaled.reason, conditions, about))
 
     def _show(self, status: dict[str, object]) -> None:
         text = orjson.dumps([self._pool.uid, status])  # another pool of the name shows nothing yet

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from datetime import datetime
 
 import structlog
 
-from domain.scaling.decision import decide, owed
-from domain.scaling.members import surplus
+from domain.scaling.decision import Decision, decide, owed
+from domain.scaling.members import made_of, surplus
 from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.sensed import Sensed
 from domain.scaling.unready import blocked
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, sensed, utc_now
 from workers.podpools.recording import record
 from workers.podpools.services import PodPoolServices
+from workers.podpools.tokens import Issued
 from workers.run import Run
-from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.ledger import Size, SlotLedger
 
 log = structlog.get_logger()
 
@@ -33,46 +36,66 @@ class Scaled:
     seen: Seen
     size: int
     reason: str
+    issued: Issued
     barred: str = ""  # why no pod is created, whatever was decided
     change: str = ""  # Up or Down
 
 
-def scale(
-    services: PodPoolServices, run: Run, ledger: SlotLedger, pods: PoolPods, spec: PodPoolSpec, seen: Seen
-) -> Scaled:
-    """One decision, and its effect."""
-    unseen = seen.slots.names - {m.name for m in seen.members}
-    present = sum(m.gives_slots for m in seen.members) + len(unseen)
-    size = ledger.resize(run.token, 0, spec.min_replicas, spec.max_replicas, present)
-    now = utc_now()
+def decided(seen: Seen, size: Size, spec: PodPoolSpec, now: datetime) -> tuple[Decision, Sensed]:
+    """What is to be done, and what that was made from. Changes nothing."""
+    unseen, present = expected(seen)
     what = sensed(seen, size, now, len(unseen) + max(0, size.pods - present))
-    decision = decide(what, spec.policy, now)
-    if decision.change:
-        size = ledger.resize(run.token, decision.change, spec.min_replicas, spec.max_replicas, present)
-        log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
-    barred = blocked(seen.slots.unready, revision_of(spec.template))
-    room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
-    record(ledger, decision, size.pods, what)
-    _create(services, run, ledger, pods, spec, unseen, min(size.pods - present, room))
-    for member in surplus(seen.members, present - size.pods, revision_of(spec.template)):
-        close_and_delete(services, run, ledger, pods, member, owed(what, spec.policy))
-    return Scaled(seen, size.pods, barred or decision.reason, barred, decision.move.value if decision.change else "")
+    return decide(what, spec.policy, now), what
 
 
-def _create(
-    services: PodPoolServices,
-    run: Run,
-    ledger: SlotLedger,
-    pods: PoolPods,
-    spec: PodPoolSpec,
-    unseen: frozenset[str],
-    count: int,
-) -> None:
-    """Those that were written down before, and `count` new ones. A name is random, and never used twice."""
-    fresh = [f"{ledger.pool.rpartition('/')[2]}-{secrets.token_hex(4)}" for _ in range(count)]
-    if fresh:
-        ledger.enlist(run.token, fresh)
-    for name in [*sorted(unseen), *fresh]:
-        run.keep(services.call_time)
-        pods.create(name, spec.template, services.environment(ledger.pool, spec.model_dump(by_alias=True)))
-        log.info("pod_created", pool=ledger.pool, pod=name)
+def expected(seen: Seen) -> tuple[frozenset[str], int]:
+    """Pods that are to be created, or in no list yet; and all pods with slots, those included."""
+    unseen = seen.slots.names - {m.name for m in seen.members}
+    return unseen, sum(m.gives_slots for m in seen.members) + len(unseen)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Makes one pool as large as the decision says."""
+
+    services: PodPoolServices
+    run: Run
+    ledger: SlotLedger
+    pods: PoolPods
+    spec: PodPoolSpec
+
+    def begin(self, seen: Seen) -> Size:
+        """From now on older runs are refused. Raises NotVerified while it is not known what runs."""
+        return self._resized(0, expected(seen)[1])
+
+    def scale(self, seen: Seen, size: Size, issued: Issued) -> Scaled:
+        """One decision, and its effect; `issued` is what new pods get."""
+        spec, ledger, (unseen, present) = self.spec, self.ledger, expected(seen)
+        decision, what = decided(seen, size, spec, utc_now())
+        if decision.change:
+            size = self._resized(decision.change, present)
+            log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
+        barred = blocked(seen.slots.unready, revision_of(spec.template))
+        room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
+        record(ledger, decision, size.pods, what)
+        self._create(unseen, min(size.pods - present, room), issued)
+        now = made_of(revision_of(spec.template), issued.name)
+        for member in surplus(seen.members, present - size.pods, now):
+            close_and_delete(self.services, self.run, ledger, self.pods, member, owed(what, spec.policy))
+        change = decision.move.value if decision.change else ""
+        return Scaled(seen, size.pods, barred or decision.reason, issued, barred, change)
+
+    def _resized(self, change: int, present: int) -> Size:
+        return self.ledger.resize(self.run.token, change, self.spec.min_replicas, self.spec.max_replicas, present)
+
+    def _create(self, unseen: frozenset[str], count: int, issued: Issued) -> None:
+        """Those that were written down before, and `count` new ones. A name is random, and never used twice."""
+        pool, spec = self.ledger.pool, self.spec
+        fresh = [f"{pool.rpartition('/')[2]}-{secrets.token_hex(4)}" for _ in range(count)]
+        if fresh:
+            self.ledger.enlist(self.run.token, fresh)
+        environment = issued.environment(self.services.environment(pool, spec.model_dump(by_alias=True)))
+        for name in [*sorted(unseen), *fresh]:
+            self.run.keep(self.services.call_time)
+            self.pods.create(name, spec.template, environment, issued.annotations)
+            log.info("pod_created", pool=pool, pod=name)

@@ -51,9 +51,13 @@ class RunnerUser:
             token, "SETUSER", self.name, "reset", "on", *sorted(f"#{d}" for d in digests), *self._rights()
         )
 
+    def made(self) -> bool:
+        """Whether there is one, as far as Redis has not lost that with it."""
+        return bool(self._redis.exists(self._made))
+
     def remove(self, token: str) -> None:
-        """With its connections. Nothing is asked of Redis for a pool that never had one."""
-        if self._redis.exists(self._made) and not self._told(token, "DELUSER", self.name):
+        """With its connections. Nothing is changed for a pool that never had one."""
+        if self.made() and not self._told(token, "DELUSER", self.name):
             self._redis.delete(self._made)
 
     def _rights(self) -> list[str]:

@@ -1,0 +1,289 @@
+"""The token of a pool's runners: made, replaced while nothing runs, good for as long as a pod has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from events.incarnation import connect
+from events.kube_api import Denied, KubeApi
+from tests.fixtures.kube import Kube, SandboxKube
+from tests.integration.podpools.conftest import MakePool
+from tests.support.interruption import Fuse, Killed
+from tests.support.pod_pool_world import PodPoolWorld
+from tests.support.token_world import SECRET, TokenWorld, environment
+
+Make = Callable[..., TokenWorld]
+WISH = {"secretName": SECRET}
+
+
+@pytest.fixture
+def make(make_pool: MakePool) -> Iterator[Make]:
+    made: list[TokenWorld] = []
+
+    def world(**spec: Any) -> TokenWorld:
+        made.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": WISH} | spec)))
+        return made[-1]
+
+    yield world
+    for each in made:
+        each.lose_user()
+
+
+def condition(pool: PodPoolWorld) -> dict[str, str] | None:
+    return next((c for c in pool.status()["conditions"] if c["type"] == "RunnerToken"), None)
+
+
+@pytest.mark.row("SD-26")
+def test_pods_get_a_token_that_is_in_the_secret_and_good_in_redis(make: Make) -> None:
+    world = make()
+    world.pool.run()
+    (token,) = world.stored()
+    assert set(world.carried().values()) == {token}
+    assert world.good() == set(world.stored().values())
+    (pod,) = world.pool.pods()
+    assert environment(pod)["BERTHMASTER_RUNNER__REDIS__USERNAME"]["value"] == world.user
+    (owner,) = world.secret()["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"]) == ("PodPool", "runners")
+    told = condition(world.pool)
+    assert told
+    assert (told["status"], told["reason"]) == ("True", "Issued")
+    world.pool.settle()
+    assert list(world.stored()) == [token]
+    assert (world.pool.views(), world.locked_out()) == (["open"], [])
+
+
+@pytest.mark.row("SD-26", "SD-25")
+def test_an_idle_pool_gets_a_new_token_and_forgets_the_old_one_when_no_pod_has_it(make: Make) -> None:
+    world = make(minReplicas=2)
+    world.pool.settle()
+    (old,), pods = world.stored(), world.pool.names()
+    world.rotate()
+    assert len(world.stored()) == 2
+    assert world.good() == set(world.stored().values())
+    assert world.locked_out() == []
+    world.pool.settle()
+    (new,) = world.stored()
+    assert new != old
+    assert set(world.carried().values()) == {new}
+    assert world.good() == set(world.stored().values())
+    assert world.pool.names() & pods == set()
+    events = world.pool.api.list(f"/api/v1/namespaces/{world.pool.namespace}/events")["items"]
+    assert [e["message"] for e in events if e["reason"] == "TokenRotated"] == [
+        f"pods with {old} are replaced when they are idle"
+    ]
+
+
+@pytest.mark.row("SD-26")
+@pytest.mark.parametrize("phases", [("plan",), ("plan", "apply")], ids=["runs", "is reserved"])
+def test_no_token_is_replaced_while_a_slot_is_in_use(make: Make, phases: tuple[str, ...]) -> None:
+    world = make()
+    world.pool.settle()
+    before, pods = world.stored(), world.pool.names()
+    world.pool.slots.submit("j", *phases)
+    world.pool.slots.deliver_all()
+    if len(phases) > 1:
+        world.pool.finish_all()
+        assert world.pool.slots.state("j") == "reserved"
+    for _ in range(2):
+        world.rotate()
+    assert (world.stored(), world.pool.names()) == (before, pods)
+    if len(phases) > 1:
+        world.pool.slots.send(world.pool.slots.ledger.cancel("j").placed)
+    world.pool.finish_all()
+    world.rotate()
+    assert len(world.stored()) == 2
+
+
+@pytest.mark.row("SD-26")
+def test_a_pod_that_gets_a_job_after_the_rotation_keeps_its_token_until_the_job_ends(make: Make) -> None:
+    world = make(maxReplicas=1)
+    world.pool.settle()
+    (old,), pods = world.stored(), world.pool.names()
+    world.rotate()
+    world.pool.slots.submit("j")
+    world.pool.slots.deliver_all()
+    world.lose_user()
+    world.pool.settle()
+    assert world.pool.names() == pods
+    assert (old in world.stored(), world.locked_out()) == (True, [])
+    world.pool.finish_all()
+    world.pool.settle()
+    assert old not in world.stored()
+    assert world.pool.names() & pods == set()
+    assert world.locked_out() == []
+
+
+@pytest.mark.row("SD-26", "SL-13")
+def test_a_lost_user_is_made_again_before_anybody_must_report(make: Make) -> None:
+    world = make()
+    world.pool.settle()
+    world.pool.slots.submit("j")
+    world.pool.slots.deliver_all()
+    before, pods = world.stored(), world.pool.names()
+    world.wish("0s")
+    world.pool.redis.flushall()
+    world.lose_user()
+    world.pool.claim()
+    world.pool.run()  # not verified: nothing is known of the job
+    assert world.good() == set(before.values())
+    world.pool.settle()
+    assert (world.stored(), world.pool.names(), world.locked_out()) == (before, pods, [])
+    assert world.pool.slots.state("j") == "running"
+
+
+@pytest.mark.row("SD-26")
+def test_a_secret_that_was_deleted_locks_no_running_pod_out(make: Make) -> None:
+    world = make()
+    world.pool.settle()
+    (old,) = world.good()
+    world.pool.slots.submit("j")
+    world.pool.slots.deliver_all()
+    world.pool.api.delete(f"{world.path}/{SECRET}")
+    world.lose_user()
+    world.pool.run()
+    assert world.good() == {old, *world.stored().values()}
+    assert len(world.good()) == 2
+    world.pool.finish_all()
+    world.pool.settle()
+    assert world.good() == set(world.stored().values())
+    assert world.locked_out() == []
+
+
+@pytest.mark.row("SD-26")
+def test_a_secret_of_another_is_left_alone_and_the_pool_works(make: Make) -> None:
+    world = make(minReplicas=0)
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"token-1-00000000": "eA=="}}
+    before = world.pool.api.create(world.path, body)
+    world.pool.slots.submit("j")
+    world.pool.settle()
+    assert world.pool.slots.state("j") == "running"
+    assert world.secret()["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+    told = condition(world.pool)
+    assert told
+    assert (told["status"], told["reason"]) == ("False", "SecretOfAnother")
+    assert set(world.carried().values()) == {""}
+    assert not world.exists()
+
+
+class NoSecrets(KubeApi):
+    """As for a service account that may do all but this."""
+
+    def request(self, method: str, path: str, *args: Any, **options: Any) -> dict[str, Any]:
+        if "/secrets" in path:
+            raise Denied(403, "Forbidden", "secrets is forbidden")
+        return super().request(method, path, *args, **options)
+
+
+@pytest.mark.row("SD-26", "EV-18")
+def test_a_worker_that_may_not_touch_secrets_says_so_and_the_pool_works(make: Make) -> None:
+    world = make()
+    api = world.pool.api
+    world.pool.services = replace(world.pool.services, kube=NoSecrets(api.connection, api.timeout, api.agent))
+    world.pool.settle()
+    told = condition(world.pool)
+    assert told
+    assert (told["reason"], "secrets is forbidden" in told["message"]) == ("SecretRefused", True)
+    assert (world.pool.views(), set(world.carried().values())) == (["open"], {""})
+
+
+@pytest.mark.row("SD-26")
+def test_a_redis_that_lets_no_user_be_made_is_told_and_the_pool_works(
+    redis: Redis, redis_url: str, kube: Kube, crds: None
+) -> None:
+    redis.execute_command("ACL", "SETUSER", "operator", "on", ">x", "~*", "&*", "+@all", "-acl")  # type: ignore[no-untyped-call] # redis-py has no types there
+    with connect(redis_url.replace("//", "//operator:x@")) as client:
+        world = TokenWorld(PodPoolWorld(client, kube.api, kube.namespace, minReplicas=1, runnerToken=WISH))
+        world.pool.settle()
+        told = condition(world.pool)
+        assert told
+        assert (told["status"], told["reason"]) == ("False", "AclRefused")
+        assert "no permissions to run the 'acl|setuser' command" in told["message"]
+        assert (world.pool.views(), set(world.carried().values())) == (["open"], {""})
+        redis.execute_command("ACL", "SETUSER", "operator", "+acl")  # type: ignore[no-untyped-call] # the same
+        world.pool.settle()
+        assert (world.pool.views(), set(world.carried().values())) == (["open"], set(world.stored()))
+        told = condition(world.pool)
+        assert told
+        assert told["reason"] == "Issued"
+        world.lose_user()
+    redis.acl_deluser("operator")
+
+
+@pytest.mark.row("SD-26")
+def test_a_pool_without_the_field_has_no_secret_and_no_user_and_one_that_loses_it_forgets_them(make: Make) -> None:
+    world = make(runnerToken=None)
+    world.pool.settle()
+    assert (world.exists(), condition(world.pool), world.carried().popitem()[1]) == (False, None, "")
+    assert world.pool.api.list(world.path)["items"] == []
+    world.wish("24h")
+    world.pool.settle()
+    assert "" not in world.carried().values()
+    world.pool.change(runnerToken=None)
+    world.pool.run()
+    assert world.exists()
+    world.pool.settle()
+    assert (world.exists(), set(world.carried().values()), condition(world.pool)) == (False, {""}, None)
+
+
+@pytest.mark.row("SD-26")
+def test_the_user_of_a_pool_that_is_gone_goes_when_no_pod_lives_by_it(make: Make) -> None:
+    world = make()
+    world.pool.settle()
+    (name,) = world.pool.names()
+    world.pool.api.patch(world.pool.pod_path(name), {"metadata": {"finalizers": ["example.com/ends-slowly"]}})
+    world.pool.api.delete(f"{world.pool.path}/runners")
+    world.pool.run()
+    assert world.exists()
+    world.pool.api.patch(world.pool.pod_path(name), {"metadata": {"finalizers": None}})
+    world.pool.end(name)
+    world.pool.run()
+    assert not world.exists()
+
+
+@pytest.fixture
+def sandboxed(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -> Iterator[TokenWorld]:
+    world = TokenWorld(
+        PodPoolWorld(redis, kube_sandbox.api, kube_sandbox.namespace, minReplicas=2, maxReplicas=4, runnerToken=WISH)
+    )
+    yield world
+    world.lose_user()
+
+
+@pytest.mark.row("SD-26")
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("at", range(12))
+def test_wherever_a_run_is_killed_nobody_is_locked_out_and_the_next_goes_on(
+    sandboxed: TokenWorld, at: int, after: bool
+) -> None:
+    """At each call of Kubernetes, in the run that makes the token, the one that replaces it, and the one after that."""
+    world, pool = sandboxed, sandboxed.pool
+    killed(world, at, after)
+    pool.settle()
+    world.wish("0s")
+    killed(world, at, after)
+    world.wish("24h")
+    killed(world, at, after)
+    pool.settle()
+    (token,) = world.stored()
+    assert set(world.carried().values()) == {token}
+    assert (world.good(), pool.views()) == (set(world.stored().values()), ["open", "open"])
+
+
+def killed(world: TokenWorld, at: int, after: bool) -> None:
+    pool = world.pool
+    whole = pool.services
+    pool.services = replace(whole, kube=Fuse(at, after).guard(pool.api))
+    try:
+        pool.run()
+    except Killed:
+        pool.lease_ends()
+    pool.services = whole
+    assert world.locked_out() == []
+    world.lose_user()
+    pool.run()
+    assert world.locked_out() == []

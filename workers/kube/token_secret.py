@@ -1,0 +1,57 @@
+"""The Secret with the tokens of a pool's runners: one key a token, so that a pod gets the token that it names.
+
+A Secret that another has made is never read or written: its name may be a mistake, or an attempt.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from domain.scaling.runner_token import made
+from events.kube_api import KubeApi, NotFound
+from workers.kube.pool_pods import POOL
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """`tokens`: name -> password. `version` '': there is no such Secret. `strange`: it is somebody else's."""
+
+    tokens: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
+    strange: bool = False
+
+
+class TokenSecret:
+    """Of pool `pool`, which is its `owner`: it goes when the pool goes."""
+
+    def __init__(self, kube: KubeApi, namespace: str, name: str, pool: str, owner: Json) -> None:
+        self._kube, self.name, self._pool, self._owner = kube, name, pool, owner
+        self._collection = f"/api/v1/namespaces/{namespace}/secrets"
+
+    def read(self) -> Stored:
+        try:
+            found = self._kube.get(f"{self._collection}/{self.name}")
+        except NotFound:
+            return Stored()
+        meta, data = found["metadata"], found.get("data") or {}
+        if (meta.get("labels") or {}).get(POOL) != self._pool:
+            return Stored(strange=True)
+        tokens = {name: b64decode(value).decode(errors="replace") for name, value in data.items() if made(name) >= 0}
+        return Stored(tokens, meta["resourceVersion"])
+
+    def write(self, before: Stored, tokens: Mapping[str, str]) -> None:
+        """Exactly these tokens. Raises Conflict when it is not as it was read."""
+        data: Json = {name: b64encode(text.encode()).decode() for name, text in tokens.items()}
+        meta: Json = {"ownerReferences": [self._owner]}
+        if before.version:
+            gone = dict.fromkeys(before.tokens.keys() - tokens.keys())
+            meta["resourceVersion"] = before.version
+            self._kube.patch(f"{self._collection}/{self.name}", {"metadata": meta, "data": {**data, **gone}})
+            return
+        meta |= {"name": self.name, "labels": {POOL: self._pool}}
+        self._kube.create(self._collection, {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data})

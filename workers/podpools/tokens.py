@@ -1,0 +1,157 @@
+"""The Redis user of a pool's runners, and the token that its new pods get.
+
+What is good in Redis is made from two things that last: the tokens in the Secret, and those that pods say they have.
+A new token is in the Secret, then good in Redis, and only then in a pod; an old one stays in both until no pod has it.
+So nobody is locked out wherever a run is killed: the next run makes the user from the same two things. An older run
+that wakes up is refused by the Secret's version and by Redis (see RunnerUser).
+
+Rotation waits for a pool in which nothing runs and nothing is reserved. A job that comes at that moment is no harm: its
+pod keeps a token that is good. What cannot be (no right to change users, or to write the Secret) is told as a
+condition, and pods get what they would get without a token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import structlog
+
+from domain.scaling.runner_token import Carried, carried, fresh, kept, newest, overdue
+from events.kube_api import Denied, Invalid
+from workers.kube.pool_pods import CARRIED, PoolPods
+from workers.kube.token_secret import Stored, TokenSecret
+from workers.podpools.services import PodPoolServices
+from workers.run import Run
+from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.user import RunnerUser
+
+log = structlog.get_logger()
+Json = dict[str, Any]
+REDIS: Final = "BERTHMASTER_RUNNER__REDIS__"
+
+
+@dataclass(frozen=True)
+class Issued:
+    """What new pods get; `token` None: nothing of their own. `problem`: a reason and words, when that is not wished."""
+
+    secret: str = ""
+    user: str = ""
+    token: Carried | None = None
+    problem: tuple[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.token.name if self.token else ""
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return {CARRIED: self.token.text} if self.token else {}
+
+    def environment(self, own: list[Json]) -> list[Json]:
+        """`own` with the user of the pool instead of whoever is named in the address."""
+        if not self.token:
+            return own
+        told = [_anonymous(each) if each["name"] == f"{REDIS}URL" else each for each in own]
+        password = {"secretKeyRef": {"name": self.secret, "key": self.token.name}}
+        told.append({"name": f"{REDIS}USERNAME", "value": self.user})
+        return [*told, {"name": f"{REDIS}PASSWORD", "valueFrom": password}]
+
+
+class NoTokens:
+    """Of a pool without `runnerToken`; it may have had one, and pods may still live by it."""
+
+    def __init__(self, user: RunnerUser, run: Run) -> None:
+        self._user, self._run = user, run
+
+    def verify(self, pods: Iterable[Json]) -> Issued:
+        if there := in_pods(pods):
+            self._user.ensure(self._run.token, there.values())
+        else:
+            self._user.remove(self._run.token)
+        return Issued()
+
+    def rotate(self, issued: Issued, pods: Iterable[Json], now: datetime, idle: Callable[[], bool]) -> Issued:
+        del pods, now, idle
+        return issued
+
+
+class RunnerTokens:
+    """One run's look at the tokens of one pool."""
+
+    def __init__(self, user: RunnerUser, run: Run, secret: TokenSecret, rotate_after: timedelta) -> None:
+        self._user, self._run, self._secret, self._after = user, run, secret, rotate_after
+        self._stored = Stored()
+
+    def verify(self, pods: Iterable[Json]) -> Issued:
+        """Makes the user as it must be: Redis may have lost it."""
+        try:
+            self._stored = self._secret.read()
+        except Denied as error:
+            return _refused("SecretRefused", str(error))
+        if self._stored.strange:
+            return _refused("SecretOfAnother", f"Secret {self._secret.name} is not of this pool: name another one")
+        return self._good(in_pods(pods))
+
+    def rotate(self, issued: Issued, pods: Iterable[Json], now: datetime, idle: Callable[[], bool]) -> Issued:
+        """`issued` is what `verify` said. The first token waits for nothing. What no pod has any more is forgotten."""
+        if issued.problem:
+            return issued
+        there = in_pods(pods)
+        tokens = self._renewed(now, idle)
+        tokens = {name: tokens[name] for name in kept(tokens, there)}
+        if tokens == self._stored.tokens:
+            return issued
+        try:
+            self._secret.write(self._stored, tokens)
+        except (Denied, Invalid) as error:
+            return _refused("SecretRefused", str(error))
+        self._stored = Stored(tokens)
+        return self._good(there)
+
+    def _renewed(self, now: datetime, idle: Callable[[], bool]) -> dict[str, str]:
+        tokens = dict(self._stored.tokens)
+        if not newest(tokens) or (overdue(tokens, self._after, now) and idle()):
+            name = fresh(tokens, now, secrets.token_hex(4))
+            tokens[name] = secrets.token_urlsafe(32)
+            log.info("token_rotated", pool=self._user.pool, token=name)
+        return tokens
+
+    def _good(self, there: Mapping[str, str]) -> Issued:
+        tokens = {name: _digest(password) for name, password in self._stored.tokens.items()}
+        if refusal := self._user.ensure(self._run.token, {*tokens.values(), *there.values()}):
+            return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}")
+        name = newest(tokens)
+        return Issued(self._secret.name, self._user.name, Carried(name, tokens[name]) if name else None)
+
+
+def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None:
+    """Of a pool that is gone, once no pod lives by it: its end would end their connections. Each end runs this."""
+    user, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), ledger.pool.split("/")
+    if user.made() and not PoolPods(services.kube, namespace, name, {}).labelled():
+        user.remove(run.token)
+
+
+def in_pods(pods: Iterable[Json]) -> dict[str, str]:
+    """Token -> digest, of all that have one."""
+    said = (carried((pod["metadata"].get("annotations") or {}).get(CARRIED)) for pod in pods)
+    return dict(each for each in said if each)
+
+
+def _refused(reason: str, message: str) -> Issued:
+    return Issued(problem=(reason, f"{message}. New pods get the address that the workers have"))
+
+
+def _digest(password: str) -> str:
+    return hashlib.sha256(password.encode()).hexdigest()
+
+
+def _anonymous(variable: Json) -> Json:
+    """Without the user in its URL."""
+    parts = urlsplit(variable["value"])
+    return variable | {"value": urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))}
