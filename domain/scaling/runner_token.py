@@ -6,6 +6,7 @@ token, so that its password stays good while it lives, whatever is lost elsewher
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
@@ -56,6 +57,11 @@ def fresh(names: Iterable[str], now: datetime, nonce: str) -> str:
 def kept(names: Collection[str], in_pods: Collection[str]) -> set[str]:
     """The newest, and what a pod has: its containers may start again. Others have no use any more."""
     return {name for name in names if name in in_pods or name == newest(names)}
+
+
+def digest(password: str) -> str:
+    """As Redis knows it."""
+    return hashlib.sha256(password.encode()).hexdigest()
 
 
 def when(name: str) -> str:

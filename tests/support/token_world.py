@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from base64 import b64decode
 from typing import Any
 
-from domain.scaling.runner_token import carried
+from domain.scaling.runner_token import carried, digest
 from tests.support.pod_pool_world import PodPoolWorld
 from workers.kube.pool_pods import CARRIED
 from workers.stores.slots.user import RunnerUser
@@ -18,10 +17,6 @@ PASSWORD = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a v
 
 def text(told: str | bytes) -> str:
     return told.decode() if isinstance(told, bytes) else told
-
-
-def digest(password: str) -> str:
-    return hashlib.sha256(password.encode()).hexdigest()
 
 
 def environment(pod: Json) -> dict[str, Json]:

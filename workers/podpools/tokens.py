@@ -12,7 +12,6 @@ condition, and pods get what they would get without a token.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 
-from domain.scaling.runner_token import Carried, carried, fresh, kept, newest, overdue
+from domain.scaling.runner_token import Carried, carried, digest, fresh, kept, newest, overdue
 from events.kube_api import Denied, Invalid
 from workers.kube.pool_pods import CARRIED, PoolPods
 from workers.kube.token_secret import Stored, TokenSecret
@@ -123,7 +122,7 @@ class RunnerTokens:
         return tokens
 
     def _good(self, there: Mapping[str, str]) -> Issued:
-        tokens = {name: _digest(password) for name, password in self._stored.tokens.items()}
+        tokens = {name: digest(password) for name, password in self._stored.tokens.items()}
         if refusal := self._user.ensure(self._run.token, {*tokens.values(), *there.values()}):
             return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}")
         name = newest(tokens)
@@ -145,10 +144,6 @@ def in_pods(pods: Iterable[Json]) -> dict[str, str]:
 
 def _refused(reason: str, message: str) -> Issued:
     return Issued(problem=(reason, f"{message}. New pods get the address that the workers have"))
-
-
-def _digest(password: str) -> str:
-    return hashlib.sha256(password.encode()).hexdigest()
 
 
 def _anonymous(variable: Json) -> Json:

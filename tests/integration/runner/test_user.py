@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
 
 from domain.errors import StaleToken
+from domain.scaling.runner_token import digest
 from events.routing import runner_queues
 from events.settings import RedisSettings
 from tests.integration.runner.conftest import POOL, RunnerPool
@@ -22,10 +22,6 @@ from workers.stores.client import connect_state
 from workers.stores.slots.user import RunnerUser
 
 PASSWORD = "x/y:z@ %"  # noqa: S105 - of a server that lives as long as the tests
-
-
-def digest(password: str) -> str:
-    return hashlib.sha256(password.encode()).hexdigest()
 
 
 @pytest.fixture
