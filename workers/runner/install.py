@@ -19,7 +19,7 @@ from events.settings import RedisSettings
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
 from workers.runner.attempts import AWAY, Attempts
-from workers.runner.narrow import narrowed
+from workers.runner.narrow import narrowed, needs_narrow
 from workers.runner.settings import RunnerSettings
 from workers.runner.spool import Spool
 from workers.runner.task import job_task
@@ -44,7 +44,7 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
         Heart(attempts(), sender, settings().heartbeat.total_seconds()).start()
 
     def narrow(instance: Any = None, conf: Any = None, **_: Any) -> None:
-        if instance and instance.app is app and settings().redis.username:
+        if instance and instance.app is app and needs_narrow(settings().redis, conf.broker_url):
             conf.update(narrowed(settings().pool, conf.broker_transport_options))
 
     _set_task_class(app, attempts)
