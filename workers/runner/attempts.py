@@ -30,20 +30,22 @@ class Attempts:
 
     def start(self, placed: Placed) -> bool:
         """False: it is not this attempt's turn (any more). Raises while Redis is away or not verified: ask again."""
-        started = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
-        if not started:
-            return False
-        try:
-            self._spool.put(Kept(placed.job, placed.attempt, placed.phase, started.slot))
-        except OSError as error:  # what is not remembered is taken for lost, and would be started again for ever
-            self._tell(placed, f"the runner cannot remember that it runs: {error}")
-            return False
+        with self._spool.asking(placed.id, placed.attempt):
+            started = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
+            if not started:
+                return False
+            try:
+                self._spool.put(Kept(placed.job, placed.attempt, placed.phase, started.slot))
+            except OSError as error:  # what is not remembered is taken for lost, and would be started again for ever
+                self._tell(placed, f"the runner cannot remember that it runs: {error}")
+                return False
         if started.plan:
             self._spool.drop(started.plan)
         return True
 
     def end(self, attempt: str, outcome: str, result: str = "") -> None:
         """Remembered first, then told; what cannot be told now, the next report tells."""
+        self._spool.answered(attempt)
         kept = self._spool.get(attempt)
         if not kept or kept.stage is not Stage.RUNNING:
             return
@@ -71,17 +73,22 @@ class Attempts:
 
     def lost(self) -> None:
         """A worker that starts anew has no processes of before: they died with it."""
+        for _, attempt in self._spool.asked():
+            self._spool.answered(attempt)
         for kept in self._spool.all():
             if kept.stage is Stage.RUNNING:
                 self._spool.drop(kept.attempt)
 
     def beat(self, stop: Stop) -> Answer:
-        """Reports everything; `stop(attempt)` ends a process, and says whether there was one."""
-        kept = self._spool.all()
-        answer = self._reported(kept)
+        """Reports everything; `stop(attempt)` ends a process, and says whether there was one.
+
+        To a ledger that has lost everything only once no start can be granted any more by what was before it.
+        """
+        answer, kept = self._reported(self._mark)
+        if not answer.heard and not self._spool.asked():
+            answer, kept = self._reported(answer.mark, anew=True)
         if not answer.heard:
-            self._mark = answer.mark
-            answer = self._reported(kept, anew=True)
+            return answer
         self._mark, self._grants = answer.mark, answer.grants
         self._acknowledge(answer)
         for attempt in answer.stop:
@@ -90,23 +97,26 @@ class Attempts:
         self._spool.forget_old(kept)
         return answer
 
-    def _reported(self, kept: list[Kept], *, anew: bool = False) -> Answer:
-        """To a ledger that lost everything all outcomes are told again."""
+    def _reported(self, mark: str, *, anew: bool = False) -> tuple[Answer, list[Kept]]:
+        """Anew all outcomes are told again. Questions come first: who is answered meanwhile is among the kept."""
+        asked, kept = self._spool.asked(), self._spool.all()
         told = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.told)]
         who = self._settings
-        return self._ledger.report(
+        answer = self._ledger.report(
             Report(
                 who.uid,
                 who.pod,
                 self._layout,
-                self._mark,
+                mark,
                 self._grants,
                 running=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.RUNNING),
                 held=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.HELD),
                 ended=tuple((k.job.id, k.attempt, k.phase, k.outcome, k.result) for k in told),
                 jobs=tuple({k.job.id: k.job for k in kept}.values()) if anew else (),
+                asked=tuple(asked),
             )
         )
+        return answer, kept
 
     def _acknowledge(self, answer: Answer) -> None:
         for attempt in answer.known:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +19,7 @@ from domain.slots.job import Job, WhenLost
 
 log = structlog.get_logger()
 MOST_ENDED: Final = 1000
+LONGEST_QUESTION: Final = 120.0  # seconds; whoever asked for longer is taken for dead
 
 
 class Stage(StrEnum):
@@ -64,6 +68,32 @@ class Spool:
             log.exception("spool_file_broken", attempt=attempt)
             return None
         return kept if kept.attempt == attempt else None
+
+    @contextmanager
+    def asking(self, job: str, attempt: str) -> Iterator[None]:
+        """Around the question whether an attempt may start: its answer may be long on its way."""
+        path = self._directory / f"{attempt}.{os.getpid()}-{threading.get_ident()}.asked"
+        with suppress(OSError):  # a disk that is full: what cannot be remembered is not started either
+            path.write_text(job)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+    def asked(self) -> list[tuple[str, str]]:
+        """Job and attempt of each start that may yet be granted."""
+        return list(self._asked())
+
+    def answered(self, attempt: str) -> None:
+        """Whoever asked is dead."""
+        for path in self._directory.glob(f"{attempt}.*.asked"):
+            path.unlink(missing_ok=True)
+
+    def _asked(self) -> Iterator[tuple[str, str]]:
+        for path in self._directory.glob("*.asked"):
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime < LONGEST_QUESTION:
+                    yield path.read_text(), path.name.partition(".")[0]
 
     def drop(self, attempt: str) -> None:
         self._path(attempt).unlink(missing_ok=True)
