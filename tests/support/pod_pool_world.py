@@ -15,6 +15,7 @@ from domain.slots.job import Placed
 from events.kube_api import KubeApi, NotFound
 from events.routing import pod_pool_key
 from events.workqueue import Workqueue
+from tests.support.slot_recount import faults
 from tests.support.slot_world import Runner, SlotWorld
 from workers.jobs.dispatch import Dispatcher
 from workers.kube.events import KubeEvents
@@ -95,6 +96,10 @@ class PodPoolWorld:
                 continue
             self.ready(meta["name"], "True")
             self.slots.runners.setdefault(meta["uid"], Runner(meta["uid"], pod=meta["name"]))
+        self.kubelet_reports()
+
+    def kubelet_reports(self) -> None:
+        """Every runner whose pod is there reports twice."""
         there = {pod["metadata"]["uid"] for pod in self.pods()}
         for uid in list(self.slots.runners):
             if uid in there:
@@ -170,6 +175,9 @@ class PodPoolWorld:
 
     def ledger_pods(self) -> tuple[PodSlots, ...]:
         return view(self.slots.ledger).pods
+
+    def recounted(self) -> list[str]:
+        return faults(self.slots)
 
     def status(self) -> Json:
         status: Json = self.api.get(f"{self.path}/runners").get("status") or {}

@@ -6,10 +6,12 @@ import hashlib
 from typing import Any, Final
 
 import orjson
+import structlog
 
-from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
+from events.kube_api import AlreadyExists, Conflict, Denied, KubeApi, NotFound
 from workers.kube.pods import pod_path
 
+log = structlog.get_logger()
 Json = dict[str, Any]
 POOL: Final = "berthmaster.dev/pool"
 REVISION: Final = "berthmaster.dev/revision"
@@ -70,12 +72,15 @@ class PoolPods:
         return pod if pod["metadata"]["uid"] == uid else None
 
     def delete(self, pod: Json) -> bool:
-        """Only as it was read. False: it has changed since."""
+        """Only as it was read. False: it has changed since, or may not be deleted: no reason to do nothing else."""
         meta = pod["metadata"]
         options = {"preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}}
         try:
             self._kube.delete(pod_path(self._namespace, meta["name"]), options)
         except Conflict:
+            return False
+        except Denied as error:
+            log.warning("pod_delete_denied", pool=self._pool, pod=meta["name"], reason=str(error))
             return False
         except NotFound:
             return True

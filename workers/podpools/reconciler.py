@@ -83,8 +83,10 @@ class PodPoolRun:
             log.warning("pod_pool_invalid", pool=self._ledger.pool, reason=problem)
             self._show(invalid_status(problem, self._pool.body["generation"]))
             return Settled()
+        mark = self._ledger.verification()
         seen = self._observe()
-        asked = datetime.fromtimestamp(int(self._ledger.begin(list(seen.objects))) / 1e6, UTC)
+        self._ledger.begin(list(seen.objects), mark)
+        asked = datetime.fromtimestamp(int(mark) / 1e6, UTC)
         tokens = self._tokens(spec)
         issued = tokens.verify(seen.labelled)
         for uid in seen.gone:

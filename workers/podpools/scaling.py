@@ -66,14 +66,14 @@ class Scaling:
 
     def begin(self, seen: Seen) -> Size:
         """From now on older runs are refused. Raises NotVerified while it is not known what runs."""
-        return self._resized(0, expected(seen)[1])
+        return self._resized(None, expected(seen)[1])
 
     def scale(self, seen: Seen, size: Size, issued: Issued) -> Scaled:
         """One decision, and its effect; `issued` is what new pods get."""
         spec, ledger, (unseen, present) = self.spec, self.ledger, expected(seen)
         decision, what = decided(seen, size, spec, utc_now())
         if decision.change:
-            size = self._resized(decision.change, present)
+            size = self._resized(size.pods + decision.change, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
         barred = blocked(seen.slots.unready, revision_of(spec.template))
         room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
@@ -85,8 +85,8 @@ class Scaling:
         change = decision.move.value if decision.change else ""
         return Scaled(seen, size.pods, barred or decision.reason, issued, barred, change)
 
-    def _resized(self, change: int, present: int) -> Size:
-        return self.ledger.resize(self.run.token, change, self.spec.min_replicas, self.spec.max_replicas, present)
+    def _resized(self, size: int | None, present: int) -> Size:
+        return self.ledger.resize(self.run.token, size, self.spec.min_replicas, self.spec.max_replicas, present)
 
     def _create(self, unseen: frozenset[str], count: int, issued: Issued) -> None:
         """Those that were written down before, and `count` new ones. A name is random, and never used twice."""

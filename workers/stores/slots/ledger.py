@@ -26,6 +26,7 @@ NAMES: Final = (
     *("resize", "start", "submit", "sweep", "take_over", "undo"),
 )
 MOST: Final = 1000
+TEXTS: Final = {"attempt": "a", "uid": "u", "plan": "l", "outcome": "o", "result": "z"}
 
 
 class NotVerified(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
@@ -57,9 +58,10 @@ class Report:
     held: tuple[Attempt, ...] = ()
     ended: tuple[Ended, ...] = ()
     jobs: tuple[Job, ...] = ()  # of all these; may be left out when the mark is the one of the last answer
+    asked: tuple[tuple[str, str], ...] = ()  # job and attempt of starts whose answer has not come
 
     def encoded(self) -> bytes:
-        told: dict[str, Any] = {"run": self.running, "held": self.held, "outs": self.ended}
+        told: dict[str, Any] = {"asks": self.asked, "run": self.running, "held": self.held, "outs": self.ended}
         told |= {"jobs": {job.id: _asked(job) for job in self.jobs}}
         return orjson.dumps({"u": self.uid, "n": self.pod, "l": self.layout, "m": self.mark, "g": self.grants} | told)
 
@@ -172,9 +174,16 @@ class SlotLedger:
         _, expired, placed = self._call("sweep", _ms(remember), MOST)
         return Swept(_texts(expired), _placed(placed))
 
-    def begin(self, uids: Collection[str]) -> str:
-        """Expects the reports of these pods, all that Kubernetes has; the mark for which they must be made."""
-        return str(self._call("begin", orjson.dumps(sorted(uids)))[1].decode())
+    def verification(self) -> str:
+        """The mark of the present one, begun if need be: ask before pods are listed."""
+        return str(self._call("begin", "", "[]")[1].decode())
+
+    def begin(self, uids: Collection[str], mark: str = "") -> None:
+        """Expects the reports of these pods, all that Kubernetes had when the verification `mark` was the present one.
+
+        Raises NotVerified when it is another by now: the list may lack newer pods, which have jobs.
+        """
+        self._call("begin", mark or self.verification(), orjson.dumps(sorted(uids)))
 
     def gone(self, uid: str) -> tuple[Placed, ...]:
         return _placed(self._call("gone", uid)[1])
@@ -198,9 +207,12 @@ class SlotLedger:
         """No new jobs, whatever runs on it. False: its view has changed."""
         return bool(self._call("aside", uid, "ending" if for_good else "away")[0] == b"OK")
 
-    def resize(self, token: str, change: int, least: int, most: int, present: int) -> Size:
-        """Raises StaleToken when a newer run has the pool."""
-        reply = self._call("resize", token, change, least, most, present)
+    def resize(self, token: str, size: int | None, least: int, most: int, present: int) -> Size:
+        """To `size`, or as it is; a size and not a change, so that a lost reply is asked again without harm.
+
+        Raises StaleToken when a newer run has the pool.
+        """
+        reply = self._call("resize", token, "" if size is None else size, least, most, present)
         if reply[0] == b"STALE":
             raise StaleToken(f"a newer run has pod pool {self.pool}")
         return Size(*(int(value) for value in reply[1:]))
@@ -240,20 +252,10 @@ class SlotLedger:
 
 def decoded(job: str, record: bytes) -> JobRecord:
     told = orjson.loads(record)
-    get = told.get
+    texts = {long: told.get(short) or "" for long, short in TEXTS.items()}
+    phase, slot = told["f"][told["i"] - 1], told.get("x") or 0
     return JobRecord(
-        job,
-        JobState(told["s"]),
-        tuple(told["f"]),
-        told["f"][told["i"] - 1],
-        get("a") or "",
-        get("u") or "",
-        get("x") or 0,
-        get("l") or "",
-        get("o") or "",
-        get("z") or "",
-        told["k"],
-        told["r"],
+        job, JobState(told["s"]), tuple(told["f"]), phase, slot=slot, serial_key=told["k"], priority=told["r"], **texts
     )
 
 

@@ -1,8 +1,9 @@
 -- Begins a verification after Redis was new, lost, replaced or copied: no pod is known, no unfinished job counts, until runners report.
+-- Asked twice: for the mark before pods are listed, then with the list. A list from before the latest loss does not show where jobs run.
 -- KEYS[1] prefix of the pool.
--- ARGV server, uids JSON [uid, ...] of all pods that Kubernetes has now.
--- Returns {'READY', mark} (nothing to verify) | {'OK', mark}: reports made for another mark are dropped.
-local server, uids = unpack(ARGV)
+-- ARGV server, mark that the list was made under ('': there is no list yet), uids JSON [uid, ...] of all pods that Kubernetes has.
+-- Returns {'READY', mark} (nothing to verify) | {'OK', mark}: reports made for another mark are dropped, and so are lists: {'NOT_READY'}.
+local server, listed, uids = unpack(ARGV)
 if ready(server) then return { 'READY', call('HGET', META, 'mark') } end
 if call('HGET', META, 'seen') ~= server then
   for _, class in ipairs(call('SMEMBERS', CLASSES)) do call('DEL', P .. 'free:' .. class) end
@@ -22,6 +23,8 @@ if call('HGET', META, 'seen') ~= server then
   call('HDEL', META, 'inc', 'used', 'reserved')
   call('HSET', META, 'seen', server, 'mark', mark)
 end
+if listed == '' then return { 'OK', call('HGET', META, 'mark') } end
+if listed ~= call('HGET', META, 'mark') then return { 'NOT_READY' } end
 call('DEL', EXPECT)
 for _, uid in ipairs(cjson.decode(uids)) do
   if not pod_of(uid) then call('SADD', EXPECT, uid) end

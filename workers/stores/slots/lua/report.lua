@@ -1,7 +1,8 @@
 -- A runner's heartbeat: everything that it holds. It is the truth about its attempts; what it leaves out is lost.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, JSON {u uid, n pod, l [class, ...], m mark that it was made for, g grants known to it,
---   asks [[job, attempt], ...] whose start may have been granted, run [[job, attempt, phase, slot], ...], held [same, reserved], outs [[job, attempt, phase, outcome, result], ...],
+--   asks [[job, attempt], ...] whose start may have been granted,
+--   run [[job, attempt, phase, slot], ...], held [same, reserved], outs [[job, attempt, phase, outcome, result], ...],
 --   jobs {id: {f, k, r, h, y, b}} of all these, so that a job survives the loss of its record}.
 -- Returns {'NOT_READY'} | {'AGAIN', mark} (made for another incarnation: report anew) | {'OK', mark, grants, view, cancelled attempts
 --   [attempt, ...], attempts whose outcome is known [attempt, ...], placed [JSON, ...]}.

@@ -1,15 +1,15 @@
 -- Begins the scaling of a run: from now on older runs are refused. Then changes how many pods the pool shall have.
 -- KEYS[1] prefix of the pool.
--- ARGV server, token of the run, change, fewest, most, pods that there are now (the size of a pool whose size is not known).
+-- ARGV server, token of the run, size ('' for the present one), fewest, most, pods that there are now (the size where none is known).
 -- Returns {'NOT_READY'} | {'STALE'} | {'OK', size, ms since it last went up or -1, ms since it last went down or -1}.
-local server, token, change, least, most, present = unpack(ARGV)
+local server, token, asked, least, most, present = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 local m = call('HMGET', META, 'size', 'up', 'down', 'run')
 local latest = tonumber((m[4] or '0'):match('^%d+')) -- a token is microseconds and a nonce
 if m[4] ~= token and latest >= tonumber(token:match('^%d+')) then return { 'STALE' } end
 call('HSET', META, 'run', token)
 local size, now = tonumber(m[1] or present), now_ms()
-local wanted = math.max(tonumber(least), math.min(tonumber(most), size + tonumber(change)))
+local wanted = math.max(tonumber(least), math.min(tonumber(most), tonumber(asked) or size))
 if wanted > size then m[2] = now; call('HSET', META, 'up', now) end
 if wanted < size then m[3] = now; call('HSET', META, 'down', now) end
 call('HSET', META, 'size', wanted)

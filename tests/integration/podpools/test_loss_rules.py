@@ -1,0 +1,59 @@
+"""The rules after Redis is lost, on the real run of a pod pool and both Kubernetes servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.podpools.conftest import MakePool
+from tests.support.meanwhile import AfterList, fill, live, meanwhile, standing_still, states
+
+
+@pytest.mark.row("SL-05", "SL-13", "SD-18")
+def test_a_deletion_from_before_the_loss_of_redis_conflicts(make_pool: MakePool) -> None:
+    """Rule write: the fence is lost with Redis, the pod opens anew, and has a job when the old run goes on."""
+    pool = make_pool(minReplicas=2, maxReplicas=2)
+    pool.settle()
+    pool.change(minReplicas=1)
+
+    def others(_: str) -> None:
+        pool.redis.flushall()
+        pool.claim()
+        pool.run()
+        fill(pool)
+        pool.kubelet_reports()
+        pool.run()
+        assert states(pool) == ["running", "running"]
+
+    standing_still(pool, "DELETE", others)
+    assert len(live(pool)) == 2
+    assert states(pool) == ["running", "running"]
+
+
+@pytest.mark.row("SL-13", "SL-11", "SL-29")
+def test_a_run_that_listed_pods_before_the_loss_of_redis_does_not_end_the_verification(make_pool: MakePool) -> None:
+    """Rule gate: the pod that it does not know runs a job, which nobody may place before that pod has reported."""
+    pool = make_pool(minReplicas=1, maxReplicas=2)
+    pool.settle()
+    (old,) = pool.slots.runners.keys()
+
+    def others(_: str) -> None:
+        pool.change(minReplicas=2)
+        for _round in range(4):
+            pool.lease_ends()
+            pool.run()
+            pool.kubelet()
+        fill(pool)
+        assert states(pool) == ["running", "running"]
+        pool.redis.flushall()
+        pool.claim()
+
+    meanwhile(pool, others, lambda happens: AfterList(pool.api, happens))
+    for n in range(2):
+        pool.slots.submit(f"j{n}", "apply")
+    for _ in range(2):
+        pool.slots.beat(old)
+    pool.slots.send(pool.slots.ledger.open(old) or ())
+    pool.slots.deliver_all()
+    assert pool.recounted() == []
+    pool.settle()
+    assert states(pool) == ["running", "running"]
