@@ -15,6 +15,7 @@ from uuid import uuid4
 import orjson
 
 LATENCY: Final = "berthmaster.latency"  # hints and what must stay in order with them
+JOBS: Final = "berthmaster.jobs"  # what clients ask for: however much it is, hints must not wait behind it
 MAINTENANCE: Final = "berthmaster.maintenance"  # ticks, scale-up, audit
 EVENTS_STREAM: Final = "berthmaster:events"
 
@@ -37,10 +38,10 @@ QUEUES: Final = {
     PORTS_RECONCILE: LATENCY,
     POOLS_RECONCILE: LATENCY,
     PODPOOLS_RECONCILE: LATENCY,
-    SLOTS_SUBMIT: LATENCY,
-    SLOTS_CONFIRM: LATENCY,
-    SLOTS_CANCEL: LATENCY,
-    SLOTS_FINISH: LATENCY,
+    SLOTS_SUBMIT: JOBS,
+    SLOTS_CONFIRM: JOBS,
+    SLOTS_CANCEL: JOBS,
+    SLOTS_FINISH: JOBS,
     SLOTS_SWEEP: MAINTENANCE,
     PODPOOLS_AUTOSCALE: MAINTENANCE,
     QUEUE_SWEEP_LOST: LATENCY,  # behind the hints that it judges
@@ -49,6 +50,9 @@ QUEUES: Final = {
     PORTS_SWEEP: MAINTENANCE,
     PORTS_AUDIT: MAINTENANCE,
 }
+
+ALL: Final = (LATENCY, JOBS, MAINTENANCE)
+"""Every queue of ours; a worker takes from them in turn."""
 
 RECONCILERS: Final = {"pod": PORTS_RECONCILE, "portpool": POOLS_RECONCILE, "podpool": PODPOOLS_RECONCILE}
 

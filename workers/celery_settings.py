@@ -25,7 +25,7 @@ def messages() -> dict[str, Any]:
         "task_ignore_result": True,  # what matters is in our own keys; results without readers leak and cost 20 %
         "result_backend": None,  # no connections, no keys for results
         "task_default_queue": routing.MAINTENANCE,  # a task that nobody routed must not delay hints
-        "task_queues": [Queue(name, routing_key=name) for name in (routing.LATENCY, routing.MAINTENANCE)],
+        "task_queues": [Queue(name, routing_key=name) for name in routing.ALL],
         "task_routes": {task: {"queue": queue} for task, queue in routing.QUEUES.items()},
         "task_create_missing_queues": False,  # a misspelt queue is an error, not a list that nobody reads
         "task_acks_late": True,  # a killed worker leaves its messages to others (early: they are lost)

@@ -18,7 +18,7 @@ from workers.cli.configured import configured
 from workers.settings import WorkerSettings
 
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
-QUEUES = f"{routing.LATENCY},{routing.MAINTENANCE}"
+QUEUES = ",".join(routing.ALL)
 FLOWER_TASKS = 10_000
 Concurrency = Annotated[int | None, typer.Option(help="Tasks at a time; default: celery.concurrency")]
 Pool = Annotated[str | None, typer.Option(help="threads, prefork or solo; default: celery.pool")]

@@ -125,8 +125,7 @@ class Fleet:
 
     def all_acknowledged(self) -> bool:
         """No message is left anywhere."""
-        queues = (routing.LATENCY, routing.MAINTENANCE)
-        return not any(self.redis.llen(queue) for queue in queues) and not self.redis.hlen("unacked")
+        return not any(self.redis.llen(queue) for queue in routing.ALL) and not self.redis.hlen("unacked")
 
     def metric(self, name: str, **labels: str) -> float:
         """Sum over the workers."""

@@ -14,6 +14,7 @@ from tests.integration.worker.fleet import Fleet
 from tests.support.waiting import eventually
 
 Message = dict[str, Any]
+FLOOD = 2000
 JUNK: list[Any] = [
     None,
     True,
@@ -145,3 +146,14 @@ def fuzz() -> Callable[[], Any]:
         return random.choice([one for one in JUNK if one != "\ud800" and one != 2**70])
 
     return value
+
+
+@pytest.mark.row("SL-28", "EV-05")
+def test_a_flood_of_jobs_does_not_keep_hints_waiting(fleet: Fleet, pod: str) -> None:
+    """After a loss of Redis the hint of a pool lets its jobs go on, and all clients ask for them again."""
+    jobs = routing.QUEUES[routing.SLOTS_SUBMIT]
+    fleet.redis.lpush(jobs, *(routing.message(routing.SLOTS_SUBMIT, "refused") for _ in range(FLOOD)))
+    fleet.mark(pod)
+    eventually(lambda: fleet.diary(pod, "started"))
+    assert fleet.redis.llen(jobs) > FLOOD // 2
+    fleet.redis.delete(jobs)

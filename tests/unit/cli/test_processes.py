@@ -12,7 +12,7 @@ def test_a_worker_reads_both_queues_with_threads_and_no_gossip() -> None:
     command = worker_command(SETTINGS, None, None, [])
     text = " ".join(command.arguments)
     assert "-A workers.app worker -P threads -c 20" in text
-    assert "-Q berthmaster.latency,berthmaster.maintenance" in text
+    assert "-Q berthmaster.latency,berthmaster.jobs,berthmaster.maintenance" in text
     assert "--without-gossip --without-mingle" in text
 
 
