@@ -23,7 +23,10 @@ from rich.table import Table
 from tests.bench.ledger import show
 from tests.bench.measuring import Report, as_json, keep, machine
 
-BENCHES = ("ledger", "publisher", "reconcile", "latency", "convergence", "precreated", "restart", "mass_failure")
+BENCHES = (
+    *("ledger", "publisher", "reconcile", "latency", "jobs"),
+    *("convergence", "precreated", "restart", "mass_failure"),
+)
 
 
 def main() -> int:
