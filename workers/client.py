@@ -72,6 +72,9 @@ class Fleet:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._redis.close()
 
     def submit(self, request: Request) -> None:

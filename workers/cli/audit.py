@@ -16,6 +16,9 @@ from events.kube_api import KubeError
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console
+from workers.cli.progress import Progress
+from workers.cli.troubles import in_words
+from workers.cloud.metrics import calls
 from workers.log_setup import set_up
 from workers.stores.outage import OUTAGE
 
@@ -51,9 +54,10 @@ def audit(
     """Compares AWS, ledgers and pods; exit status 1 if something differs (with --fix: still), or cannot be read."""
     report = Report()
     try:
-        _examine(report, pool or [], targets, _Pass(fix, dry_run))
+        with Progress("audit", lambda: f"{calls()} AWS calls") as progress:
+            _examine(report, pool or [], targets, _Pass(fix, dry_run), progress)
     except (*OUTAGE, KubeError, Unconfigured, TransientError, TerminalError) as error:
-        report.problems.append(str(error))
+        report.problems.append(in_words(error))
     if as_json:
         found = {"differences": report.rows(), "targets": report.targets, "problems": report.problems}
         typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
@@ -69,7 +73,7 @@ class _Pass:
     dry: bool
 
 
-def _examine(report: Report, only: list[str], targets: int, how: _Pass) -> None:
+def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
     from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
     from workers.pools.looking import Looking, live_pods_of
 
@@ -79,8 +83,10 @@ def _examine(report: Report, only: list[str], targets: int, how: _Pass) -> None:
     services = build(settings).ports
     names = [name for name in services.pool_names.all() if not only or name in only]
     report.problems += [f"no PortPool {name} is known" for name in only if name not in names]
+    progress.at("reads the pods")
     pods = live_pods_of(services.pods.all()) if names else {}
-    for name in names:
+    for number, name in enumerate(names, 1):
+        progress.at(f"pool {name} ({number} of {len(names)}), up to {targets} target groups one by one")
         try:
             look = Looking(services, name, who="audit-by-hand").look(lambda: pods, targets)
         except (TransientError, TerminalError) as error:

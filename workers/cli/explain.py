@@ -17,6 +17,7 @@ from events.kube_api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console
+from workers.cli.troubles import in_words
 from workers.log_setup import set_up
 from workers.stores.outage import OUTAGE
 
@@ -35,7 +36,7 @@ def kinds() -> None:
 
 @explain.command()
 def pod(name: Pod, as_json: AsJson = False) -> None:
-    """What the pod has, what it waits for and why; exit status 1 if that cannot be read."""
+    """What the pod has, what it waits for and why; exit status 1 if there is no such pod, or nothing can be read."""
     namespace, slash, short = name.partition("/")
     if not (namespace and slash and short) or "/" in short:
         typer.echo("name the pod as NAMESPACE/NAME", err=True)
@@ -43,12 +44,16 @@ def pod(name: Pod, as_json: AsJson = False) -> None:
     try:
         told = _story(namespace, short)
     except (*OUTAGE, KubeError, Unconfigured, TransientError) as error:
-        typer.echo(str(error), err=True)
+        typer.echo(in_words(error), err=True)
         raise typer.Exit(1) from None
     if as_json:
         typer.echo(orjson.dumps(document(told), option=orjson.OPT_INDENT_2).decode())
-    else:
+    elif told.pod or told.pools:
         show(told)
+    if told.pod is None:
+        held = "its name still has ports, or waits: see above" if told.pools else "and nothing is held under its name"
+        typer.echo(f"{told.name}: Kubernetes has no such pod, {held}", err=True)
+        raise typer.Exit(1)
 
 
 def _story(namespace: str, name: str) -> Story:

@@ -14,6 +14,7 @@ from domain.slots.job import JobRecord, JobState
 from workers.cli.configured import MISUSE, configured
 from workers.cli.doctor import AsJson
 from workers.cli.output import console
+from workers.cli.troubles import in_words
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 from workers.stores.slots.ledger import SlotLedger, load_scripts
@@ -115,5 +116,5 @@ def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
     try:
         return question(SlotLedger(redis, load_scripts(redis), pool))
     except OUTAGE as error:
-        typer.echo(str(error), err=True)
+        typer.echo(in_words(error), err=True)
         raise typer.Exit(1) from None

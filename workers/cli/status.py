@@ -1,20 +1,24 @@
-"""`berthmaster status`: port pools as their status says, and what is in the workqueue."""
+"""`berthmaster status`: port pools and pod pools as their status says, their slots, and what is in the workqueue."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from events import routing
 from events.kube_api import KubeError
 from events.workqueue import Workqueue
+from workers.cli import slots_grid
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console
+from workers.cli.troubles import in_words
 from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
@@ -26,29 +30,34 @@ T = TypeVar("T")
 
 
 def status(as_json: AsJson = False) -> None:
-    """Shows port pools and the depth of the workqueue; exit status 1 if one of them cannot be read."""
+    """Shows port pools, pod pools with their slots, and the workqueue; exit status 1 if one of them cannot be read."""
     settings = configured()
     problems: list[str] = []
+    redis = connect_state(settings.redis)
     found: Json = {
         "pools": known(lambda: pools(settings), problems) or [],
-        "queue": known(queue(settings).depth, problems) or {},
+        "podPools": known(lambda: slots_grid.pod_pools(kubernetes(settings)), problems) or [],
+        "queue": known(queue(redis).depth, problems) or {},
         "problems": problems,
     }
+    for pool in found["podPools"]:
+        pool["slots"] = known(partial(slots_grid.slots, redis, pool["name"]), problems)
     typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode()) if as_json else show(found)
     if problems:
         raise typer.Exit(1)
 
 
-def queue(settings: WorkerSettings) -> Workqueue:
+def queue(redis: Any) -> Workqueue:
     """To look at: the rest of our services, and their clients, are not needed for that."""
-    return Workqueue(connect_state(settings.redis), hint_queue=routing.LATENCY)
+    return Workqueue(redis, hint_queue=routing.LATENCY)
 
 
 def known(question: Callable[[], T], problems: list[str]) -> T | None:
     try:
         return question()
     except (*OUTAGE, KubeError, Unconfigured) as error:
-        problems.append(str(error))
+        if (problem := in_words(error)) not in problems:
+            problems.append(problem)
         return None
 
 
@@ -70,6 +79,8 @@ def show(found: Json) -> None:
         cells = ["-" if pool[name] is None else str(pool[name]) for name in COLUMNS]
         table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])))
     out.print(table)
+    if found["podPools"]:
+        slots_grid.show(out, found["podPools"])
     out.print("workqueue:", ", ".join(f"{state} {number:g}" for state, number in found["queue"].items()) or "unknown")
     for problem in found["problems"]:
-        out.print(f"[red]{problem}[/red]")
+        out.print(f"[red]{escape(problem)}[/red]")

@@ -25,5 +25,11 @@ def observe_call(action: str, code: str, seconds: float) -> None:
     CALL_SECONDS.labels(action).observe(seconds)
 
 
+def calls() -> int:
+    """Those of this process so far."""
+    samples = (sample for metric in CALLS.collect() for sample in metric.samples)
+    return int(sum(sample.value for sample in samples if sample.name.endswith("_total")))
+
+
 def count_budget_wait(api_class: str, outcome: str) -> None:
     BUDGET_WAITS.labels(api_class, outcome).inc()

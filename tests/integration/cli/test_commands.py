@@ -7,10 +7,12 @@ from typing import Any
 
 import orjson
 import pytest
+from redis import Redis
 from typer.testing import CliRunner, Result
 
 from compose.sandbox.redis_server import RedisServer
 from tests.fixtures.kube import SandboxKube
+from tests.support.slot_world import SlotWorld
 from workers.cli.main import app
 
 ARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/arena-0/0123456789abcdef"
@@ -20,6 +22,7 @@ POOL = {
     "metadata": {"name": "cli-arena"},
     "spec": {"region": "eu-west-1", "vpcId": "vpc-1", "startPort": 7000, "loadBalancers": [ARN]},
 }
+GROUP = "berthmaster.dev/v1alpha1"
 POOLS = "/apis/berthmaster.dev/v1alpha1/portpools"
 
 
@@ -79,6 +82,76 @@ def test_status_shows_pools_as_their_status_says_and_the_queue(
     assert {"name": "cli-arena", "loadBalancers": [], **status["status"]} in found["pools"]
     assert found["queue"]["dirty"] == 0
     assert "cli-arena" in berthmaster(places, "status").output
+
+
+def test_status_shows_pod_pools_and_each_of_their_slots(
+    places: dict[str, str], kube_sandbox: SandboxKube, redis: Redis
+) -> None:
+    counts = {"open": 1, "booting": 0, "away": 0, "claimed": 0, "draining": 1}
+    told = {"pods": counts, "desiredReplicas": 2, "waiting": 3, "reason": "enough [sic]"}
+    name = pod_pool(kube_sandbox, "cli-runners", told)
+    world = SlotWorld(redis, name)
+    world.add("a")
+    world.planned("kept")
+    world.submit("runs")
+    world.deliver_all()
+    world.add("b", ("*",))
+    world.ledger.set_aside("b")
+    result = berthmaster(places, "status", "--json")
+    found = next(pool for pool in orjson.loads(result.output)["podPools"] if pool["name"] == name)
+    assert result.exit_code == 0
+    assert (found["pods"], found["desired"], found["waiting"], found["problem"]) == (counts, 2, 3, "")
+    assert [(pod["pod"], pod["view"], [slot["state"] for slot in pod["slots"]]) for pod in found["slots"]] == [
+        ("pod-a", "open", ["reserved", "running", "idle"]),
+        ("pod-b", "away", ["closed"]),
+    ]
+    assert [(slot["job"], slot["accepts"]) for slot in found["slots"][0]["slots"]] == [
+        ("kept", []),
+        ("runs", ["plan"]),
+        ("", ["plan"]),
+    ]
+    text = berthmaster(places, "status").output
+    assert f"{name}  ▣■□ x\n" in text
+    assert "1 open, 1 draining" in text
+    assert "enough [sic]" in text
+
+
+def test_status_says_what_is_wrong_with_a_pod_pool(places: dict[str, str], kube_sandbox: SandboxKube) -> None:
+    wrong = {"type": "Ready", "status": "False", "reason": "PodsNeverReady", "message": "5 pods never reported"}
+    name = pod_pool(kube_sandbox, "cli-barred", {"conditions": [wrong]})
+    new = pod_pool(kube_sandbox, "cli-new", {})
+    found = {pool["name"]: pool for pool in orjson.loads(berthmaster(places, "status", "--json").output)["podPools"]}
+    assert (found[name]["problem"], found[name]["slots"]) == ("5 pods never reported", [])
+    assert (found[new]["desired"], found[new]["pods"], found[new]["problem"]) == (None, {}, "")
+    text = berthmaster(places, "status").output
+    assert "5 pods never reported" in text
+    assert "no worker has looked at it yet" in text
+
+
+def pod_pool(kube: SandboxKube, name: str, status: dict[str, Any]) -> str:
+    """Its full name."""
+    template = {"spec": {"containers": [{"name": "runner", "image": "runner"}]}}
+    body = {"apiVersion": GROUP, "kind": "PodPool", "metadata": {"name": name}, "spec": {"template": template}}
+    kube.api.create(kube.path("podpools", group=GROUP), body)
+    if status:
+        kube.api.patch(f"{kube.path('podpools', name, group=GROUP)}/status", {"status": status})
+    return f"{kube.namespace}/{name}"
+
+
+@pytest.mark.parametrize(
+    ("away", "said"),
+    [
+        ({"BERTHMASTER_REDIS__URL": "redis://127.0.0.1:1/0"}, "is BERTHMASTER_REDIS__URL right, and does Redis run?"),
+        ({"BERTHMASTER_KUBERNETES__SERVER": "http://127.0.0.1:1"}, "lead to an API server that runs?"),
+        ({"BERTHMASTER_KUBERNETES__TOKEN": "wrong"}, "permit it, or use another account (KUBECONFIG"),
+    ],
+)
+def test_what_cannot_be_read_names_the_way_out(places: dict[str, str], away: dict[str, str], said: str) -> None:
+    result = berthmaster({**places, **away}, "status", "--json")
+    problems = orjson.loads(result.output)["problems"]
+    assert result.exit_code == 1
+    assert len(problems) == 1
+    assert said in problems[0]
 
 
 def test_a_missing_setting_is_named_by_its_variable() -> None:

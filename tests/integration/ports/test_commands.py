@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -206,9 +207,32 @@ def test_explain_has_an_answer_for_any_pod(fleet: Fleet, berthmaster: Command, p
 
 
 def test_explain_knows_a_pod_that_is_gone_and_refuses_what_is_no_name(fleet: Fleet, berthmaster: Command) -> None:
-    status, text, _ = berthmaster("explain", "pod", f"{fleet.namespace}/never")
-    assert (status, "no such pod" in text) == (0, True)
+    status, text, errors = berthmaster("explain", "pod", f"{fleet.namespace}/never")
+    said = f"{fleet.namespace}/never: Kubernetes has no such pod, and nothing is held under its name\n"
+    assert (status, text, errors) == (1, "", said)
+    status, found, errors = berthmaster("explain", "pod", f"{fleet.namespace}/never", "--json")
+    assert (status, found["pod"], found["pools"], errors) == (1, None, [], said)
     assert berthmaster("explain", "pod", "never")[0] == 2
+
+
+def test_explain_shows_what_a_pod_that_is_gone_still_holds(fleet: Fleet, berthmaster: Command) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", ports_retain="1h")
+    fleet.settle()
+    fleet.delete("a")
+    fleet.settle()
+    status, text, errors = berthmaster("explain", "pod", f"{fleet.namespace}/a")
+    assert status == 1
+    assert "retained" in text
+    assert "its name still has ports, or waits" in errors
+
+
+def test_an_audit_that_takes_long_says_what_it_is_at(fleet: Fleet, berthmaster: Command) -> None:
+    bound(fleet)
+    slow = '{"describe": {"per_second": 0.5, "burst": 1}}'
+    status, found, errors = berthmaster("audit", "--json", BERTHMASTER_AWS__RATES=slow)
+    assert (status, found["problems"]) == (0, [])
+    assert re.search(r"^audit: pool arena \(1 of 1\), .*; \d+ AWS calls in \d+ s$", errors, re.MULTILINE), errors
 
 
 def test_the_beats_audit_and_that_by_hand_agree(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:

@@ -16,7 +16,9 @@ from workers.stores.slots.ledger import SlotLedger, decoded
 
 @dataclass(frozen=True)
 class PodSlots:
-    """`layout` and `slots` go together: what each accepts, and the job in it or ''. `silent`: since its last report."""
+    """`layout`, `slots` and `states` go together: what each accepts, the job in it or '', and whether that job runs
+    or keeps it: running, reserved or ''. `silent`: since its last report.
+    """
 
     uid: str
     name: str
@@ -25,6 +27,7 @@ class PodSlots:
     layout: tuple[str, ...]
     slots: tuple[str, ...]
     silent: timedelta
+    states: tuple[str, ...]
 
     @property
     def busy(self) -> int:
@@ -84,7 +87,8 @@ def _waiting(ledger: SlotLedger, kinds: list[str]) -> dict[str, int]:
 def _pod(uid: bytes, told: dict[str, Any], now: int) -> PodSlots:
     slots = tuple(slot["j"] if slot else "" for slot in told["s"])
     silent = timedelta(milliseconds=max(0, now - int(told["t"])))
-    return PodSlots(uid.decode(), told["n"], told["v"], told["k"], tuple(told["l"]), slots, silent)
+    states = tuple(slot["s"] if slot else "" for slot in told["s"])
+    return PodSlots(uid.decode(), told["n"], told["v"], told["k"], tuple(told["l"]), slots, silent, states)
 
 
 def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:

@@ -1,0 +1,87 @@
+"""Pod pools for `berthmaster status`: what their status says, and each slot as one cell of a grid."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from domain.slots.job import slot_class
+from events.kube_api import KubeApi
+from workers.stores.slots.ledger import SlotLedger, load_scripts
+from workers.stores.slots.view import PodSlots, view
+
+Json = dict[str, Any]
+POD_POOLS: Final = "/apis/berthmaster.dev/v1alpha1/podpools"
+CELLS: Final = {"running": "[green]■[/green]", "reserved": "[yellow]▣[/yellow]", "idle": "□", "closed": "[dim]x[/dim]"}
+ANY: Final = slot_class(())
+MOST_PODS: Final = 200
+"""Pods of a pool that a grid shows."""
+
+
+def pod_pools(kube: KubeApi) -> list[Json]:
+    """As their status says, sorted. Raises KubeError."""
+    return sorted((summary(pool) for pool in kube.list(POD_POOLS)["items"]), key=lambda pool: str(pool["name"]))
+
+
+def summary(pool: Json) -> Json:
+    meta, seen = pool["metadata"], pool.get("status") or {}
+    wrong = [each for each in seen.get("conditions") or () if each.get("status") == "False"]
+    return {
+        "name": f"{meta['namespace']}/{meta['name']}",
+        "pods": seen.get("pods") or {},
+        "desired": seen.get("desiredReplicas"),
+        "waiting": seen.get("waiting"),
+        "reason": seen.get("reason"),
+        "problem": "; ".join(str(each.get("message") or each.get("reason")) for each in wrong),
+    }
+
+
+def slots(redis: Any, pool: str) -> list[Json]:
+    """Each pod that reports, with the state of each of its slots and the job in it."""
+    return [{"pod": pod.name, "view": pod.view, "slots": list(_cells(pod))} for pod in view(_ledger(redis, pool)).pods]
+
+
+def _ledger(redis: Any, pool: str) -> SlotLedger:
+    return SlotLedger(redis, load_scripts(redis), pool)
+
+
+def _cells(pod: PodSlots) -> Iterator[Json]:
+    """An idle slot of a pod that takes no jobs is closed. Nothing named: it accepts any phase."""
+    for accepts, job, state in zip(pod.layout, pod.slots, pod.states, strict=True):
+        yield {
+            "state": state or ("idle" if pod.view == "open" else "closed"),
+            "job": job,
+            "accepts": [] if accepts == ANY else accepts.strip(",").split(","),
+        }
+
+
+def show(out: Console, pools: list[Json]) -> None:
+    table = Table("pod pool", "pods", "wanted", "waiting", "slots", "why")
+    for pool in pools:
+        numbers = ("-" if pool[name] is None else str(pool[name]) for name in ("desired", "waiting"))
+        pods = ", ".join(f"{number} {state}" for state, number in pool["pods"].items() if number)
+        why = escape(pool["problem"] or pool["reason"] or "no worker has looked at it yet")
+        table.add_row(escape(pool["name"]), pods or "none", *numbers, _counted(pool), why)
+    out.print(table)
+    for pool in pools:
+        if pool["slots"]:
+            out.print(f"{escape(pool['name'])}  {grid(pool['slots'])}", highlight=False)
+    if any(pool["slots"] for pool in pools):
+        out.print("slots:", ", ".join(f"{cell} {state}" for state, cell in CELLS.items()), highlight=False)
+
+
+def _counted(pool: Json) -> str:
+    states = Counter(slot["state"] for pod in pool["slots"] or () for slot in pod["slots"])
+    return ", ".join(f"{states[state]} {state}" for state in CELLS if states[state]) or "-"
+
+
+def grid(pods: list[Json]) -> str:
+    """A group of cells a pod."""
+    groups = ("".join(CELLS[slot["state"]] for slot in pod["slots"]) for pod in pods[:MOST_PODS])
+    rest = f" ... and {len(pods) - MOST_PODS} more pods" if len(pods) > MOST_PODS else ""
+    return " ".join(groups) + rest

@@ -1,0 +1,31 @@
+"""What cannot be read, in words that name the way out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from events.kube_api import Denied, KubeError, NotFound, Unavailable
+from workers.cli.configured import Unconfigured
+from workers.stores.outage import OUTAGE
+
+WHERE: Final = "KUBECONFIG or BERTHMASTER_KUBERNETES__SERVER"
+
+
+def in_words(error: Exception) -> str:
+    """In one line, also for errors that need no advice."""
+    text = " ".join(str(error).split())
+    return f"{text}: {advice}" if (advice := _advice(error)) else text
+
+
+def _advice(error: Exception) -> str:
+    if isinstance(error, OUTAGE):
+        return "is BERTHMASTER_REDIS__URL right, and does Redis run? `berthmaster doctor` looks"
+    if isinstance(error, Unconfigured):
+        return f"set {WHERE}"
+    if not isinstance(error, KubeError):
+        return ""
+    if isinstance(error, Denied):
+        return f"permit it, or use another account ({WHERE})"
+    if isinstance(error, NotFound):
+        return "are our kinds installed (`kubectl apply -f deploy/crds`)?"
+    return f"does {WHERE} lead to an API server that runs?" if isinstance(error, Unavailable) else ""
