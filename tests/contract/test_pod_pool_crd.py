@@ -1,0 +1,32 @@
+"""The example of a PodPool on API servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compose.sandbox.kube.apply import apply, manifests
+from domain.scaling.pod_pool import PodPoolSpec
+from tests.fixtures.kube import Kube
+
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "examples" / "podpool.yaml"
+pytestmark = pytest.mark.usefixtures("crds")
+
+
+def test_the_example_is_taken_as_it_is(kube: Kube) -> None:
+    (body,) = manifests(EXAMPLE)
+    body["metadata"]["namespace"] = kube.namespace
+    apply(kube.api, [body])
+    stored = kube.api.get(kube.path("podpools", "runners", group="berthmaster.dev/v1alpha1"))["spec"]
+    spec = PodPoolSpec.model_validate(stored)
+    assert spec == PodPoolSpec.model_validate(body["spec"])
+    assert [slot.accepts for slot in spec.slots] == [(), ("plan",), ("plan",)]
+    assert stored["template"] == body["spec"]["template"]  # nothing of a pod is pruned
+
+
+def test_a_pod_of_the_examples_template_is_taken(kube: Kube) -> None:
+    (body,) = manifests(EXAMPLE)
+    meta = {"name": "a", "namespace": kube.namespace}
+    pod = kube.api.create(kube.path("pods"), {"metadata": meta, "spec": body["spec"]["template"]["spec"]})
+    assert pod["spec"]["volumes"][0]["name"] == "spool"
