@@ -36,12 +36,18 @@ class Api(StrEnum):
 
 def main(  # noqa: PLR0913 - typer takes each option as an argument
     pods: Annotated[int, typer.Option(min=1, max=1000, help="Pods to make; each asks for one port")] = 60,
+    jobs: Annotated[int, typer.Option(min=0, max=1000, help="Jobs to submit to runner pods; 0 makes no runners")] = 18,
+    runners: Annotated[int, typer.Option(min=1, max=8, help="Most runner pods: processes of about 80 MB each")] = 3,
     api: Annotated[Api, typer.Option(help="Our small Kubernetes API, or a real kube-apiserver (make apiserver)")] = (
         Api.SANDBOX
     ),
-    once: Annotated[bool, typer.Option("--once", help="End when all is bound; exit status 1 if that fails")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when all is bound and done; exit status 1 if that fails")
+    ] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that --once may take")] = 120,
-    churn: Annotated[bool, typer.Option(help="Replace a few pods now and then, once all are bound")] = True,
+    churn: Annotated[
+        bool, typer.Option(help="Once all is done, replace a few pods now and then, and submit jobs again")
+    ] = True,
     flower: Annotated[bool, typer.Option(help="Run Flower, which shows tasks and workers in a browser")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; progress goes to stderr")] = False,
     directory: Annotated[Path, typer.Option("--dir", help="For logs, data and kubeconfig; emptied at the start")] = (
@@ -49,16 +55,16 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     ),
 ) -> None:
     """Starts everything on this machine: Redis, a Kubernetes API with a kubelet, an AWS, publisher, workers, beat and
-    Flower; makes pods that ask for ports, and shows how they get them.
+    Flower; makes pods that ask for ports and jobs for runner pods, and shows how they get them.
     """
     began, interruption = time.monotonic(), Interruption()
     interruption.listen()
     cut_off(os.environ)
-    options = Options(pods, once, timeout, churn)
+    options = Options(pods, once, timeout, churn, jobs, runners)
     try:
         with sandbox_directory(directory) as place, (place / "sandbox.log").open("a", buffering=1) as log:
             structlog.configure(logger_factory=structlog.PrintLoggerFactory(log))
-            stack = Stack(place, api, flower)
+            stack = Stack(place, api, flower, runners=jobs > 0)
             raise typer.Exit(Course(stack, options, interruption, as_json, began).status())
     except (DirectoryRefused, FileNotFoundError) as refusal:
         typer.echo(str(refusal), err=True)

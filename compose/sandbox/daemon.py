@@ -13,6 +13,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import SystemRandom
 
@@ -62,6 +63,7 @@ class Daemon:
         self.name, self.command, self.log = name, command, directory / f"{name}.log"
         self.env = {**os.environ, **(env or {})}
         self.process: subprocess.Popen[bytes] | None = None
+        self.swept = False
 
     def start(self, ready: Callable[[], bool]) -> None:
         """Returns once `ready()`. Raises RuntimeError with the end of its log when it ended or took too long."""
@@ -72,6 +74,7 @@ class Daemon:
         """Returns at once."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
+            self.swept = False
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.env, start_new_session=True)
 
     def await_ready(self, ready: Callable[[], bool]) -> None:
@@ -94,9 +97,11 @@ class Daemon:
         return self.process is not None and self.process.poll() is not None
 
     def stop(self, patience: float = 15.0) -> None:
-        """SIGTERM, then SIGKILL after `patience` seconds."""
-        if self.process is None or self.process.poll() is not None:
+        """SIGTERM, then SIGKILL after `patience` seconds; also to what it left behind when it ended by itself."""
+        if not self.running():
+            self.sweep()
             return
+        assert self.process is not None
         self.process.terminate()
         try:
             self.process.wait(patience)
@@ -105,9 +110,16 @@ class Daemon:
 
     def kill(self) -> None:
         """SIGKILL to it and what it started."""
-        if self.process is not None and self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process is not None and self.running():
+            self.sweep()
             self.process.wait()
+
+    def sweep(self) -> None:
+        """SIGKILL to its group, once: later the number may be somebody else's."""
+        if self.process is not None and not self.swept:
+            self.swept = True
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
 
     def pause(self) -> None:
         """Stops answering while connections stay open, until `resume`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final, Protocol
 
 from rich.console import Console
@@ -30,7 +31,7 @@ class Lines:
     def __init__(self, console: Console, started: float) -> None:
         """`started` as in `time.monotonic()`."""
         self.console, self.started = console, started
-        self.told, self.notices, self.at = "", 0, 0.0
+        self.told, self.notices, self.at = dict[str, str](), 0, 0.0
 
     def step(self, what: str) -> None:
         seconds = time.monotonic() - self.started
@@ -43,9 +44,10 @@ class Lines:
         fresh, self.notices = seen.notices[self.notices :], len(seen.notices)
         for line in events(fresh):
             self.step(line)
-        if (counts := summary(seen)) != self.told:
-            self.told = counts
-            self.step(counts)
+        for about, line in (("pods", summary(seen)), ("jobs", jobs(seen))):
+            if line != self.told.get(about, ""):
+                self.told[about] = line
+                self.step(line)
 
     def close(self) -> None:
         pass
@@ -63,5 +65,13 @@ def summary(seen: Picture) -> str:
     return f"pods: {counted(seen.states) or 'none'}; load balancers: {balancers}; waiting: {seen.pool.waiting}"
 
 
-def counted(counts: Counter[str]) -> str:
+def jobs(seen: Picture) -> str:
+    """'' before the first, and where there are none."""
+    if not seen.jobs:
+        return ""
+    runners = seen.runners
+    return f"jobs: {counted(seen.jobs)}; runner pods: {runners.present or 'none'}; slots: {runners.use or 'none'}"
+
+
+def counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))

@@ -1,4 +1,4 @@
-"""Progress on a terminal: steps, pods by state, load balancers as they fill, and the latest Kubernetes Events."""
+"""Progress on a terminal: steps, pods by state, load balancers as they fill, jobs, and the latest Kubernetes Events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from compose.sandbox.picture import Picture
 
 LATEST: Final = 8
 """Events shown at a time."""
-COLOURS: Final = {"Bound": "green", "NoPortAvailable": "yellow", "Failed": "red", "Releasing": "magenta"}
+PORTS: Final = {"Bound": "green", "NoPortAvailable": "yellow", "Failed": "red", "Releasing": "magenta"}
+JOBS: Final = {"succeeded": "green", "cancelled": "green", "reserved": "yellow", "failed": "red", "lost": "red"}
+COLOURS: Final = PORTS | JOBS
 WIDTH: Final = 40
 
 
@@ -40,7 +42,7 @@ class Screen:
 
     def render(self) -> RenderableType:
         seen = self.seen
-        return Group(*self.done(), *self.bound(seen), *self.balancers(seen), *self.latest(seen))
+        return Group(*self.done(), *self.bound(seen), *self.balancers(seen), *jobs(seen), *self.latest(seen))
 
     def done(self) -> Iterator[RenderableType]:
         for seconds, what in self.steps:
@@ -67,6 +69,14 @@ class Screen:
         for notice in seen.notices[-LATEST:]:
             what = (f"{notice.kind.lower()}/{notice.name} ", "dim"), (notice.reason, "bold"), f" {notice.message}"
             yield Text.assemble(*what, no_wrap=True, overflow="ellipsis")
+
+
+def jobs(seen: Picture) -> Iterator[RenderableType]:
+    if not seen.jobs:
+        return
+    states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(seen.jobs.items())]
+    yield Text.assemble(f"{sum(seen.jobs.values())} jobs ", *states)
+    yield Text(f"  runner pods {seen.runners.present}; slots {seen.runners.use}; {seen.runners.reason}", "dim")
 
 
 def bar(done: int, total: int) -> ProgressBar:

@@ -44,6 +44,34 @@ class Pool:
 
 
 @dataclass(frozen=True)
+class Runners:
+    """The status of the pod pool, as far as it was written. `pods` and `slots` by state."""
+
+    pods: Mapping[str, int] = field(default_factory=dict)
+    slots: Mapping[str, int] = field(default_factory=dict)
+    wanted: int = 0
+    waiting: int = 0
+    reason: str = ""
+
+    @classmethod
+    def from_object(cls, obj: Json) -> Runners:
+        status = obj.get("status") or {}
+        pods, slots = (status.get(name) or {} for name in ("pods", "slots"))
+        wanted, waiting = (status.get(name) or 0 for name in ("desiredReplicas", "waiting"))
+        return cls(pods, slots, wanted, waiting, status.get("reason") or "")
+
+    @property
+    def present(self) -> str:
+        """In words, '' where there is no such pool."""
+        pods = ", ".join(f"{number} {state}" for state, number in self.pods.items() if number)
+        return f"{pods or 'none'}, {self.wanted} wanted" if self.pods else ""
+
+    @property
+    def use(self) -> str:
+        return ", ".join(f"{number} {state}" for state, number in self.slots.items() if state != "total")
+
+
+@dataclass(frozen=True)
 class Notice:
     """A Kubernetes Event of ours."""
 
@@ -64,6 +92,9 @@ class Picture:
     pool: Pool = Pool()
     notices: tuple[Notice, ...] = ()
     """All so far, oldest first."""
+    runners: Runners = Runners()
+    jobs: Mapping[str, int] = field(default_factory=dict)
+    """By state, as the service sees them that submits them."""
 
     @property
     def states(self) -> Counter[str]:

@@ -1,21 +1,25 @@
-"""The course of a sandbox: start everything, make pods, wait until all is bound, show it, then churn until the end."""
+"""The course of a sandbox: start everything, make pods and jobs, wait until all is bound and done, show it, then churn
+until the end.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
 from compose.sandbox.churn import Churn
 from compose.sandbox.interruption import Interruption
+from compose.sandbox.jobs import EVERY, Jobs
 from compose.sandbox.lines import Report
 from compose.sandbox.picture import Picture, missing
 from compose.sandbox.stack import Stack
 from compose.sandbox.summary import Summary, summarize
 from compose.sandbox.workload import Workload
 from compose.sandbox.world import World
+from workers.client import Fleet
 from workers.cloud.settings import RatesSettings
 
 LOOK: Final = 0.2
@@ -32,15 +36,23 @@ class Options:
     once: bool = False
     timeout: float = 120.0
     churn: bool = True
+    jobs: int = 18
+    runners: int = 3
 
 
 def too_soon(options: Options) -> list[str]:
     """Whether nobody could have done it in time."""
     rate = RatesSettings().registration
     needed = max(0.0, options.pods - rate.burst) / rate.per_second + START
-    if needed < options.timeout:
-        return []
-    return [f"{options.pods} pods take about {needed:.0f} s at the rate that AWS permits: raise --timeout"]
+    paced = options.jobs * EVERY + START
+    return [
+        f"{what} take about {seconds:.0f} s {why}: raise --timeout"
+        for what, seconds, why in (
+            (f"{options.pods} pods", needed, "at the rate that AWS permits"),
+            (f"{options.jobs} jobs", paced, "at the pace of their submission"),
+        )
+        if seconds >= options.timeout
+    ]
 
 
 class Sandbox:
@@ -52,14 +64,19 @@ class Sandbox:
         """`began` as in `time.monotonic()`."""
         self.stack, self.options, self.report, self.interruption = stack, options, report, interruption
         self.began, self.started = began, 0.0
+        self.jobs: Jobs | None = None
+        self.all_is_shown = False
 
     def run(self, show: Callable[[Summary], None]) -> bool:
         """Whether everything converged; without `once` it returns only by Interrupted."""
         self.stack.start(self.step)
         api = self.stack.kube.api("sandbox")
-        world, workload = World(api), Workload(api)
+        world, workload, fleet = World(api), Workload(api), Fleet(self.stack.redis.url)
         try:
             world.start()
+            if self.options.jobs:
+                self.jobs = Jobs(fleet, self.options.jobs, self.options.runners)
+                self.jobs.prepare(api)
             self.populate(world, workload)
             left = self.converge(world)
             show(self.summary(world, left))
@@ -69,6 +86,7 @@ class Sandbox:
         finally:
             world.stop()
             api.close()
+            fleet.close()
 
     def step(self, what: str) -> None:
         self.report.step(what)
@@ -90,13 +108,13 @@ class Sandbox:
     def converge(self, world: World) -> list[str]:
         """What is missing in the end, nothing if all is well."""
         while True:
-            left = missing(self.look(world), self.options.pods)
+            left = [*missing(self.look(world), self.options.pods), *(self.jobs.pending() if self.jobs else ())]
             if not self.started:
                 left.append("the publisher or a worker is not ready")
             if not left:
-                return []
+                return list(self.jobs.wrong()) if self.jobs else []
             if not self.in_time:
-                return [*left, *too_soon(self.options)]
+                return [*left, *(self.jobs.wrong() if self.jobs else ()), *too_soon(self.options)]
 
     def look(self, world: World, pause: float = LOOK) -> Picture:
         """Raises Interrupted and ProcessEnded."""
@@ -105,12 +123,18 @@ class Sandbox:
         if not self.started and self.stack.working():
             self.started = self.seconds
             self.step("publisher and workers")
-        seen = world.picture()
+        if self.jobs:
+            self.jobs.step(time.monotonic(), more=self.options.churn and self.all_is_shown)
+        seen = self.picture(world)
         self.report.look(seen)
         return seen
 
+    def picture(self, world: World) -> Picture:
+        return replace(world.picture(), jobs=self.jobs.counts if self.jobs else {})
+
     def go_on(self, world: World, workload: Workload) -> None:
-        self.step("all are bound; Ctrl-C ends the sandbox")
+        self.step(f"all are bound{', all jobs have ended' if self.jobs else ''}; Ctrl-C ends the sandbox")
+        self.all_is_shown = True
         churn = Churn(workload, self.options.pods, Random())
         while True:
             seen = self.look(world)
@@ -120,7 +144,7 @@ class Sandbox:
     def summary(self, world: World, left: list[str]) -> Summary:
         first = world.first_bound - self.began if world.first_bound else None
         times = {"started": self.started or None, "first_bound": first, "seconds": self.seconds}
-        return summarize(self.stack, world.picture(), left, times)
+        return summarize(self.stack, self.picture(world), left, times)
 
     @property
     def in_time(self) -> bool:

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 from compose.sandbox.aws.remote import Remote
 from compose.sandbox.daemon import Daemon, answers, free_port
-from compose.sandbox.environment import variables, write
+from compose.sandbox.environment import MARK, variables, write
 from compose.sandbox.kube.apply import apply, manifests
 from compose.sandbox.kube.real import RealKube
 from compose.sandbox.kube.server import KubeServer
@@ -44,13 +44,15 @@ class Stack:
         flower: bool = True,
         workers: int = 2,
         throttle: bool = True,
+        runners: bool = False,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         """`settings`: more variables for our processes. `throttle`: whether AWS refuses calls above its rates.
+        `runners`: whether pods of pod pools are processes that run jobs.
 
         Raises FileNotFoundError with the way out when the real API server or Redis is missing.
         """
-        self.directory, self.logs = directory, directory / "logs"
+        self.directory, self.logs, self.runners = directory, directory / "logs", runners
         self.redis = RedisServer(directory / "redis")
         self.kube: KubeServer = RealKube(directory / "kube") if api == "real" else SmallKube(directory / "kube")
         self.aws_port, self.publisher_port, self.flower_port = free_port(), free_port(), free_port()
@@ -61,7 +63,8 @@ class Stack:
             "BERTHMASTER_LOG__FORMAT": "json",
             "BERTHMASTER_METRICS__ADDRESS": "127.0.0.1",
             "BERTHMASTER_CELERY__TASK_EVENTS": str(flower).lower(),
-            "BERTHMASTER_PORTS__SWEEP_EVERY": "3s",  # the status of the pool is never older: people look at it
+            "BERTHMASTER_PORTS__SWEEP_EVERY": "3s",  # the status of a pool is never older: people look at it
+            "BERTHMASTER_SLOTS__AUTOSCALE_EVERY": "3s",
             "BERTHMASTER_PUBLISHER__HEALTH_HOST": "127.0.0.1",
             "BERTHMASTER_PUBLISHER__HEALTH_PORT": str(self.publisher_port),
             **(settings or {}),
@@ -91,6 +94,11 @@ class Stack:
         own = {"FLOWER_BASIC_AUTH": f"{FLOWER_USER}:{self.flower_password}"}
         return self.daemon("flower", flower_command("127.0.0.1", self.flower_port, ()).arguments, **own)
 
+    def kubelet_daemon(self) -> Daemon:
+        daemon = self.kube.kubelet_daemon(*(["--runners", str(self.logs / "runners")] if self.runners else []))
+        daemon.env[MARK] = str(self.directory)
+        return daemon
+
     def heartbeat(self, worker: str) -> Path:
         return self.directory / f"{worker}.heartbeat"
 
@@ -106,7 +114,7 @@ class Stack:
         write(self.directory / "env", self.variables)
         tell("Kubernetes API")
         self.define()
-        self.kubelet = self.kube.kubelet_daemon()
+        self.kubelet = self.kubelet_daemon()
         for daemon in (self.publisher, self.beat, self.kubelet):
             daemon.launch()
         tell("definitions of our kinds")

@@ -12,7 +12,9 @@ from typing import Any
 import orjson
 from rich.table import Table
 
-from compose.sandbox.picture import Picture
+from compose.sandbox.jobs import NAMESPACE, POOL
+from compose.sandbox.lines import counted
+from compose.sandbox.picture import Picture, Runners
 from compose.sandbox.stack import FLOWER_USER, Stack
 
 
@@ -36,6 +38,9 @@ class Summary:
     kubernetes: str
     kubeconfig: Path
     flower: Mapping[str, str] = field(default_factory=dict)
+    jobs: Mapping[str, int] = field(default_factory=dict)  # by state; those that ended by how they did
+    runner_pods: Mapping[str, int] = field(default_factory=dict)
+    slots: Mapping[str, int] = field(default_factory=dict)
 
     def json(self) -> str:
         return orjson.dumps(asdict(self), default=str, option=orjson.OPT_INDENT_2).decode()
@@ -57,12 +62,22 @@ class Summary:
             ("scale-up rounds", str(self.rounds)),
             ("AWS calls", calls or "none"),
             ("refused by AWS", refused or "none"),
+            *self._jobs(),
             ("first bind after", seconds(self.first_bound)),
             ("all started after", seconds(self.started)),
             ("all done after", seconds(self.seconds)),
             ("Kubernetes API", self.kubernetes),
             ("Flower", "{url}\nuser {user}, password {password}".format(**self.flower) if self.flower else "left out"),
             ("logs", f"{self.directory}"),
+        ]
+
+    def _jobs(self) -> list[tuple[str, str]]:
+        if not self.jobs:
+            return []
+        runners = Runners(self.runner_pods, self.slots)
+        return [
+            ("jobs", f"{sum(self.jobs.values())}: {counted(self.jobs)}"),
+            ("runner pods", f"{sum(self.runner_pods.values())}, slots: {runners.use}"),
         ]
 
     def hints(self) -> list[str]:
@@ -72,6 +87,11 @@ class Summary:
             f". {env}   # sets KUBECONFIG and the addresses of Redis and AWS, then for example:",
             "kubectl get portpools; kubectl -n games get pods; kubectl -n games describe pod game-0001",
             f"{command()} status; aws elbv2 describe-load-balancers",
+            *(
+                [f"{command()} jobs {NAMESPACE}/{POOL} --ended; kubectl -n {NAMESPACE} get podpools,pods"]
+                if self.jobs
+                else []
+            ),
         ]
 
 
@@ -102,6 +122,9 @@ def summarize(stack: Stack, seen: Picture, missing: list[str], times: Mapping[st
         kubernetes=stack.kube.url,
         kubeconfig=stack.kube.kubeconfig,
         flower=flower if stack.flower else {},
+        jobs=dict(seen.jobs),
+        runner_pods=dict(seen.runners.pods),
+        slots=dict(seen.runners.slots),
         **fixed(times),
     )
 

@@ -1,4 +1,4 @@
-"""Follows pods, pool and Events of the sandbox by watches on the Kubernetes API.
+"""Follows pods, pools and Events of the sandbox by watches on the Kubernetes API.
 
 Nothing here asks our workers or Redis: it is what users of the cluster see. The watch is the publisher's own.
 """
@@ -12,7 +12,9 @@ from typing import Any, Final
 
 import orjson
 
-from compose.sandbox.picture import Notice, Picture, Pool
+from compose.sandbox.jobs import PODPOOLS
+from compose.sandbox.jobs import POOL as RUNNERS
+from compose.sandbox.picture import Notice, Picture, Pool, Runners
 from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
 from domain.ports.pod import PodView, PortsState
 from events import resources
@@ -23,6 +25,7 @@ from events.watch import Batch, Change, Listing, Watch
 
 Json = dict[str, Any]
 POOLS: Final = Resource("portpools", "portpool", PORTPOOLS, dict, lambda meta: f"portpool/{meta['name']}")
+POD_POOLS: Final = Resource("podpools", "podpool", PODPOOLS, dict, lambda meta: f"podpool/{meta['name']}")
 NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda meta: f"event/{meta['name']}")
 
 
@@ -57,8 +60,9 @@ class World:
         """`time.monotonic()` when a pod was first seen bound."""
         self.pods = Mirror(resources.pods(NAMESPACE), self.pod)
         self.pools = Mirror(POOLS, Pool.from_object)
+        self.runners = Mirror(POD_POOLS, Runners.from_object)
         self.notices = Mirror(NOTICES, Notice.from_object)
-        mirrors = (self.pods, self.pools, self.notices)
+        mirrors = (self.pods, self.pools, self.runners, self.notices)
         self.threads = [Thread(target=self.follow, args=[mirror], daemon=True) for mirror in mirrors]
 
     def pod(self, snapshot: Mapping[str, Any]) -> PodView:
@@ -86,4 +90,5 @@ class World:
         with self.lock:
             pods = {pod.name: pod for pod in self.pods.objects.values()}
             pool = self.pools.objects.get(f"portpool/{POOL}", Pool())
-            return Picture(pods, pool, tuple(self.notices.objects.values()))
+            runners = self.runners.objects.get(f"podpool/{RUNNERS}", Runners())
+            return Picture(pods, pool, tuple(self.notices.objects.values()), runners)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from compose.sandbox.kube.kubelet.runners import EXAMPLE
 from tests.support.sandbox import sandbox
 
 PODS = 12
 
 
 def test_every_pod_gets_an_endpoint_of_its_own(kube_kind: str, tmp_path: Path) -> None:
-    arguments = ("--api", kube_kind, "--pods", str(PODS), "--once", "--json", "--no-flower")
+    arguments = ("--api", kube_kind, "--pods", str(PODS), "--jobs", "6", "--once", "--json", "--no-flower")
     with sandbox(tmp_path, *arguments) as started:
         ended = started.end()
         assert ended.status == 0, ended.said
@@ -22,7 +23,32 @@ def test_every_pod_gets_an_endpoint_of_its_own(kube_kind: str, tmp_path: Path) -
         assert (summary["pods"], summary["bound"], summary["endpoints"]) == (PODS, PODS, PODS)
         assert (list(summary["load_balancers"].values()), summary["rounds"]) == ([f"{PODS}/50"], 1)
         assert (summary["aws_calls"]["CreateLoadBalancer"], summary["aws_refusals"]) == (1, {})
+        assert summary["jobs"] == {"succeeded": 5, "cancelled": 1}
+        assert sum(summary["runner_pods"].values()) in (1, 2, 3)
         assert started.members() == []
+
+
+def test_a_runner_that_is_killed_is_replaced_and_jobs_go_on(kube_kind: str, tmp_path: Path) -> None:
+    arguments = ("--api", kube_kind, "--pods", "1", "--jobs", "8", "--runners", "1", "--no-flower")
+    with sandbox(tmp_path, *arguments, "--once", "--json") as started:
+        started.says("1 decided")  # a job is on its way
+        (runner,) = (process for process in started.members() if EXAMPLE in process.cmdline())
+        runner.kill()
+        ended = started.end()
+        jobs = ended.summary["jobs"]
+        lost = jobs.pop("lost", 0)  # it was applying, and nobody knows how far it came
+        assert (sum(jobs.values()) + lost, ended.status) == (8, 1 if lost else 0), ended.said
+        assert lost <= 1
+        assert jobs.keys() == {"succeeded", "cancelled"}
+        assert len(list((started.directory / "logs" / "runners").glob("*.log"))) == 2
+        assert started.members() == []
+
+
+def test_without_jobs_there_are_no_runners(tmp_path: Path) -> None:
+    with sandbox(tmp_path, "--pods", "1", "--jobs", "0", "--once", "--json", "--no-flower") as started:
+        ended = started.end()
+        assert (ended.status, ended.summary["jobs"], ended.summary["runner_pods"]) == (0, {}, {})
+        assert not (started.directory / "logs" / "runners").exists()
 
 
 def test_what_is_not_converged_in_time_is_explained(tmp_path: Path) -> None:
@@ -49,7 +75,7 @@ def test_an_interrupted_sandbox_leaves_no_process(
 
 
 def test_after_convergence_ctrl_c_is_an_ordinary_end(tmp_path: Path) -> None:
-    with sandbox(tmp_path, "--pods", "2", "--no-flower") as started:
+    with sandbox(tmp_path, "--pods", "2", "--jobs", "2", "--no-flower") as started:
         started.says("Ctrl-C ends the sandbox")
         started.process.send_signal(signal.SIGINT)
         assert started.end().status == 0
@@ -68,11 +94,24 @@ def test_a_process_that_dies_ends_the_sandbox_with_its_log(tmp_path: Path) -> No
         assert started.members() == []
 
 
+def test_runners_end_with_a_kubelet_that_was_killed(tmp_path: Path) -> None:
+    with sandbox(tmp_path, "--pods", "150", "--no-flower") as started:
+        started.says("1 booting")
+        assert [process for process in started.members() if EXAMPLE in process.cmdline()] != []
+        (kubelet,) = (process for process in started.members() if "compose.sandbox.kube.kubelet" in process.cmdline())
+        kubelet.kill()
+        ended = started.end()
+        assert "kubelet ended with status -9:" in ended.output
+        assert started.members() == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--pods", "0"), "--pods"),
         (("--pods", "1001"), "--pods"),
+        (("--jobs", "-1"), "--jobs"),
+        (("--runners", "9"), "--runners"),
         (("--api", "minikube"), "--api"),
         (("--timeout", "0"), "--timeout"),
         (("--surprise",), "--surprise"),
@@ -98,6 +137,6 @@ def test_the_environment_of_the_user_is_not_touched(tmp_path: Path, monkeypatch:
     }
     for name, value in elsewhere.items():
         monkeypatch.setenv(name, value)
-    with sandbox(tmp_path, "--pods", "1", "--once", "--no-flower") as started:
+    with sandbox(tmp_path, "--pods", "1", "--jobs", "1", "--once", "--no-flower") as started:
         ended = started.end()
         assert ended.status == 0, ended.said + ended.output

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from compose.sandbox.kube.kubelet.runners import EXAMPLE
 from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
 from domain.ports.pool import PortPoolSpec
 from domain.ports.request import parse_ports
@@ -90,6 +91,13 @@ def test_the_pod_of_the_readme_asks_for_two_ports() -> None:
 @pytest.mark.parametrize("state", [state.value for state in PortsState if state is not PortsState.RELEASING])
 def test_the_readme_names_every_state_of_a_pod(state: str) -> None:
     assert f"`{state}`" in README or f": {state}\n" in README or state == "Disabled"
+
+
+@pytest.mark.row("EV-21")
+def test_the_runner_of_the_documents_is_the_one_that_the_sandbox_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (REPOSITORY / "docs" / "jobs.md").read_text(), re.DOTALL)
+    assert (REPOSITORY / "compose" / "runner_example" / "app.py").read_text() in blocks
+    assert EXAMPLE == "compose.runner_example.app"
 
 
 @pytest.mark.row("EV-21")

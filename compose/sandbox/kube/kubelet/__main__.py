@@ -11,18 +11,22 @@ from typing import Annotated
 import typer
 
 from compose.sandbox.kube.kubelet.player import Player
+from compose.sandbox.kube.kubelet.runners import Runners
 from compose.sandbox.kube.kubelet.steps import Pace
 from events.kube_api import KubeApi
 from events.settings import KubernetesSettings
 
 
-def main(
+def main(  # noqa: PLR0913 - typer takes each option as an argument
     server: Annotated[str, typer.Option(help="address of the API; '' means that of the kubeconfig")] = "",
     token: Annotated[str, typer.Option(help="bearer token")] = "",
     ca_file: Annotated[Path | None, typer.Option(help="certificates that the server is verified with")] = None,
     node: Annotated[str, typer.Option(help="name of the node")] = "sandbox",
     start: Annotated[float, typer.Option(help="seconds until a pod runs")] = 0.3,
     longest_grace: Annotated[float, typer.Option(help="seconds that a terminating pod gets at most")] = 1.0,
+    runners: Annotated[
+        Path | None, typer.Option(help="run a worker of the example runner for each pod of a pod pool; for its files")
+    ] = None,
     with_parent: Annotated[bool, typer.Option(help="end when the parent process has ended")] = False,
 ) -> None:
     values = {"server": server or None, "token": token or None, "ca_file": ca_file}
@@ -30,7 +34,7 @@ def main(
     ended, parent = Event(), os.getppid()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    player = Player(api, node, Pace(start, longest_grace))
+    player = Player(api, node, Pace(start, longest_grace), runners=Runners(runners) if runners else None)
     player.start()
     while not ended.wait(0.5) and not (with_parent and os.getppid() != parent):
         pass

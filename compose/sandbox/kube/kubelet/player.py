@@ -14,6 +14,7 @@ import structlog
 
 from compose.sandbox.kube.kubelet.node import Node
 from compose.sandbox.kube.kubelet.pool import AddressPool
+from compose.sandbox.kube.kubelet.runners import Runners, is_runner
 from compose.sandbox.kube.kubelet.steps import Bind, End, Later, Pace, Report, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Key, Timers
 from events.kube_api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
@@ -30,11 +31,17 @@ class Player:
     """`start` and `stop`; nothing here blocks the caller."""
 
     def __init__(
-        self, api: KubeApi, node: str = "sandbox", pace: Pace | None = None, namespace: str = "", threads: int = 4
+        self,
+        api: KubeApi,
+        node: str = "sandbox",
+        pace: Pace | None = None,
+        namespace: str = "",
+        runners: Runners | None = None,
+        threads: int = 4,
     ) -> None:
-        """`namespace`: '' plays the pods of all."""
+        """`namespace`: '' plays the pods of all. `runners`: None plays those of pod pools like all others."""
         self.path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
-        self.api, self.node, self.pace = api, Node(api, node), pace or Pace()
+        self.api, self.node, self.pace, self.runners = api, Node(api, node), pace or Pace(), runners
         self.pods: dict[Key, Json] = {}
         self.seen: dict[Key, tuple[str, bool, float]] = {}
         """Of which uid, whether terminating, since when."""
@@ -53,6 +60,8 @@ class Player:
         self.timers.close()
         for thread in self.threads:
             thread.join(5)
+        if self.runners:
+            self.runners.stop()
 
     def live(self) -> None:
         """The node must say that it lives, or a real control plane evicts its pods."""
@@ -109,16 +118,23 @@ class Player:
     def note(self, pod: Json) -> None:
         key, terminating = key_of(pod), "deletionTimestamp" in pod["metadata"]
         self.addresses.note([entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ()])
-        self.pods[key] = pod
+        before, self.pods[key] = self.pods.get(key), pod
+        if before and uid_of(before) != uid_of(pod):
+            self.end_process(before)
         if self.seen.get(key, ("", False, 0.0))[:2] != (pod["metadata"]["uid"], terminating):
             self.seen[key] = (pod["metadata"]["uid"], terminating, time.monotonic())
         self.timers.at(key)
 
     def forget(self, key: Key) -> None:
         pod = self.pods.pop(key, {})
+        self.end_process(pod)
         self.seen.pop(key, None)
         drawn = self.drawn.pop(pod.get("metadata", {}).get("uid", ""), [])
         self.addresses.give_back([*drawn, *(entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ())])
+
+    def end_process(self, pod: Json) -> None:
+        if self.runners and pod:
+            self.runners.forget(pod["metadata"]["uid"])
 
     def draw(self, uid: str, families: Sequence[str]) -> list[str]:
         if uid not in self.drawn:
@@ -143,7 +159,12 @@ class Player:
             return
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         draw = partial(self.draw, pod["metadata"]["uid"])
-        step = next_step(pod, time.monotonic() - seen[2], self.node.name, self.pace, draw, now)
+        age = time.monotonic() - seen[2]
+        step = next_step(pod, age, self.node.name, self.pace, draw, now)
+        if self.runners and is_runner(pod):
+            step = self.runners.next_step(pod, age, step, now)
+            if uid_of(self.pods.get(key)) != uid_of(pod):
+                self.end_process(pod)  # it went while its process was started
         if isinstance(step, Later):
             self.timers.at(key, step.seconds)
         elif step:
@@ -166,3 +187,7 @@ class Player:
 
 def key_of(pod: Json) -> Key:
     return pod["metadata"]["namespace"], pod["metadata"]["name"]
+
+
+def uid_of(pod: Json | None) -> str:
+    return pod["metadata"]["uid"] if pod else ""

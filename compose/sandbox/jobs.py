@@ -1,0 +1,179 @@
+"""Another service, which has jobs done: it submits them at a steady pace, confirms most plans and cancels some.
+
+It knows the fleet by `workers.client` alone, as any service does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+import structlog
+
+from compose.sandbox.kube.apply import apply
+from events.kube_api import KubeApi
+from workers.client import Fleet, Request
+from workers.stores.outage import OUTAGE
+from workers.stores.slots.results import Result
+
+Json = dict[str, Any]
+log = structlog.get_logger()
+NAMESPACE: Final = "ci"
+POOL: Final = "runners"
+PODPOOLS: Final = "/apis/berthmaster.dev/v1alpha1/podpools"
+EVERY: Final = 0.8
+"""Seconds between two jobs."""
+AGAIN: Final = 15.0
+"""Seconds after which a job that has not ended is submitted again: a message may be lost."""
+REST: Final = 30.0
+"""Seconds between two waves of jobs, in which the pool shrinks."""
+THOUGHT: Final = 0.5
+"""Seconds that a person looks at a plan."""
+EXAMPLES: Final = 3
+AT_ONCE: Final = timedelta(milliseconds=1)
+BOTH: Final = ("plan", "apply")
+
+
+@dataclass
+class Job:
+    """`state`: submitted, reserved (a plan waits for its person), decided, or an outcome. `due`: when to say it again,
+    as in `time.monotonic()`.
+    """
+
+    request: Request
+    refused: bool  # the person who sees the plan says no
+    due: float = 0.0
+    state: str = "submitted"
+    plan: str = ""
+    result: str = ""
+
+    @property
+    def wanted(self) -> str:
+        return "cancelled" if self.refused else "succeeded"
+
+    @property
+    def ended(self) -> bool:
+        return self.state not in ("submitted", "reserved", "decided")
+
+
+def job(number: int) -> Job:
+    """In turn: a plan; one that is applied; two of one serial key; a plan that goes first; one that is refused."""
+    kind, service = number % 6, f"shop-{number % 6}"
+    request = Request(
+        id=f"job-{number:04}",
+        pool=f"{NAMESPACE}/{POOL}",
+        task="deploy",
+        kwargs={"service": "shop" if kind in (2, 3) else service, "changes": 1 + number % 4},
+        phases=("plan",) if kind in (0, 4) else BOTH,
+        serial_key="shop" if kind in (2, 3) else "",
+        priority=1 if kind == 4 else 5,
+    )
+    return Job(request, refused=kind == 5)
+
+
+def pod_pool(most: int) -> Json:
+    """Each pod has a slot for any job and one for plans."""
+    told = [{"name": "BERTHMASTER_RUNNER__HEARTBEAT", "value": "1s"}]
+    containers = [{"name": "runner", "image": "registry.example.com/runner:1.0", "env": told}]
+    return {
+        "apiVersion": "berthmaster.dev/v1alpha1",
+        "kind": "PodPool",
+        "metadata": {"name": POOL, "namespace": NAMESPACE},
+        "spec": {
+            "minReplicas": 1,
+            "maxReplicas": most,
+            "slots": [{}, {"accepts": ["plan"]}],
+            "scaling": {"upCooldown": "2s", "downCooldown": "10s"},
+            "template": {"spec": {"restartPolicy": "Never", "containers": containers}},
+        },
+    }
+
+
+@dataclass
+class Jobs:
+    """`prepare` once, `step` often. What has ended as it should is only counted."""
+
+    fleet: Fleet
+    number: int
+    most_pods: int
+    made: int = 0
+    open: dict[str, Job] = field(default_factory=dict)
+    lost: list[Job] = field(default_factory=list)
+    ended: Counter[str] = field(default_factory=Counter)
+    at: str = "0"
+    next: float = 0.0
+
+    def prepare(self, api: KubeApi) -> None:
+        apply(api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
+        apply(api, [pod_pool(self.most_pods)])
+
+    def step(self, now: float, *, more: bool = False) -> None:
+        """`now` as in `time.monotonic()`. `more`: begins another wave when the last one is over."""
+        try:
+            for told in self.fleet.results(f"{NAMESPACE}/{POOL}", self.at, AT_ONCE):
+                self._hear(told, now)
+            if self._turn(now, more=more):
+                self._add(now)
+            for each in [each for each in self.open.values() if now >= each.due]:
+                self._say(each, now)
+        except OUTAGE as error:  # who watches the processes says more
+            log.info("jobs_not_seen", reason=str(error))
+
+    def _hear(self, told: Result, now: float) -> None:
+        self.at = told.at
+        if (known := self.open.get(told.job)) is None:
+            return
+        known.state, known.plan, known.result, known.due = told.state, told.attempt, told.result, now + THOUGHT
+        if known.ended:
+            del self.open[told.job]
+            self.ended[known.state] += 1
+            self.lost += [known] if known.state != known.wanted else []
+
+    def _turn(self, now: float, *, more: bool) -> bool:
+        if now < self.next:
+            return False
+        if self.made and self.made % self.number == 0:
+            return more and not self.open and now >= self.next + REST
+        return True
+
+    def _add(self, now: float) -> None:
+        self.made, self.next = self.made + 1, now + EVERY
+        fresh = job(self.made)
+        self.open[fresh.request.id] = fresh
+
+    def _say(self, job: Job, now: float) -> None:
+        """Said again until it has an effect: a message may be lost."""
+        job.due = now + AGAIN
+        if job.state == "submitted":
+            self.fleet.submit(job.request)
+        elif job.refused:
+            self.fleet.cancel(job.request.pool, job.request.id)
+        else:
+            self.fleet.confirm(job.request.pool, job.request.id, job.plan)
+        job.state = job.state if job.state == "submitted" else "decided"
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(each.state for each in self.open.values()) + self.ended
+
+    def pending(self) -> Iterator[str]:
+        """What is still to come."""
+        if self.made < self.number:
+            yield f"{self.made} of {self.number} jobs were submitted"
+        if self.open:
+            yield f"{len(self.open)} jobs have not ended: {named(list(self.open.values()))}"
+
+    def wrong(self) -> Iterator[str]:
+        """What will not be as it should be, however long one waits."""
+        if self.lost:
+            yield f"{len(self.lost)} jobs ended as they should not: {named(self.lost)}"
+
+
+def named(jobs: list[Job]) -> str:
+    some = ", ".join(
+        f"{each.request.id} ({': '.join(filter(None, (each.state, each.result)))})" for each in jobs[:EXAMPLES]
+    )
+    return f"{some}{', ...' if len(jobs) > EXAMPLES else ''}"

@@ -1,0 +1,135 @@
+"""The containers of runner pods: for each pod of a pod pool one process, a Celery worker of the example application.
+
+Whatever a pod names as its image and command, this is what runs, with the variables of a runner and no others: the API
+is open to everybody on this machine, and must not start for them what they like.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from compose.sandbox.environment import MARK, cut_off
+from compose.sandbox.kube.kubelet.steps import End, Later, Report, Step, with_condition
+from events.resources import POOL_LABEL
+
+Json = dict[str, Any]
+EXAMPLE: Final = "compose.runner_example.app"
+OPTIONS: Final = ("--pool", "threads", "--without-gossip", "--without-mingle", "--loglevel", "INFO")
+VARIABLES: Final = "BERTHMASTER_RUNNER__"
+LONGEST_GRACE: Final = 5.0
+"""Seconds between SIGTERM and SIGKILL, if the pod does not say less."""
+LOOK: Final = 0.3
+"""Seconds between two looks at a process."""
+
+
+class Runners:
+    """Processes by the UID of their pod. Threads may share it, except for one and the same pod."""
+
+    def __init__(self, directory: Path) -> None:
+        """`directory`: for a log a pod, and what runners remember."""
+        self.directory, self.lock = directory, Lock()
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.asked: set[str] = set()
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def next_step(self, pod: Json, age: float, step: Step | None, now: str) -> Step | None:
+        """What becomes of the `step` that the pod calls for, because its process starts, runs or ends. `age`: of the
+        pod, or of its deletion, in seconds.
+        """
+        uid = pod["metadata"]["uid"]
+        if pod["metadata"].get("deletionTimestamp"):
+            patient = age < min(float(pod["metadata"].get("deletionGracePeriodSeconds") or 0), LONGEST_GRACE)
+            return step and (Later(LOOK) if self.ending(uid, patient=patient) else End())
+        if isinstance(step, Report):
+            self.start(pod)
+        process = self.processes.get(uid)
+        if process is None or (pod.get("status") or {}).get("phase") not in ("Pending", "Running"):
+            return step
+        if process.poll() is None:
+            return step or Later(LOOK)
+        return Report(ended(pod["status"], process.returncode, now))
+
+    def start(self, pod: Json) -> None:
+        """Once a pod: a process that ends takes its pod with it."""
+        meta = pod["metadata"]
+        with self.lock:
+            if meta["uid"] in self.processes:
+                return
+            command = [sys.executable, "-m", "celery", "-A", EXAMPLE, "worker", *OPTIONS]
+            with (self.directory / f"{meta['name']}.log").open("ab") as said:
+                self.processes[meta["uid"]] = subprocess.Popen(
+                    [*command, "--hostname", f"{meta['name']}@runners"],
+                    env=environment(pod, self.spool(meta["uid"])),
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                )
+
+    def ending(self, uid: str, *, patient: bool) -> bool:
+        """Asks the process of a pod to end, or makes it. False: there is none any more."""
+        process = self.processes.get(uid)
+        if process is None or process.poll() is not None:
+            return False
+        if not patient:
+            process.kill()
+        elif uid not in self.asked:
+            self.asked.add(uid)
+            process.terminate()
+        return True
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone: nothing of it stays."""
+        with self.lock:
+            process = self.processes.pop(uid, None)
+        self.asked.discard(uid)
+        if process:
+            process.kill()
+            process.wait()
+            shutil.rmtree(self.spool(uid), ignore_errors=True)
+
+    def stop(self, patience: float = LONGEST_GRACE) -> None:
+        """All of them. Nobody starts one after this."""
+        until = time.monotonic() + patience
+        while sum(self.ending(uid, patient=time.monotonic() < until) for uid in list(self.processes)):
+            time.sleep(0.05)
+
+    def spool(self, uid: str) -> Path:
+        return self.directory / f"spool-{uid}"
+
+
+def is_runner(pod: Json) -> bool:
+    return POOL_LABEL in (pod["metadata"].get("labels") or {})
+
+
+def environment(pod: Json, spool: Path) -> dict[str, str]:
+    """What the template of the pool and the worker gave the first container, in an environment that leads nowhere."""
+    found = dict(os.environ)
+    mark = found.get(MARK, "")
+    cut_off(found)
+    told = pod["spec"]["containers"][0].get("env") or []
+    names = {each["name"]: value_of(each, pod["metadata"]) for each in told if each["name"].startswith(VARIABLES)}
+    return found | names | {MARK: mark, f"{VARIABLES}SPOOL": str(spool)}
+
+
+def value_of(variable: Json, meta: Json) -> str:
+    """Of fields only those of the metadata are known."""
+    if "valueFrom" not in variable:
+        return str(variable.get("value", ""))
+    path = (variable["valueFrom"].get("fieldRef") or {}).get("fieldPath", "")
+    return str(meta.get(path.removeprefix("metadata."), ""))
+
+
+def ended(status: Json, code: int, now: str) -> Json:
+    """The status of a pod whose process has ended: as with `restartPolicy: Never`, it does not start again."""
+    conditions = list(status.get("conditions") or ())
+    for kind in ("ContainersReady", "Ready"):
+        conditions = with_condition(conditions, kind, "False", now)
+    why = {"reason": "ProcessEnded", "message": f"its process ended with status {code}"}
+    return status | why | {"phase": "Failed" if code else "Succeeded", "conditions": conditions}
