@@ -14,7 +14,7 @@ from rich.table import Table
 
 from compose.sandbox.jobs import NAMESPACE, POOL
 from compose.sandbox.lines import counted
-from compose.sandbox.picture import Picture, Runners
+from compose.sandbox.picture import Picture
 from compose.sandbox.stack import FLOWER_USER, Stack
 
 
@@ -74,10 +74,9 @@ class Summary:
     def _jobs(self) -> list[tuple[str, str]]:
         if not self.jobs:
             return []
-        runners = Runners(self.runner_pods, self.slots)
         return [
             ("jobs", f"{sum(self.jobs.values())}: {counted(self.jobs)}"),
-            ("runner pods", f"{sum(self.runner_pods.values())}, slots: {runners.use}"),
+            ("runner pods", f"{sum(self.runner_pods.values())}, with {self.slots.get('total', 0)} slots"),
         ]
 
     def hints(self) -> list[str]:
