@@ -75,7 +75,7 @@ def job(number: int) -> Job:
 
 
 def pod_pool(most: int) -> Json:
-    """Each pod has a slot for any job and one for plans."""
+    """Each pod has a slot for any job and one for plans; its runners are a Redis user of their own."""
     told = [{"name": "BERTHMASTER_RUNNER__HEARTBEAT", "value": "1s"}]
     containers = [{"name": "runner", "image": "registry.example.com/runner:1.0", "env": told}]
     return {
@@ -87,6 +87,7 @@ def pod_pool(most: int) -> Json:
             "maxReplicas": most,
             "slots": [{}, {"accepts": ["plan"]}],
             "scaling": {"upCooldown": "2s", "downCooldown": "10s"},
+            "runnerToken": {"secretName": "runners-redis"},
             "template": {"spec": {"restartPolicy": "Never", "containers": containers}},
         },
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def runner(name: str, **more: str) -> Json:
 
 @pytest.fixture
 def runners(kube: Kube, tmp_path: Path) -> Iterator[Runners]:
-    found = Runners(tmp_path)
+    found = Runners(tmp_path, kube.api)
     player = Player(kube.api, "runners", namespace=kube.namespace, runners=found)
     player.start()
     yield found
@@ -81,10 +82,24 @@ def test_the_process_of_a_pod_that_was_deleted_by_force_goes_with_it(kube: Kube,
     assert second.is_running()
 
 
+def test_a_pod_waits_for_the_secret_that_it_names(kube: Kube, runners: Runners) -> None:
+    body = runner("a")
+    key = {"secretKeyRef": {"name": "token", "key": "t1"}}
+    body["spec"]["containers"][0]["env"].append({"name": "BERTHMASTER_RUNNER__REDIS__PASSWORD", "valueFrom": key})
+    uid = kube.api.create(kube.path("pods"), body)["metadata"]["uid"]
+    eventually(lambda: "nodeName" in kube.api.get(kube.path("pods", "a"))["spec"])
+    time.sleep(1)
+    assert (runners.processes, phase(kube, "a")) == ({}, "Pending")
+    kube.api.create(kube.path("secrets"), {"metadata": {"name": "token"}, "data": {"t1": "c2VjcmV0"}})
+    eventually(lambda: phase(kube, "a") == "Running")
+    told = psutil.Process(runners.processes[uid].pid).environ()
+    assert told["BERTHMASTER_RUNNER__REDIS__PASSWORD"].startswith("secret")
+
+
 def test_a_process_gets_what_its_pod_says_of_runners_and_nothing_else(tmp_path: Path) -> None:
     pod = runner("a", LD_PRELOAD="/tmp/evil.so", PYTHONPATH="/tmp/evil", BERTHMASTER_RUNNER__SPOOL="/etc")
     pod["metadata"]["uid"] = "u1"
-    told = environment(pod, tmp_path)
+    told = environment(pod, tmp_path, lambda *_: {})
     own = {name: value for name, value in told.items() if name.startswith("BERTHMASTER_")}
     assert own.pop("BERTHMASTER_SANDBOX") == ""
     assert own == {

@@ -34,7 +34,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     ended, parent = Event(), os.getppid()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    player = Player(api, node, Pace(start, longest_grace), runners=Runners(runners) if runners else None)
+    player = Player(api, node, Pace(start, longest_grace), runners=Runners(runners, api) if runners else None)
     player.start()
     while not ended.wait(0.5) and not (with_parent and os.getppid() != parent):
         pass

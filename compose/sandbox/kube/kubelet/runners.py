@@ -11,12 +11,15 @@ import shutil
 import subprocess
 import sys
 import time
+from base64 import b64decode
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 from compose.sandbox.environment import MARK, cut_off
 from compose.sandbox.kube.kubelet.steps import End, Later, Report, Step, with_condition
+from events.kube_api import KubeApi, NotFound
 from events.resources import POOL_LABEL
 
 Json = dict[str, Any]
@@ -32,23 +35,23 @@ LOOK: Final = 0.3
 class Runners:
     """Processes by the UID of their pod. Threads may share it, except for one and the same pod."""
 
-    def __init__(self, directory: Path) -> None:
-        """`directory`: for a log a pod, and what runners remember."""
-        self.directory, self.lock = directory, Lock()
+    def __init__(self, directory: Path, api: KubeApi) -> None:
+        """`directory`: for a log a pod, and what runners remember. `api`: where Secrets are read."""
+        self.directory, self.api, self.lock = directory, api, Lock()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.asked: set[str] = set()
         directory.mkdir(parents=True, exist_ok=True)
 
     def next_step(self, pod: Json, age: float, step: Step | None, now: str) -> Step | None:
         """What becomes of the `step` that the pod calls for, because its process starts, runs or ends. `age`: of the
-        pod, or of its deletion, in seconds.
+        pod, or of its deletion, in seconds. Raises KubeError.
         """
         uid = pod["metadata"]["uid"]
         if pod["metadata"].get("deletionTimestamp"):
             patient = age < min(float(pod["metadata"].get("deletionGracePeriodSeconds") or 0), LONGEST_GRACE)
             return step and (Later(LOOK) if self.ending(uid, patient=patient) else End())
-        if isinstance(step, Report):
-            self.start(pod)
+        if isinstance(step, Report) and not self.start(pod):
+            return Later(LOOK)
         process = self.processes.get(uid)
         if process is None or (pod.get("status") or {}).get("phase") not in ("Pending", "Running"):
             return step
@@ -56,21 +59,26 @@ class Runners:
             return step or Later(LOOK)
         return Report(ended(pod["status"], process.returncode, now))
 
-    def start(self, pod: Json) -> None:
-        """Once a pod: a process that ends takes its pod with it."""
+    def start(self, pod: Json) -> bool:
+        """Once a pod: a process that ends takes its pod with it. False: a Secret that it needs is not there yet."""
         meta = pod["metadata"]
+        if meta["uid"] in self.processes:
+            return True
+        try:
+            told = environment(pod, self.spool(meta["uid"]), self.secret)
+        except (NotFound, KeyError):
+            return False
         with self.lock:
-            if meta["uid"] in self.processes:
-                return
             command = [sys.executable, "-m", "celery", "-A", EXAMPLE, "worker", *OPTIONS]
             with (self.directory / f"{meta['name']}.log").open("ab") as said:
                 self.processes[meta["uid"]] = subprocess.Popen(
                     [*command, "--hostname", f"{meta['name']}@runners"],
-                    env=environment(pod, self.spool(meta["uid"])),
+                    env=told,
                     stdin=subprocess.DEVNULL,
                     stdout=said,
                     stderr=said,
                 )
+        return True
 
     def ending(self, uid: str, *, patient: bool) -> bool:
         """Asks the process of a pod to end, or makes it. False: there is none any more."""
@@ -100,6 +108,10 @@ class Runners:
         while sum(self.ending(uid, patient=time.monotonic() < until) for uid in list(self.processes)):
             time.sleep(0.05)
 
+    def secret(self, namespace: str, name: str) -> dict[str, str]:
+        data = self.api.get(f"/api/v1/namespaces/{namespace}/secrets/{name}").get("data") or {}
+        return {key: b64decode(value).decode() for key, value in data.items()}
+
     def spool(self, uid: str) -> Path:
         return self.directory / f"spool-{uid}"
 
@@ -108,22 +120,28 @@ def is_runner(pod: Json) -> bool:
     return POOL_LABEL in (pod["metadata"].get("labels") or {})
 
 
-def environment(pod: Json, spool: Path) -> dict[str, str]:
+Secret = Callable[[str, str], Mapping[str, str]]
+"""What a Secret holds, by namespace and name."""
+
+
+def environment(pod: Json, spool: Path, secret: Secret) -> dict[str, str]:
     """What the template of the pool and the worker gave the first container, in an environment that leads nowhere."""
     found = dict(os.environ)
     mark = found.get(MARK, "")
     cut_off(found)
     told = pod["spec"]["containers"][0].get("env") or []
-    names = {each["name"]: value_of(each, pod["metadata"]) for each in told if each["name"].startswith(VARIABLES)}
+    names = {one["name"]: value_of(one, pod["metadata"], secret) for one in told if one["name"].startswith(VARIABLES)}
     return found | names | {MARK: mark, f"{VARIABLES}SPOOL": str(spool)}
 
 
-def value_of(variable: Json, meta: Json) -> str:
-    """Of fields only those of the metadata are known."""
-    if "valueFrom" not in variable:
-        return str(variable.get("value", ""))
-    path = (variable["valueFrom"].get("fieldRef") or {}).get("fieldPath", "")
-    return str(meta.get(path.removeprefix("metadata."), ""))
+def value_of(variable: Json, meta: Json, secret: Secret) -> str:
+    """Of fields only those of the metadata are known. Raises NotFound or KeyError for what no Secret has."""
+    source = variable.get("valueFrom") or {}
+    if key := source.get("secretKeyRef"):
+        return secret(meta["namespace"], key["name"])[key["key"]]
+    if field := source.get("fieldRef"):
+        return str(meta.get(field["fieldPath"].removeprefix("metadata."), ""))
+    return str(variable.get("value", ""))
 
 
 def ended(status: Json, code: int, now: str) -> Json:
