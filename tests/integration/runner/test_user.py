@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -136,3 +137,23 @@ def test_passwords_are_those_that_were_said_last_and_an_older_run_says_nothing(
         client.ping()
     user.remove("4-a")
     assert user.name not in redis.acl_users()
+
+
+@pytest.mark.row("SD-26", "SL-13")
+@pytest.mark.parametrize("processes", ["prefork", "threads"])
+def test_a_runner_outlives_the_loss_of_its_user_and_a_new_password_beside_its_own(
+    pool: RunnerPool, user: RunnerUser, redis: Redis, processes: str
+) -> None:
+    more = {"BERTHMASTER_RUNNER__REDIS__USERNAME": user.name, "BERTHMASTER_RUNNER__REDIS__PASSWORD": PASSWORD}
+    runner = pool.start("a", processes, **more)
+    pool.ready("a")
+    pool.submit("long", seconds=3)
+    pool.reaches("long", "running")
+    redis.acl_deluser(user.name)
+    time.sleep(5)
+    assert user.ensure("2-a", [digest("another"), digest(PASSWORD)]) == ""
+    assert pool.reaches("long", "done").outcome == "succeeded"
+    pool.submit("next")
+    assert pool.reaches("next", "done", 60).outcome == "succeeded"
+    assert runner.running()
+    assert [line for line in pool.diary() if line.startswith("start long")] == ["start long plan"]
