@@ -101,4 +101,4 @@ def useless(member: Member, patience: Patience) -> str:
 def surplus(members: Iterable[Member], count: int, now: str) -> tuple[Member, ...]:
     """So many idle pods to remove: those made of something older first, then the youngest; fewer if fewer are idle."""
     idle = sorted((m for m in members if m.idle), key=lambda m: (m.made_of == now, m.age))
-    return tuple(idle[:count])
+    return tuple(idle[: max(0, count)])

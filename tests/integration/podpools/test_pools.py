@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.integration.podpools.conftest import MakePool
+from tests.support.slot_world import Runner
 from workers.podpools.recording import recorded
 
 
@@ -55,6 +56,21 @@ def test_a_pool_grows_to_its_maximum_and_back_to_its_minimum(make_pool: MakePool
     pool.settle(12)
     assert len(pool.pods()) == 1
     assert pool.views() == ["open"]
+
+
+@pytest.mark.row("SD-04", "SD-01")
+def test_a_pool_that_grows_keeps_the_idle_pods_that_it_has(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=3, maxReplicas=9, slots=[{"accepts": ["plan"]}])
+    pool.run()
+    for meta in (pod["metadata"] for pod in pool.pods()):
+        pool.slots.runners[meta["uid"]] = Runner(meta["uid"], (",plan,",), pod=meta["name"])
+    pool.settle()
+    before = pool.names()
+    pool.change(minReplicas=0, slots=[{}])
+    pool.slots.submit("j", "apply")
+    pool.run()
+    live = {pod["metadata"]["name"] for pod in pool.pods() if "deletionTimestamp" not in pod["metadata"]}
+    assert (len(live), live & before) == (4, before)
 
 
 @pytest.mark.row("SD-01", "SD-02", "SL-05")

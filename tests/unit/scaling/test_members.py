@@ -61,6 +61,7 @@ def test_only_idle_pods_are_surplus_the_outdated_and_then_the_youngest_first() -
     ]
     assert [m.name for m in surplus(pods, 2, "new")] == ["outdated", "young"]
     assert len(surplus(pods, 9, "new")) == 3
+    assert surplus(pods, -1, "new") == (), "a pool that grows has none"
 
 
 def test_why_a_pod_is_of_no_use_is_said() -> None:
