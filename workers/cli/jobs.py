@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
 import typer
 from rich.table import Table
 
 from domain.slots.job import JobRecord, JobState
-from workers.cli.configured import MISUSE, configured
+from events.kube_api import KubeError
+from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console
 from workers.cli.troubles import in_words
@@ -21,9 +22,13 @@ from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.view import Place, place_of, view
 from workers.stores.slots.view import jobs as jobs_of
 
+if TYPE_CHECKING:
+    from workers.podpools.foreseeing import Foreseen
+
 Pool = Annotated[str, typer.Argument(metavar="NAMESPACE/POOL")]
 Job = Annotated[str, typer.Argument(metavar="ID")]
 Ended = Annotated[bool, typer.Option("--ended", help="those that have ended as well")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="what the next run would do; nothing is changed")]
 T = TypeVar("T")
 FIELDS = ("id", "state", "phase", "uid", "slot", "priority", "serial_key", "outcome")
 
@@ -54,10 +59,14 @@ def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
         typer.echo(f"{name}: {record.state}, phase {record.phase} of {', '.join(record.phases)}\n  {why}")
 
 
-def pod_pool(pool: Pool, as_json: AsJson = False) -> None:
+def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
     """Why a pod pool has the size that it has: the latest decision and what it was made from."""
     from workers.podpools.recording import recorded  # here: it needs what no other command does
 
+    if dry_run:
+        told = read(pool, lambda ledger: foreseen(ledger.pool))
+        typer.echo(orjson.dumps(asdict(told), option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines(told)))
+        return
     kept, seen = read(pool, lambda ledger: (recorded(ledger), view(ledger)))
     if kept is None:
         typer.echo(
@@ -75,6 +84,30 @@ def pod_pool(pool: Pool, as_json: AsJson = False) -> None:
     for each in seen.pods:
         table.add_row(each.name, each.view, " | ".join(slots[each.name]))
     console().print(table)
+
+
+def foreseen(pool: str) -> Foreseen:
+    from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
+    from workers.podpools.foreseeing import foresee
+
+    settings = configured()
+    kubernetes(settings)
+    return foresee(build(settings).podpools, pool)
+
+
+def lines(told: Foreseen) -> Iterator[str]:
+    """In the order of a run."""
+    if told.token:  # the pool is there
+        yield f"reconcile: {', '.join(told.gone) or 'nothing'} is gone"
+        yield from (f"health: {name}: {care}" for name, care in told.care)
+        yield f"token: {told.token}"
+    if told.problem:
+        yield told.problem
+        return
+    yield f"scale: change {told.change:+d} to {told.size} pods: {told.reason}"
+    yield f"  {told.create} pods are created, removed: {', '.join(told.remove) or 'none'}"
+    if told.gone or told.care:
+        yield "  as things stand now: after what comes before it, the run looks again"
 
 
 def reason(record: JobRecord, place: Place, free: int) -> str:
@@ -115,6 +148,6 @@ def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
     redis: Any = connect_state(configured().redis)
     try:
         return question(SlotLedger(redis, load_scripts(redis), pool))
-    except OUTAGE as error:
+    except (*OUTAGE, KubeError, Unconfigured) as error:
         typer.echo(in_words(error), err=True)
         raise typer.Exit(1) from None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from domain.scaling.members import Member, View
+from domain.scaling.members import Care, Member, Patience, View, care
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import SlotCounts
 from domain.scaling.runner_token import carried
@@ -58,6 +58,14 @@ def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
         token=told.token if told else "",
         secret=has.name if has else "",
     )
+
+
+def needs(seen: Seen, now: str, patience: Patience, asked: timedelta) -> Iterator[tuple[Member, Care]]:
+    """Who needs something, and what. `now`: what pods are made of; `asked`: how long ago they were asked to report."""
+    for member in seen.members:
+        aged = replace(member, age=min(member.age, asked))
+        if (needed := care(aged, now, patience)) is not Care.NOTHING:
+            yield aged, needed
 
 
 def sensed(seen: Seen, size: Size, now: datetime, unseen: int) -> Sensed:

@@ -7,7 +7,6 @@ opened in Redis.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import orjson
@@ -16,8 +15,7 @@ from pydantic import ValidationError
 
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled
-from domain.scaling.members import Care, Member, Patience, View, care, made_of, useless
-from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.members import Care, Member, Patience, View, made_of, useless
 from domain.scaling.pool_status import invalid_status, pod_pool_status, ready, runner_token
 from domain.spec import length
 from domain.spec_errors import spec_problem
@@ -27,15 +25,13 @@ from events.workqueue import Snapshot
 from workers.kube.errors import translated
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
-from workers.kube.token_secret import TokenSecret
 from workers.podpools.closing import close_and_delete
-from workers.podpools.observe import Seen, observed, slot_counts, spec_of, utc_now
+from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of, utc_now
 from workers.podpools.scaling import Scaled, Scaling
 from workers.podpools.services import PodPoolServices
-from workers.podpools.tokens import NoTokens, RunnerTokens, forget_user
+from workers.podpools.tokens import forget_user, tokens_of
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
-from workers.stores.slots.user import RunnerUser
 from workers.stores.slots.view import view
 
 log = structlog.get_logger()
@@ -85,16 +81,19 @@ class PodPoolRun:
             return Settled()
         mark = self._ledger.verification()
         seen = self._observe()
+        self._run.keep(self._services.call_time)
+        tokens = tokens_of(self._services, self._run.token, self._ledger, self._pool, spec)
+        issued = tokens.verify(seen.labelled)
         self._ledger.begin(list(seen.objects), mark)
         asked = datetime.fromtimestamp(int(mark) / 1e6, UTC)
-        tokens = self._tokens(spec)
-        issued = tokens.verify(seen.labelled)
         for uid in seen.gone:
             self._gone(uid, seen)
-        aged = (replace(member, age=min(member.age, utc_now() - asked)) for member in seen.members)
-        now = made_of(revision_of(spec.template), issued.name)
-        cared = [self._care(spec, seen, member, now) for member in aged]
-        if any(cared) or seen.gone:
+        patience = Patience(length(spec.ready_timeout), self._services.silence)
+        made = made_of(revision_of(spec.template), issued.name)
+        cared = list(needs(seen, made, patience, utc_now() - asked))
+        for member, needed in cared:
+            self._care(seen.objects[member.uid], member, needed, patience)
+        if cared or seen.gone:
             seen = self._observe()
         scaling = Scaling(self._services, self._run, self._ledger, self._pods, spec)
         size = scaling.begin(seen)
@@ -105,14 +104,6 @@ class PodPoolRun:
         self._tell(scaled)
         self._status(scaled)
         return Settled()
-
-    def _tokens(self, spec: PodPoolSpec) -> RunnerTokens | NoTokens:
-        self._run.keep(self._services.call_time)
-        user, wish = RunnerUser(self._ledger.redis, self._ledger.pool), spec.runner_token
-        if not wish:
-            return NoTokens(user, self._run)
-        place = (self._services.kube, self._namespace, wish.secret_name, self._name, owner_reference(self._pool))
-        return RunnerTokens(user, self._run, TokenSecret(*place), length(wish.rotate_after))
 
     def _idle(self) -> bool:
         return not any(pod.busy for pod in view(self._ledger).pods)
@@ -133,14 +124,8 @@ class PodPoolRun:
         else:
             self._dispatcher.dispatch(self._ledger.gone(uid))
 
-    def _care(self, spec: PodPoolSpec, seen: Seen, member: Member, now: str) -> bool:
-        """`now`: what pods are made of. False: the pod needs nothing."""
-        patience = Patience(length(spec.ready_timeout), self._services.silence)
-        needed = care(member, now, patience)
-        if needed is Care.NOTHING:
-            return False
+    def _care(self, pod: dict[str, object], member: Member, needed: Care, patience: Patience) -> None:
         log.info("pod_cared_for", pool=self._ledger.pool, pod=member.name, care=needed)
-        pod = seen.objects[member.uid]
         if needed is Care.OPEN and self._written(pod):
             self._dispatcher.dispatch(self._ledger.open(member.uid) or ())
             self._ledger.became_ready()
@@ -152,7 +137,6 @@ class PodPoolRun:
             self._remove(pod, member, useless(member, patience))
         elif needed is Care.REPLACE:
             close_and_delete(self._services, self._run, self._ledger, self._pods, member, 0)
-        return True
 
     def _written(self, pod: dict[str, object]) -> bool:
         self._run.keep(self._services.call_time)

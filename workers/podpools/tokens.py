@@ -21,8 +21,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 
-from domain.scaling.runner_token import Carried, carried, digest, fresh, kept, newest, overdue
+from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.runner_token import Carried, carried, digest, fresh, kept, newest, overdue, when
+from domain.spec import length
 from events.kube_api import Denied, Invalid
+from events.workqueue import Snapshot
+from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import CARRIED, PoolPods
 from workers.kube.token_secret import Stored, TokenSecret
 from workers.podpools.services import PodPoolServices
@@ -65,25 +69,29 @@ class Issued:
 class NoTokens:
     """Of a pool without `runnerToken`; it may have had one, and pods may still live by it."""
 
-    def __init__(self, user: RunnerUser, run: Run) -> None:
+    def __init__(self, user: RunnerUser, run: str) -> None:
         self._user, self._run = user, run
 
     def verify(self, pods: Iterable[Json]) -> Issued:
         if there := in_pods(pods):
-            self._user.ensure(self._run.token, there.values())
+            self._user.ensure(self._run, there.values())
         else:
-            self._user.remove(self._run.token)
+            self._user.remove(self._run)
         return Issued()
 
     def rotate(self, issued: Issued, pods: Iterable[Json], now: datetime, idle: Callable[[], bool]) -> Issued:
         del pods, now, idle
         return issued
 
+    def foreseen(self, now: datetime, idle: bool) -> tuple[str, str]:
+        del now, idle
+        return "", "runners have none of their own"
+
 
 class RunnerTokens:
     """One run's look at the tokens of one pool."""
 
-    def __init__(self, user: RunnerUser, run: Run, secret: TokenSecret, rotate_after: timedelta) -> None:
+    def __init__(self, user: RunnerUser, run: str, secret: TokenSecret, rotate_after: timedelta) -> None:
         self._user, self._run, self._secret, self._after = user, run, secret, rotate_after
         self._stored = Stored()
 
@@ -113,6 +121,18 @@ class RunnerTokens:
         self._stored = Stored(tokens)
         return self._good(there)
 
+    def foreseen(self, now: datetime, idle: bool) -> tuple[str, str]:
+        """The token that pods have now ('' for none), and what becomes of it. Reads only."""
+        stored = self._secret.read()
+        name = newest(stored.tokens)
+        if stored.strange:
+            return "", f"Secret {self._secret.name} is not of this pool"
+        if not name:
+            return "", "the first is made"
+        if not overdue(stored.tokens, self._after, now):
+            return name, f"stays: it was made {when(name)}, and is replaced after {self._after}"
+        return name, "is replaced" if idle else "stays: it is too old, and slots are in use"
+
     def _renewed(self, now: datetime, idle: Callable[[], bool]) -> dict[str, str]:
         tokens = dict(self._stored.tokens)
         if not newest(tokens) or (overdue(tokens, self._after, now) and idle()):
@@ -123,10 +143,21 @@ class RunnerTokens:
 
     def _good(self, there: Mapping[str, str]) -> Issued:
         tokens = {name: digest(password) for name, password in self._stored.tokens.items()}
-        if refusal := self._user.ensure(self._run.token, {*tokens.values(), *there.values()}):
+        if refusal := self._user.ensure(self._run, {*tokens.values(), *there.values()}):
             return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}")
         name = newest(tokens)
         return Issued(self._secret.name, self._user.name, Carried(name, tokens[name]) if name else None)
+
+
+def tokens_of(
+    services: PodPoolServices, run: str, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec
+) -> RunnerTokens | NoTokens:
+    """As the spec wants them; `run` is the token of the run that may change them."""
+    user, wish, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), spec.runner_token, ledger.pool.split("/")
+    if not wish:
+        return NoTokens(user, run)
+    secret = TokenSecret(services.kube, namespace, wish.secret_name, name, owner_reference(pool))
+    return RunnerTokens(user, run, secret, length(wish.rotate_after))
 
 
 def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None:

@@ -11,7 +11,8 @@ import orjson
 
 from domain.scaling.unready import Unready
 from domain.slots.job import JobRecord
-from workers.stores.slots.ledger import SlotLedger, decoded
+from events.incarnation import incarnation
+from workers.stores.slots.ledger import Size, SlotLedger, decoded
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,27 @@ def view(ledger: SlotLedger) -> SlotsView:
         frozenset(name.decode() for name in names),
         _unready(unready, int(seconds)),
     )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`size` None: what runs is not known, because not every pod has reported. `asked`: since pods must report."""
+
+    size: Size | None
+    asked: timedelta = timedelta(0)
+
+
+def standing(ledger: SlotLedger) -> Standing:
+    """How large the pool shall be, read only; -1 pods where that was never decided."""
+    pipe: Any = ledger.redis.pipeline(transaction=True)
+    pipe.hmget(f"{ledger.prefix}meta", "inc", "seen", "mark", "size", "up", "down")
+    pipe.time()
+    (inc, seen, mark, size, up, down), (seconds, micros) = pipe.execute()
+    server, now = incarnation(ledger.redis).encode(), int(seconds) * 1_000_000 + int(micros)
+    asked = timedelta(microseconds=max(0, now - int(mark))) if mark and seen == server else timedelta(0)
+    if inc != server:
+        return Standing(None, asked)
+    return Standing(Size(int(size or -1), *(now // 1000 - int(at) if at else -1 for at in (up, down))), asked)
 
 
 def _unready(told: dict[bytes, bytes], now: int) -> Unready:

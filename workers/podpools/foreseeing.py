@@ -1,0 +1,91 @@
+"""What the next run of a pod pool would do, in the order in which it would, without doing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from domain.scaling.members import Patience, made_of, surplus
+from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.unready import blocked
+from domain.spec import length
+from domain.spec_errors import spec_problem
+from events.workqueue import Snapshot
+from workers.kube.pod_pools import owner_reference
+from workers.kube.pool_pods import PoolPods, revision_of
+from workers.podpools.observe import Seen, needs, observed, spec_of, utc_now
+from workers.podpools.scaling import decided, expected
+from workers.podpools.services import PodPoolServices
+from workers.podpools.tokens import tokens_of
+from workers.stores.slots.ledger import Size, SlotLedger
+from workers.stores.slots.view import standing, view
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """`gone`: pods whose jobs are placed again. `care`: pod -> what is done to it. `token`: what becomes of it.
+
+    The decision is made from what there is now: if something is done to a pod before, the run looks again.
+    `problem`: why nothing is decided, '' if something is.
+    """
+
+    gone: tuple[str, ...] = ()
+    care: tuple[tuple[str, str], ...] = ()
+    token: str = ""
+    change: int = 0
+    reason: str = ""
+    size: int = 0
+    create: int = 0
+    remove: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def foresee(services: PodPoolServices, pool: str) -> Foreseen:
+    """`pool` is namespace/name. Raises KubeError, and redis-py's errors."""
+    found = services.pools.read(*pool.split("/"))
+    if found is None or found.body["deleting"]:
+        return Foreseen(problem="there is no such PodPool, or it is being deleted")
+    try:
+        return _run(services, services.ledger(pool), found, spec_of(found.body))
+    except ValidationError as error:
+        return Foreseen(problem=f"the spec is not valid: {spec_problem(error)}")
+
+
+def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec) -> Foreseen:
+    namespace = ledger.pool.split("/")[0]
+    pods = PoolPods(services.kube, namespace, pool.body["name"], owner_reference(pool))
+    seen, stands, now = observed(pods.labelled(), pods.owns, view(ledger), utc_now()), standing(ledger), utc_now()
+    tokens = tokens_of(services, "", ledger, pool, spec)
+    name, token = tokens.foreseen(now, not any(pod.busy for pod in seen.slots.pods))
+    made = made_of(revision_of(spec.template), name)
+    care = needs(seen, made, Patience(length(spec.ready_timeout), services.silence), stands.asked)
+    told = Foreseen(
+        gone=tuple(each.name for each in seen.slots.pods if each.uid in seen.gone),
+        care=tuple((member.name, needed.value) for member, needed in care),
+        token=token,
+    )
+    if stands.size is None:
+        return replace(told, problem="not every pod has reported since Redis was new: the size stays until then")
+    return _sized(told, seen, stands.size, spec, made)
+
+
+def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, made: str) -> Foreseen:
+    unseen, present = expected(seen)
+    size = replace(size, pods=_within(spec, size.pods if size.pods >= 0 else present))
+    decision, _ = decided(seen, size, spec, utc_now())
+    pods = _within(spec, size.pods + decision.change)
+    barred = blocked(seen.slots.unready, revision_of(spec.template))
+    room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
+    return replace(
+        told,
+        change=decision.change,
+        reason=barred or decision.reason,
+        size=pods,
+        create=len(unseen) + max(0, min(pods - present, room)),
+        remove=tuple(member.name for member in surplus(seen.members, present - pods, made)),
+    )
+
+
+def _within(spec: PodPoolSpec, pods: int) -> int:
+    return max(spec.min_replicas, min(spec.max_replicas, pods))
