@@ -49,6 +49,7 @@ def test_a_job_says_what_it_waits_for(world: SlotWorld, run: CliRunner) -> None:
 def test_what_is_not_there_is_said(world: SlotWorld, run: CliRunner) -> None:
     missing = run.invoke(app, ["explain", "job", POOL, "nine"])
     assert (missing.exit_code, "knows no job nine" in missing.output) == (1, True)
-    undecided = run.invoke(app, ["explain", "pod-pool", POOL])
-    assert (undecided.exit_code, "nothing was decided" in undecided.output) == (1, True)
+    for kind in ("pod-pool", "pool"):
+        undecided = run.invoke(app, ["explain", kind, POOL])
+        assert (undecided.exit_code, "nothing was decided" in undecided.output) == (1, True)
     assert run.invoke(app, ["jobs", "runners"]).exit_code == 2
