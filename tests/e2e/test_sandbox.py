@@ -9,6 +9,7 @@ import pytest
 
 from compose.sandbox.kube.kubelet.runners import EXAMPLE
 from tests.support.sandbox import sandbox
+from tests.support.waiting import eventually
 
 PODS = 12
 
@@ -31,7 +32,7 @@ def test_every_pod_gets_an_endpoint_of_its_own(kube_kind: str, tmp_path: Path) -
 def test_a_runner_that_is_killed_is_replaced_and_jobs_go_on(kube_kind: str, tmp_path: Path) -> None:
     arguments = ("--api", kube_kind, "--pods", "1", "--jobs", "8", "--runners", "1", "--no-flower")
     with sandbox(tmp_path, *arguments, "--once", "--json") as started:
-        started.says("1 decided")  # a job is on its way
+        started.says("1 decided")  # jobs are on their way
         (runner,) = (process for process in started.members() if EXAMPLE in process.cmdline())
         runner.kill()
         ended = started.end()
@@ -96,8 +97,7 @@ def test_a_process_that_dies_ends_the_sandbox_with_its_log(tmp_path: Path) -> No
 
 def test_runners_end_with_a_kubelet_that_was_killed(tmp_path: Path) -> None:
     with sandbox(tmp_path, "--pods", "150", "--no-flower") as started:
-        started.says("1 booting")
-        assert [process for process in started.members() if EXAMPLE in process.cmdline()] != []
+        eventually(lambda: [process for process in started.members() if EXAMPLE in process.cmdline()])
         (kubelet,) = (process for process in started.members() if "compose.sandbox.kube.kubelet" in process.cmdline())
         kubelet.kill()
         ended = started.end()
