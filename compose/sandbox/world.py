@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from compose.sandbox.jobs import PODPOOLS
-from compose.sandbox.jobs import POOL as RUNNERS
+from compose.sandbox import jobs
 from compose.sandbox.picture import Notice, Picture, Pool, Runners
 from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
 from domain.ports.pod import PodView, PortsState
@@ -25,7 +24,9 @@ from events.watch import Batch, Change, Listing, Watch
 
 Json = dict[str, Any]
 POOLS: Final = Resource("portpools", "portpool", PORTPOOLS, dict, lambda meta: f"portpool/{meta['name']}")
-POD_POOLS: Final = Resource("podpools", "podpool", PODPOOLS, dict, lambda meta: f"podpool/{meta['name']}")
+POD_POOLS: Final = Resource(
+    "podpools", "podpool", jobs.PODPOOLS, dict, lambda meta: f"podpool/{meta['namespace']}/{meta['name']}"
+)
 NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda meta: f"event/{meta['name']}")
 
 
@@ -90,5 +91,5 @@ class World:
         with self.lock:
             pods = {pod.name: pod for pod in self.pods.objects.values()}
             pool = self.pools.objects.get(f"portpool/{POOL}", Pool())
-            runners = self.runners.objects.get(f"podpool/{RUNNERS}", Runners())
+            runners = self.runners.objects.get(f"podpool/{jobs.NAMESPACE}/{jobs.POOL}", Runners())
             return Picture(pods, pool, tuple(self.notices.objects.values()), runners)
