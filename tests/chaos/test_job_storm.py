@@ -122,10 +122,11 @@ class JobStorm:
         self.redis_lost()
 
     def redis_lost(self) -> None:
-        """What pods that are no more had done is known to nobody but the clients that have seen it."""
+        """What pods that are no more had done is known to nobody but the clients, and some of these have submitted it
+        more than once: what of that is still on its way, starts it again."""
         self.diary.read()
         alive, self.known = self.nodes.running(), len(self.diary.effects)
-        self.forgotten(run.attempt for run in self.diary.effects if run.uid not in alive)
+        self.excused |= {run.attempt for run in self.diary.effects if run.uid not in alive}
 
     def forgotten(self, attempts: Iterable[str]) -> None:
         """These may be done again: nobody who lives knows that they took effect, unless a client has seen it."""
@@ -185,12 +186,17 @@ class JobStorm:
         may_be_lost = len(wish.request.phases) > 1 or wish.request.when_lost == "fail"
         return {"succeeded", *(["cancelled"] if wish.cancel else []), *(["lost"] if may_be_lost else [])}
 
+    def twice(self) -> int:
+        """Jobs that took effect again because nobody who lived knew of the first time."""
+        ends = {f"{job} {wish.request.phases[-1]}" for job, wish in self.crowd.wanted.items()}
+        return sum(len(runs) > 1 for what, runs in self.diary.effects_of().items() if what in ends)
+
     def told(self) -> str:
         took = time.monotonic() - self.began
         return (
             f"seed {SEED}: {JOBS} jobs in {took:.0f} s, {PODS} pods (most {self.nodes.most}), {dict(self.happened)}; "
             f"looks {self.looks}, most jobs at once {self.busiest}, starts {self.diary.starts.total()}, "
-            f"excused {len(self.excused)}, submitted again {self.crowd.again}, outcomes {dict(self.crowd.outcomes())}"
+            f"twice {self.twice()}, submitted again {self.crowd.again}, outcomes {dict(self.crowd.outcomes())}"
         )
 
 
