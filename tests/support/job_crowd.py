@@ -68,8 +68,11 @@ class JobCrowd:
         """What clients see, and what they do about it."""
         fresh = set(self.fresh)
         for job, wish in self.wanted.items():
-            if job not in self.seen and job not in fresh:
-                self._follow(wish, books.jobs.get(job))
+            record = books.jobs.get(job)
+            if job in self.seen and record and record["s"] == "reserved":
+                self._cancel(wish)  # it was cancelled, and Redis was lost before its runner heard of it
+            elif job not in self.seen and job not in fresh:
+                self._follow(wish, record)
 
     def _follow(self, wish: Wish, record: Any) -> None:
         if record and record["s"] == "done":
@@ -80,11 +83,14 @@ class JobCrowd:
             self.again += 1
             self._ask(wish)
         elif wish.cancel:
-            self._said(wish)
-            self.fleet.cancel(wish.request.pool, wish.request.id)
+            self._cancel(wish)
         elif record["s"] == "reserved":
             self._said(wish)
             self.fleet.confirm(wish.request.pool, wish.request.id, record["l"])
+
+    def _cancel(self, wish: Wish) -> None:
+        self._said(wish)
+        self.fleet.cancel(wish.request.pool, wish.request.id)
 
     def _ask(self, wish: Wish) -> None:
         self._said(wish)
