@@ -74,12 +74,12 @@ def sandbox(directory: Path, *arguments: str) -> Iterator[SandboxProcess]:
     try:
         yield started
     finally:
-        left = started.members()
         if started.running():
             started.process.kill()
         started.process.wait()
-        for process in left:
-            with_patience(process)
+        while left := started.members():  # one of them may start another meanwhile
+            for process in left:
+                with_patience(process)
 
 
 def with_patience(process: psutil.Process) -> None:
