@@ -29,6 +29,7 @@ def test_every_pod_gets_an_endpoint_of_its_own(kube_kind: str, tmp_path: Path) -
         assert started.members() == []
 
 
+@pytest.mark.row("SL-22")
 def test_a_runner_that_is_killed_is_replaced_and_jobs_go_on(kube_kind: str, tmp_path: Path) -> None:
     arguments = ("--api", kube_kind, "--pods", "1", "--jobs", "8", "--runners", "1", "--no-flower")
     with sandbox(tmp_path, *arguments, "--once", "--json") as started:
