@@ -56,7 +56,7 @@ def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: Po
     namespace = ledger.pool.split("/")[0]
     pods = PoolPods(services.kube, namespace, pool.body["name"], owner_reference(pool))
     seen, stands, now = observed(pods.labelled(), pods.owns, view(ledger), utc_now()), standing(ledger), utc_now()
-    tokens = tokens_of(services, "", ledger, pool, spec)
+    tokens = tokens_of(services, None, ledger, pool, spec)
     name, token = tokens.foreseen(now, not any(pod.busy for pod in seen.slots.pods))
     made = made_of(revision_of(spec.template), name)
     care = needs(seen, made, Patience(length(spec.ready_timeout), services.silence), stands.asked)

@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -36,6 +37,8 @@ from workers.stores.slots.user import RunnerUser
 
 log = structlog.get_logger()
 Json = dict[str, Any]
+Keep = Callable[[], None]
+"""Makes sure that the lease of the run outlasts the next call."""
 REDIS: Final = "BERTHMASTER_RUNNER__REDIS__"
 
 
@@ -91,12 +94,13 @@ class NoTokens:
 class RunnerTokens:
     """One run's look at the tokens of one pool."""
 
-    def __init__(self, user: RunnerUser, run: str, secret: TokenSecret, rotate_after: timedelta) -> None:
-        self._user, self._run, self._secret, self._after = user, run, secret, rotate_after
+    def __init__(self, user: RunnerUser, run: str, secret: TokenSecret, after: timedelta, keep: Keep) -> None:
+        self._user, self._run, self._secret, self._after, self._keep = user, run, secret, after, keep
         self._stored = Stored()
 
     def verify(self, pods: Iterable[Json]) -> Issued:
         """Makes the user as it must be: Redis may have lost it."""
+        self._keep()
         try:
             self._stored = self._secret.read()
         except Denied as error:
@@ -110,10 +114,12 @@ class RunnerTokens:
         if issued.problem:
             return issued
         there = in_pods(pods)
-        tokens = self._renewed(now, idle)
-        tokens = {name: tokens[name] for name in kept(tokens, there)}
+        tokens = self._renewed(now, idle) or {
+            name: self._stored.tokens[name] for name in kept(self._stored.tokens, there)
+        }
         if tokens == self._stored.tokens:
             return issued
+        self._keep()
         try:
             self._secret.write(self._stored, tokens)
         except (Denied, Invalid) as error:
@@ -133,16 +139,18 @@ class RunnerTokens:
             return name, f"stays: it was made {when(name)}, and is replaced after {self._after}"
         return name, "is replaced" if idle else "stays: it is too old, and slots are in use"
 
-    def _renewed(self, now: datetime, idle: Callable[[], bool]) -> dict[str, str]:
-        tokens = dict(self._stored.tokens)
-        if not newest(tokens) or (overdue(tokens, self._after, now) and idle()):
-            name = fresh(tokens, now, secrets.token_hex(4))
-            tokens[name] = secrets.token_urlsafe(32)
-            log.info("token_rotated", pool=self._user.pool, token=name)
-        return tokens
+    def _renewed(self, now: datetime, idle: Callable[[], bool]) -> dict[str, str] | None:
+        """None: not now. Forgets none: a newer run may be about to give the one before it to a pod."""
+        stored = self._stored.tokens
+        if newest(stored) and not (overdue(stored, self._after, now) and idle()):
+            return None
+        name = fresh(stored, now, secrets.token_hex(4))
+        log.info("token_rotated", pool=self._user.pool, token=name)
+        return {**stored, name: secrets.token_urlsafe(32)}
 
     def _good(self, there: Mapping[str, str]) -> Issued:
         tokens = {name: digest(password) for name, password in self._stored.tokens.items()}
+        self._keep()
         if refusal := self._user.ensure(self._run, {*tokens.values(), *there.values()}):
             return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}")
         name = newest(tokens)
@@ -150,14 +158,16 @@ class RunnerTokens:
 
 
 def tokens_of(
-    services: PodPoolServices, run: str, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec
+    services: PodPoolServices, run: Run | None, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec
 ) -> RunnerTokens | NoTokens:
-    """As the spec wants them; `run` is the token of the run that may change them."""
+    """As the spec wants them; without a run they can be read only."""
     user, wish, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), spec.runner_token, ledger.pool.split("/")
+    token = run.token if run else ""
     if not wish:
-        return NoTokens(user, run)
+        return NoTokens(user, token)
     secret = TokenSecret(services.kube, namespace, wish.secret_name, name, owner_reference(pool))
-    return RunnerTokens(user, run, secret, length(wish.rotate_after))
+    keep: Keep = partial(run.keep, services.call_time) if run else (lambda: None)
+    return RunnerTokens(user, token, secret, length(wish.rotate_after), keep)
 
 
 def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None:

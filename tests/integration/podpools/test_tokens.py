@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +19,10 @@ from tests.integration.podpools.conftest import MakePool
 from tests.support.interruption import Fuse, Killed
 from tests.support.pod_pool_world import PodPoolWorld
 from tests.support.token_world import SECRET, TokenWorld, environment
+from workers.kube.pod_pools import owner_reference
+from workers.kube.token_secret import TokenSecret
+from workers.podpools.tokens import RunnerTokens
+from workers.stores.slots.user import RunnerUser
 
 Make = Callable[..., TokenWorld]
 WISH = {"secretName": SECRET}
@@ -243,6 +250,42 @@ def test_the_user_of_a_pool_that_is_gone_goes_when_no_pod_lives_by_it(make: Make
     world.pool.end(name)
     world.pool.run()
     assert not world.exists()
+
+
+class ReadsSlowly(KubeApi):
+    """After the Secret was read something happens."""
+
+    def __init__(self, api: KubeApi, happens: Callable[[], object]) -> None:
+        super().__init__(api.connection, api.timeout, api.agent)
+        self._happens = [happens]
+
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
+        found = super().get(path, **query)
+        if "/secrets/" in path and self._happens:
+            self._happens.pop()()
+        return found
+
+
+@pytest.mark.row("SD-26")
+def test_an_older_run_that_wakes_up_and_makes_a_token_takes_none_from_a_newer_run(make: Make) -> None:
+    world = make(minReplicas=0)
+    pool = world.pool
+    pool.run()
+    snapshot = pool.services.pools.read(pool.namespace, "runners")
+    assert snapshot
+    secret = TokenSecret(pool.api, pool.namespace, SECRET, "runners", owner_reference(snapshot))
+    user, token = RunnerUser(pool.redis, f"{pool.namespace}/runners"), f"{time.time_ns() // 1000}-late"
+    late = RunnerTokens(user, token, secret, timedelta(0), lambda: None)
+    issued = late.verify([])
+    wake_up = partial(late.rotate, issued, [], datetime.now(UTC), lambda: True)
+
+    pool.change(minReplicas=1)
+    pool.services = replace(pool.services, kube=ReadsSlowly(pool.api, wake_up))
+    pool.run()
+    assert (len(world.stored()), world.carried().popitem()[1]) == (2, issued.name)
+    assert world.locked_out() == []
+    pool.settle()
+    assert world.locked_out() == []
 
 
 @pytest.fixture
