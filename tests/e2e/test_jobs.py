@@ -46,3 +46,37 @@ def test_jobs_start_pods_run_once_wait_for_a_person_and_leave_nothing_behind(
             assert ended == {("two", "reserved"), ("two", "succeeded"), *((f"j{n}", "succeeded") for n in range(8))}
             assert 1 <= len(pods.runners) <= 3
         system.stack.check()
+
+
+@pytest.mark.row("SD-26", "SD-22")
+def test_a_token_is_replaced_under_real_runners_once_nothing_runs(
+    tmp_path: Path, kube_kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with whole(tmp_path / "stack", kube_kind, 1, monkeypatch) as system:
+        url, place = system.stack.redis.url, f"/api/v1/namespaces/{NAMESPACE}"
+        template = {"spec": {"containers": [{"name": "runner", "image": "runner"}]}}
+        spec = {"template": template, "minReplicas": 1, "maxReplicas": 1, "runnerToken": {"secretName": "token"}}
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
+        system.api.create(PATH, body | {"spec": spec})
+
+        def tokens() -> set[str]:
+            return set(system.api.get(f"{place}/secrets/token").get("data") or {})
+
+        def pods() -> set[str]:
+            return {pod["metadata"]["uid"] for pod in system.api.list(f"{place}/pods")["items"]}
+
+        with RunnerPods(system.api, NAMESPACE, tmp_path, url), Fleet(url) as fleet:
+            assert fleet.run(request("first"), timedelta(seconds=60)).outcome == "succeeded"
+            before, old = tokens(), pods()
+            fleet.submit(request("long", seconds=10))
+            eventually(lambda: (job := fleet.job(POOL, "long")) and job.state == "running", 30)
+            system.api.patch(f"{PATH}/runners", {"spec": {"runnerToken": {"rotateAfter": "1s"}}})
+            seen = tokens(), pods()
+            while (job := fleet.job(POOL, "long")) and job.state == "running":
+                assert seen == (before, old)
+                seen = tokens(), pods()
+            eventually(lambda: tokens() != before, 60)
+            system.api.patch(f"{PATH}/runners", {"spec": {"runnerToken": {"rotateAfter": "24h"}}})
+            eventually(lambda: not pods() & old and not tokens() & before, 90)
+            assert fleet.run(request("last"), timedelta(seconds=60)).outcome == "succeeded"
+        system.stack.check()
