@@ -14,9 +14,8 @@ from redis import Redis
 
 from events.incarnation import connect
 from events.kube_api import Denied, KubeApi
-from tests.fixtures.kube import Kube, SandboxKube
+from tests.fixtures.kube import Kube
 from tests.integration.podpools.conftest import MakePool
-from tests.support.interruption import Fuse, Killed
 from tests.support.pod_pool_world import PodPoolWorld
 from tests.support.token_world import SECRET, TokenWorld, environment
 from workers.kube.pod_pools import owner_reference
@@ -285,48 +284,4 @@ def test_an_older_run_that_wakes_up_and_makes_a_token_takes_none_from_a_newer_ru
     assert (len(world.stored()), world.carried().popitem()[1]) == (2, issued.name)
     assert world.locked_out() == []
     pool.settle()
-    assert world.locked_out() == []
-
-
-@pytest.fixture
-def sandboxed(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -> Iterator[TokenWorld]:
-    world = TokenWorld(
-        PodPoolWorld(redis, kube_sandbox.api, kube_sandbox.namespace, minReplicas=2, maxReplicas=4, runnerToken=WISH)
-    )
-    yield world
-    world.lose_user()
-
-
-@pytest.mark.row("SD-26")
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("at", range(12))
-def test_wherever_a_run_is_killed_nobody_is_locked_out_and_the_next_goes_on(
-    sandboxed: TokenWorld, at: int, after: bool
-) -> None:
-    """At each call of Kubernetes, in the run that makes the token, the one that replaces it, and the one after that."""
-    world, pool = sandboxed, sandboxed.pool
-    killed(world, at, after)
-    pool.settle()
-    world.wish("0s")
-    killed(world, at, after)
-    world.wish("24h")
-    killed(world, at, after)
-    pool.settle()
-    (token,) = world.stored()
-    assert set(world.carried().values()) == {token}
-    assert (world.good(), pool.views()) == (set(world.stored().values()), ["open", "open"])
-
-
-def killed(world: TokenWorld, at: int, after: bool) -> None:
-    pool = world.pool
-    whole = pool.services
-    pool.services = replace(whole, kube=Fuse(at, after).guard(pool.api))
-    try:
-        pool.run()
-    except Killed:
-        pool.lease_ends()
-    pool.services = whole
-    assert world.locked_out() == []
-    world.lose_user()
-    pool.run()
     assert world.locked_out() == []
