@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -19,6 +19,9 @@ from domain.duration import Duration
 from domain.ports.retention import LONGEST
 from events.settings import BrokerSettings, KubernetesSettings, Nested, RedisSettings
 from workers.cloud.settings import AwsSettings
+
+CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)
+"""A refused slots.submit is tried 20 times, at most 30 s apart; a broker delivers again what nobody acknowledged."""
 
 
 class RetrySettings(Nested):
@@ -192,4 +195,13 @@ class WorkerSettings(BaseSettings):
     def _lease_outlasts_a_call(self) -> WorkerSettings:
         if self.queue.lease <= self.call_time:
             raise ValueError(f"queue.lease must be longer than one call of AWS or Kubernetes ({self.call_time})")
+        return self
+
+    @model_validator(mode="after")
+    def _ends_outlast_what_comes_again(self) -> WorkerSettings:
+        least = self.celery.visibility_timeout + self.celery.restore_every + CLIENTS_RETRY_FOR
+        if self.slots.remember < least:
+            raise ValueError(
+                f"slots.remember must be at least {least}: a job that is said again until then would run again"
+            )
         return self

@@ -8,6 +8,8 @@ from typing import Any
 import orjson
 from redis import Redis
 
+COUNTED = {"used": ("placed", "running", "cancelling"), "reserved": ("reserved", "confirmed")}
+
 
 @dataclass(frozen=True)
 class SlotBooks:
@@ -25,7 +27,8 @@ class SlotBooks:
         return "inc" in self.meta
 
     def count(self, name: str) -> int:
-        return int(self.meta.get(name, 0))
+        """Jobs whose slot is `used`, or `reserved`."""
+        return sum(job["s"] in COUNTED[name] for job in self.jobs.values())
 
 
 def read(redis: Redis, prefix: str) -> SlotBooks:

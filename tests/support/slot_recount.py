@@ -8,17 +8,19 @@ from typing import Any
 
 from tests.support.slot_books import SlotBooks, read
 from tests.support.slot_world import SlotWorld
+from workers.stores.slots.view import view
 
 HOLDING = ("placed", "running", "reserved", "confirmed", "cancelling")
 
 
 def faults(world: SlotWorld) -> list[str]:
-    return [*book_faults(read(world.redis, world.ledger.prefix)), *_processes(world), *_effects(world)]
+    books = read(world.redis, world.ledger.prefix)
+    return [*book_faults(books), *_counts(world, books), *_processes(world), *_effects(world)]
 
 
 def book_faults(books: SlotBooks) -> list[str]:
     """Of the ledger alone."""
-    return [*_slots(books.pods, books.jobs), *_counts(books), *_index(books), *_keys(books)]
+    return [*_slots(books.pods, books.jobs), *_index(books), *_keys(books)]
 
 
 def _slots(pods: dict[str, Any], jobs: dict[str, Any]) -> Iterator[str]:
@@ -40,11 +42,12 @@ def _slots(pods: dict[str, Any], jobs: dict[str, Any]) -> Iterator[str]:
         yield f"slots {found} are not what jobs say {places}"
 
 
-def _counts(books: SlotBooks) -> Iterator[str]:
-    told = Counter(slot["s"] for pod in books.pods.values() for slot in pod["s"] if slot)
-    for state, name in (("running", "used"), ("reserved", "reserved")):
-        if books.count(name) != told[state]:
-            yield f"SL-31: {name} is {books.count(name)}, recounted {told[state]}"
+def _counts(world: SlotWorld, books: SlotBooks) -> Iterator[str]:
+    """What scaling, status and people are told."""
+    seen = view(world.ledger)
+    for name, count in (("used", seen.used), ("reserved", seen.reserved)):
+        if books.count(name) != count:
+            yield f"SL-31: {name} is {count}, recounted {books.count(name)}"
 
 
 def _index(books: SlotBooks) -> Iterator[str]:

@@ -15,6 +15,7 @@ from redis import Redis
 
 from domain.slots.job import Job, JobRecord, Placed
 from workers.stores.slots.ledger import Answer, Report, SlotLedger, load_scripts
+from workers.stores.slots.view import view
 
 THREE: Final = ("*", ",plan,", ",plan,")
 DAY: Final = timedelta(days=1)
@@ -178,5 +179,6 @@ class SlotWorld:
         return {key.decode(): orjson.loads(value) for key, value in flat.items()}
 
     def count(self, name: str) -> int:
-        value: Any = self.redis.hget(f"{self.ledger.prefix}meta", name)
-        return int(value or 0)
+        """Slots that are `used`, or `reserved`."""
+        seen = view(self.ledger)
+        return {"used": seen.used, "reserved": seen.reserved}[name]

@@ -87,6 +87,25 @@ def test_no_pod_with_a_job_or_a_reservation_is_deleted(make_pool: MakePool) -> N
     assert len(pool.pods()) == len(used)
 
 
+@pytest.mark.row("SD-01", "SD-03", "SL-05")
+def test_of_five_pods_only_the_idle_ones_go_and_the_rest_when_they_are_idle(make_pool: MakePool) -> None:
+    """Field bug keda#2900: one slot in three is busy, and the pool shall have one pod."""
+    pool = make_pool(minReplicas=5, maxReplicas=5)
+    pool.settle()
+    for n in range(2):
+        pool.slots.submit(f"j{n}", "apply")
+    pool.slots.deliver_all()
+    busy = {pod.name for pod in pool.ledger_pods() if pod.busy}
+    pool.change(minReplicas=0, maxReplicas=1)
+    pool.settle(6)
+    assert pool.names() == busy
+    assert len(busy) == 2
+    assert (pool.status()["replicas"], pool.status()["desiredReplicas"]) == (2, 1)
+    pool.finish_all()
+    pool.settle(6)
+    assert len(pool.names()) <= 1
+
+
 @pytest.mark.row("SL-22", "SL-21")
 def test_a_pod_that_is_gone_gives_its_job_to_another(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=2)

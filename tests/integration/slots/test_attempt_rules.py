@@ -297,3 +297,22 @@ def test_a_size_said_twice_is_one_step(world: SlotWorld) -> None:
     """The answer of the first is lost."""
     sizes = [world.ledger.resize("7-run", 3, 1, 9, 2).pods for _ in range(2)]
     assert (sizes, world.ledger.resize("7-run", None, 1, 9, 2).pods) == ([3, 3], 3)
+
+
+@pytest.mark.row("SL-24", "SL-18")
+@pytest.mark.parametrize("how", ["cancelled", "unsent"])
+def test_a_job_that_leaves_the_line_of_its_key_does_not_keep_those_behind_it(world: SlotWorld, how: str) -> None:
+    """Rule wakes: the key was free, and the first in line waited for a slot only."""
+    world.add("a", layout=("*",))
+    for job in ("one", "two", "three"):
+        world.submit(job, "apply", serial_key="w")
+    world.deliver_all()
+    world.ledger.set_aside("a")
+    world.ended("a", world.record("one").attempt)
+    if how == "cancelled":
+        world.cancel("two")
+        world.add("b", layout=("*",))
+    else:
+        world.add("b", layout=("*",))
+        world.ledger.undo("two", world.record("two").attempt, timedelta(minutes=1))
+    assert world.record("three").uid == "b"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -54,18 +55,18 @@ def view(ledger: SlotLedger) -> SlotsView:
     """Two round trips."""
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
     pipe.hgetall(f"{p}pods")
-    pipe.hmget(f"{p}meta", "used", "reserved")
     pipe.smembers(f"{p}sigs")
     pipe.smembers(f"{p}names")
     pipe.hgetall(f"{p}unready")
     pipe.time()
-    pods, counts, kinds, names, unready, (seconds, micros) = pipe.execute()
+    stored, kinds, names, unready, (seconds, micros) = pipe.execute()
     now = int(seconds) * 1000 + int(micros) // 1000
-    used, reserved = (int(count or 0) for count in counts)
+    pods = {uid: orjson.loads(told) for uid, told in sorted(stored.items())}
+    states = Counter(slot["s"] for told in pods.values() for slot in told["s"] if slot)
     return SlotsView(
-        tuple(_pod(uid, orjson.loads(told), now) for uid, told in sorted(pods.items())),
-        used,
-        reserved,
+        tuple(_pod(uid, told, now) for uid, told in pods.items()),
+        states["running"],
+        states["reserved"],
         _waiting(ledger, sorted(kind.decode() for kind in kinds)),
         frozenset(name.decode() for name in names),
         _unready(unready, int(seconds)),

@@ -9,13 +9,8 @@ local function message(id, j, pod)
   return cjson.encode({ id = id, attempt = j.a, uid = j.u, pod = pod.n, phase = j.f[j.i], tries = j.t, job = job })
 end
 
-local function has_key(id, j) -- takes the serial key if it must and can, else lines up for it: confirmed work first
-  local holder = exclusive(j) and call('HGET', KEYED, j.k)
-  if holder and holder ~= id then
-    local rank = (j.s == 'confirmed' and 0 or 2 ^ 48) + j.r * 2 ^ 44 + j.q
-    call('ZADD', P .. 'blocked:' .. j.k, string.format('%.0f', rank), id)
-    return false
-  end
+local function has_key(id, j) -- takes the serial key if it must and can, else lines up for it
+  if behind(id, j) then return false end
   if exclusive(j) then call('HSET', KEYED, j.k, id) end
   return true
 end

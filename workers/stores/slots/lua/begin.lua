@@ -20,7 +20,7 @@ if call('HGET', META, 'seen') ~= server then
   end
   local t, old = call('TIME'), tonumber(call('HGET', META, 'mark') or 0)
   local mark = string.format('%.0f', math.max(old + 1, t[1] * 1000000 + t[2]))
-  call('HDEL', META, 'inc', 'used', 'reserved')
+  call('HDEL', META, 'inc')
   call('HSET', META, 'seen', server, 'mark', mark)
 end
 if listed == '' then return { 'OK', call('HGET', META, 'mark') } end

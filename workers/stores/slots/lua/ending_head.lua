@@ -7,18 +7,16 @@ local function leave_slot(j)
   j.u, j.x = nil, nil
 end
 
-local function pass_key(id, j) -- to the first in its line; a confirmed job has its slot already
-  if call('HGET', KEYED, j.k) ~= id then return end
+local function pass_key(id, j) -- to the first in its line, also by who only waited for a slot; a confirmed job has its own
+  local holder = call('HGET', KEYED, j.k)
+  if holder and holder ~= id then return end
   call('HDEL', KEYED, j.k)
   local first = call('ZPOPMIN', P .. 'blocked:' .. j.k)[1]
   local next_job = first and job_of(first)
   if not next_job then return end
-  if next_job.s == 'confirmed' then
-    call('HSET', KEYED, j.k, first)
-    run_in(first, next_job, next_job.u, pod_of(next_job.u), next_job.x)
-  else
-    enqueue(first, next_job)
-  end
+  if next_job.s ~= 'confirmed' then return enqueue(first, next_job) end
+  call('HSET', KEYED, j.k, first)
+  run_in(first, next_job, next_job.u, pod_of(next_job.u), next_job.x)
 end
 
 local function finish_job(id, j, outcome, result)

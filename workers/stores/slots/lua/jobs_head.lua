@@ -35,7 +35,16 @@ local function kinds_of(j)
   return table.concat(kinds, ',')
 end
 
-local function enqueue(id, j)
+local function behind(id, j) -- lines up for the serial key that another job has: confirmed work first
+  local holder = exclusive(j) and call('HGET', KEYED, j.k)
+  if not holder or holder == id then return false end
+  local rank = (j.s == 'confirmed' and 0 or 2 ^ 48) + j.r * 2 ^ 44 + j.q
+  call('ZADD', P .. 'blocked:' .. j.k, string.format('%.0f', rank), id)
+  return true
+end
+
+local function enqueue(id, j) -- for a slot, unless no slot would be of use to it
+  if behind(id, j) then return end
   call('ZADD', P .. 'wait:' .. kinds_of(j), string.format('%.0f', j.r * 2 ^ 44 + j.q), id)
   call('SADD', SIGS, kinds_of(j))
 end

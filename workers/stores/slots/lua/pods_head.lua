@@ -2,7 +2,7 @@
 -- KEYS[1] as in names_head. A pod is JSON {n name, v view, k token, t ms of its last report, l [class, ...],
 --   s [false or {j job, a attempt, s state, g grant}, ...]}.
 -- ARGV and returns: see each script. View: new (reported, not open yet), open, fenced, claimed. Only open pods are in free:CLASS, the
--- fullest first. META used and reserved count slots by state (running, reserved).
+-- fullest first. The state of a slot is running or reserved; nobody counts them but who reads them all.
 local function pod_of(uid)
   local json = call('HGET', PODS, uid)
   return json and cjson.decode(json)
@@ -24,12 +24,7 @@ local function keep_pod(uid, pod) -- and its place in the index
   end
 end
 
-local COUNTS = { running = 'used', reserved = 'reserved' }
-
 local function set_slot(uid, pod, x, slot) -- false: idle
-  local was = pod.s[x]
-  if was then call('HINCRBY', META, COUNTS[was.s], -1) end
-  if slot then call('HINCRBY', META, COUNTS[slot.s], 1) end
   pod.s[x] = slot
   keep_pod(uid, pod)
 end
