@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,18 @@ def test_a_reservation_is_over_only_when_the_script_itself_finds_it_so(world: Sl
     assert world.ledger.sweep(DAY).expired == ()
     world.ended("b", world.only("b"))
     assert world.ledger.sweep(DAY).expired == ("j",)
+
+
+@pytest.mark.row("SL-19")
+def test_a_reservation_is_not_over_before_its_time(world: SlotWorld) -> None:
+    """Rule attempt: nor is one that began anew, by the deadline of the one before."""
+    world.add("a", layout=("*",))
+    world.planned("j", hold_ms=60_000)
+    assert world.ledger.sweep(DAY).expired == ()
+    due: Any = world.redis.zscore(f"{world.ledger.prefix}due", "j")
+    seconds, _ = world.redis.time()
+    assert 58 <= due / 1000 - int(seconds) <= 61
+    assert world.state("j") == "reserved"
 
 
 @pytest.mark.row("SL-11")
