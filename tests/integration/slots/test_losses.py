@@ -50,6 +50,7 @@ def test_a_reserved_job_whose_pod_is_lost_is_planned_again(world: SlotWorld) -> 
 
 @pytest.mark.row("SL-22")
 def test_a_process_that_its_runner_does_not_list_any_more_is_lost_once_a_newer_list_says_so(world: SlotWorld) -> None:
+    """Rules list, order."""
     runner = world.add("a")
     world.submit("j")
     stale = runner.report()
@@ -65,6 +66,7 @@ def test_a_process_that_its_runner_does_not_list_any_more_is_lost_once_a_newer_l
 
 @pytest.mark.row("SL-22")
 def test_an_outcome_is_repeated_until_it_is_known(world: SlotWorld) -> None:
+    """Rule keep."""
     world.add("a")
     world.submit("j")
     world.deliver_all()
@@ -91,6 +93,7 @@ def test_a_fenced_pod_gets_no_job_and_a_busy_one_is_not_fenced(world: SlotWorld)
 
 @pytest.mark.row("SD-02", "SD-09")
 def test_a_fence_that_would_leave_too_few_is_refused(world: SlotWorld) -> None:
+    """Rule floor."""
     world.add("a")
     world.add("b")
     assert world.ledger.fence("a", "t", 2) == "FLOOR"
@@ -100,6 +103,7 @@ def test_a_fence_that_would_leave_too_few_is_refused(world: SlotWorld) -> None:
 
 @pytest.mark.row("SD-18", "SL-05")
 def test_a_closed_pod_opens_again_only_for_who_took_it_over(world: SlotWorld) -> None:
+    """Rules bump, lift."""
     world.add("a")
     world.ledger.fence("a", "old", 0)
     world.beat("a")
@@ -138,6 +142,7 @@ def test_a_job_may_be_given_a_time_before_which_it_is_not_placed(world: SlotWorl
 
 @pytest.mark.row("SL-11")
 def test_the_message_of_an_older_attempt_starts_nothing(world: SlotWorld) -> None:
+    """Rule attempt."""
     world.add("a")
     world.submit("j")
     (late,) = world.wire
@@ -150,6 +155,7 @@ def test_the_message_of_an_older_attempt_starts_nothing(world: SlotWorld) -> Non
 
 @pytest.mark.row("SL-06")
 def test_the_late_end_of_a_lost_attempt_does_not_end_the_one_that_runs(world: SlotWorld) -> None:
+    """Rule attempt."""
     runner = world.add("a")
     world.submit("j")
     world.deliver_all()
@@ -171,6 +177,7 @@ def replaced(world: SlotWorld) -> None:
 @pytest.mark.row("SL-13")
 @pytest.mark.parametrize("lose", [lambda world: world.redis.flushall(), replaced], ids=["flushed", "replaced"])
 def test_what_runs_when_redis_is_lost_goes_on_and_is_placed_nowhere_else(world: SlotWorld, lose: Lose) -> None:
+    """Rules fresh, held, outs."""
     world.add("a", layout=("*", "*", "*"))
     for job in ("runs", "held", "ended"):
         world.submit(job, "plan", "apply") if job == "held" else world.submit(job)
@@ -197,6 +204,7 @@ def test_what_runs_when_redis_is_lost_goes_on_and_is_placed_nowhere_else(world: 
 def test_a_job_that_nobody_tells_of_after_redis_was_replaced_is_placed_once_its_client_asks_again(
     world: SlotWorld,
 ) -> None:
+    """Rules wish, resubmit."""
     world.submit("j")
     replaced(world)
     world.add("a")
@@ -206,6 +214,7 @@ def test_a_job_that_nobody_tells_of_after_redis_was_replaced_is_placed_once_its_
 
 @pytest.mark.row("SL-13")
 def test_nothing_is_placed_until_every_pod_has_reported_or_is_gone(world: SlotWorld) -> None:
+    """Rule gate."""
     world.add("a")
     world.add("b")
     world.redis.flushall()

@@ -87,6 +87,7 @@ def test_a_plan_keeps_its_slot_until_a_person_confirms(world: SlotWorld) -> None
 
 @pytest.mark.row("SL-16")
 def test_the_plan_of_another_attempt_confirms_nothing(world: SlotWorld) -> None:
+    """Rule plan."""
     world.add("a")
     world.submit("j", "plan", "apply")
     world.deliver_all()
@@ -118,6 +119,7 @@ def test_an_end_frees_the_slot_for_the_next_and_said_again_changes_nothing(world
 @pytest.mark.row("SL-07", "SL-23")
 @pytest.mark.parametrize("started", [False, True])
 def test_a_cancelled_job_keeps_its_slot_while_its_process_lives(world: SlotWorld, started: bool) -> None:
+    """Rule hold."""
     world.add("a", layout=("*",))
     world.submit("one")
     world.submit("two")
@@ -135,6 +137,7 @@ def test_a_cancelled_job_keeps_its_slot_while_its_process_lives(world: SlotWorld
 
 @pytest.mark.row("SL-19")
 def test_a_reservation_ends_once_its_time_is_over_and_a_confirmed_one_never(world: SlotWorld) -> None:
+    """Rule clear. Field bug agones#2209: given back exactly once."""
     world.add("a", layout=("*", "*", ",plan,"))
     for job in ("one", "two"):
         world.submit(job, "plan", "apply", hold_ms=0, serial_key="w")
@@ -200,6 +203,7 @@ def test_the_more_urgent_goes_first_whatever_its_kind(world: SlotWorld) -> None:
 
 @pytest.mark.row("SL-19", "SL-24")
 def test_a_confirmed_job_that_waits_for_its_serial_key_does_not_expire(world: SlotWorld) -> None:
+    """Rule clear."""
     world.add("a", layout=("*", "*", ",plan,"))
     for job in ("one", "two"):
         world.submit(job, "plan", "apply", hold_ms=0, serial_key="w")
