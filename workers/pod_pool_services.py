@@ -26,16 +26,16 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
     senders: dict[str, JobSender] = {}
 
-    def dispatcher(ledger: SlotLedger) -> Dispatcher:
-        sender = senders.setdefault(ledger.pool, JobSender(settings.broker_url, ledger.pool))
-        return Dispatcher(ledger, sender)
+    def sender(pool: str) -> JobSender:
+        return senders.setdefault(pool, JobSender(settings.broker_url, pool))
 
     return PodPoolServices(
         kube=kube,
         pools=PodPools(kube),
         events=KubeEvents(kube),
         ledger=lambda pool: SlotLedger(redis, scripts, pool),
-        dispatcher=dispatcher,
+        dispatcher=lambda ledger: Dispatcher(ledger, sender(ledger.pool)),
+        forget_queue=lambda pool, pod: sender(pool).forget(pod),
         environment=lambda pool, spec: runner_environment(settings, pool, spec),
         names=PodPoolNames(redis),
         shown=ShownStatus(redis),

@@ -50,6 +50,7 @@ class PodPoolWorld:
         self.slots = SlotWorld(redis, f"{namespace}/runners")
         self.queue = Workqueue(redis, publish=lambda _: None)
         self.key = pod_pool_key(namespace, "runners")
+        self.forgotten: list[str] = []
         self.claim()
         self.services = PodPoolServices(
             kube=api,
@@ -57,6 +58,7 @@ class PodPoolWorld:
             events=KubeEvents(api),
             ledger=lambda _: self.slots.ledger,
             dispatcher=self.dispatcher,
+            forget_queue=lambda _, pod: self.forgotten.append(pod),
             environment=lambda pool, _: [{"name": "BERTHMASTER_RUNNER__POOL", "value": pool}],
             names=PodPoolNames(redis),
             shown=ShownStatus(redis),

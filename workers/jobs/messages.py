@@ -7,6 +7,7 @@ start. A message that is lost is sent again; one that is late or doubled is refu
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from kombu import Connection, Producer, Queue
@@ -78,6 +79,12 @@ class JobSender:
         except UNREACHABLE:
             pass
         return left
+
+    def forget(self, pod: str) -> None:
+        """The queue of a pod that is gone, and what kombu keeps of each queue, which it never takes back itself."""
+        queue = queue_of(self._pool, pod)
+        with suppress(*UNREACHABLE), producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as some:
+            some.channel.client.delete(queue, f"_kombu.binding.{queue}", f"_kombu.binding_permanent.{queue}")
 
     def _publish(self, producer: Producer, placed: Placed) -> None:
         body, queue = Body.model_validate_json(placed.job.body), queue_of(self._pool, placed.pod)

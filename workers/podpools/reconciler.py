@@ -122,6 +122,8 @@ class PodPoolRun:
             self._ledger.set_aside(uid)
         else:
             self._dispatcher.dispatch(self._ledger.gone(uid))
+            if told:
+                self._services.forget_queue(self._ledger.pool, told.name)
 
     def _care(self, pod: dict[str, object], member: Member, needed: Care, patience: Patience) -> None:
         log.info("pod_cared_for", pool=self._ledger.pool, pod=member.name, care=needed)

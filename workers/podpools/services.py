@@ -19,13 +19,17 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class PodPoolServices:
-    """`ledger` and `dispatcher` are of a pool (namespace/name); `environment(pool)` is what its runners are told."""
+    """`ledger` and `dispatcher` are of a pool (namespace/name); `environment(pool)` is what its runners are told.
+
+    `forget_queue(pool, pod)`: that pod is gone, and its name never comes again.
+    """
 
     kube: KubeApi
     pools: PodPools
     events: KubeEvents
     ledger: Callable[[str], SlotLedger]
     dispatcher: Callable[[SlotLedger], Dispatcher]
+    forget_queue: Callable[[str, str], None]
     environment: Callable[[str, Json], list[Json]]
     names: PodPoolNames
     shown: ShownStatus

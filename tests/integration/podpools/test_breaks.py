@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from events.kube_api import KubeApi, KubeError, NotFound
+from events.kube_api import KubeApi, KubeError
 from tests.integration.podpools.conftest import MakePool
 from workers.kube.pool_pods import POOL
 
@@ -52,9 +51,9 @@ def test_a_pool_made_anew_leaves_jobs_to_the_pods_of_the_old_one_while_they_run(
     pool.settle()
     uid = pool.slots.record("j").uid
     body = pool.api.get(f"{pool.path}/runners")
-    pool.api.delete(f"{pool.path}/runners", {"propagationPolicy": "Orphan"})
-    with contextlib.suppress(NotFound):  # a garbage collector that orphans the pods takes its finalizer off
-        pool.api.patch(f"{pool.path}/runners", {"metadata": {"finalizers": None}})
+    for pod in pool.pods():  # as an orphaning deletion would, which needs a collector
+        pool.api.patch(pool.pod_path(pod["metadata"]["name"]), {"metadata": {"ownerReferences": None}})
+    pool.api.delete(f"{pool.path}/runners")
     pool.api.create(pool.path, {k: body[k] for k in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "runners"}})
     for _ in range(2):
         pool.run()

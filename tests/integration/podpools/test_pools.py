@@ -118,6 +118,7 @@ def test_a_pod_that_is_gone_gives_its_job_to_another(make_pool: MakePool) -> Non
     assert pool.slots.state("j") == "running"
     assert pool.slots.record("j").uid != busy["metadata"]["uid"]
     assert len(pool.pods()) == 2
+    assert pool.forgotten == [busy["metadata"]["name"]]
 
 
 @pytest.mark.row("SL-20")

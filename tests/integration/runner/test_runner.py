@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 
 from domain.slots.job import Job
-from tests.integration.runner.conftest import RunnerPool
+from tests.integration.runner.conftest import POOL, RunnerPool
 from tests.support.waiting import eventually
-from workers.jobs.messages import Body
+from workers.jobs.messages import Body, JobSender, queue_of
 
 POOLS = ("prefork", "threads")
 DAY = timedelta(days=1)
@@ -122,3 +122,16 @@ def test_a_worker_that_is_told_to_end_lets_its_job_end(pool: RunnerPool) -> None
     os.kill(runner.process.pid, signal.SIGTERM)
     assert runner.process.wait(40) == 0
     assert pool.record("j").outcome == "succeeded"
+
+
+def test_of_a_pod_that_is_gone_the_broker_keeps_nothing(pool: RunnerPool) -> None:
+    runner = pool.start("a", "threads", slots=((),))
+    pool.submit("j")
+    pool.ready("a")
+    pool.reaches("j", "done")
+    runner.kill()
+    pool.submit("left")
+    queue = queue_of(POOL, "a")
+    assert {key.decode() for key in pool.redis.scan_iter(f"*{queue}*")} >= {queue, f"_kombu.binding.{queue}"}
+    JobSender(pool.url, POOL).forget("a")
+    assert list(pool.redis.scan_iter(f"*{queue}*")) == []
