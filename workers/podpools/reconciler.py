@@ -26,10 +26,11 @@ from workers.kube.errors import translated
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
+from workers.podpools.leaving import leave
 from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of, utc_now
 from workers.podpools.scaling import Scaled, Scaling
 from workers.podpools.services import PodPoolServices
-from workers.podpools.tokens import forget_user, tokens_of
+from workers.podpools.tokens import tokens_of
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
 from workers.stores.slots.view import view
@@ -48,12 +49,7 @@ class PodPoolsReconciler:
             _, namespace, name = split_key(run.key)
             pool = run.snapshot or self._services.pools.read(namespace, name)
             if pool is None or pool.gone or pool.body["deleting"]:
-                self._services.names.remove(f"{namespace}/{name}")
-                ledger = self._services.ledger(f"{namespace}/{name}")
-                ledger.forget_size()
-                self._services.shown.forget(ledger.prefix)
-                forget_user(self._services, run, ledger)
-                return Settled()
+                return leave(self._services, run, namespace, name)
             self._services.names.add(f"{namespace}/{name}")
             try:
                 return PodPoolRun(self._services, run, namespace, pool).outcome()

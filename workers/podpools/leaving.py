@@ -1,0 +1,43 @@
+"""A pool that is gone, or goes: its pods take no jobs any more, and what was on one that is gone waits, or is lost."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from domain.outcome import Outcome, Settled, Wait
+from workers.kube.pool_pods import PoolPods
+from workers.podpools.services import PodPoolServices
+from workers.podpools.tokens import forget_user
+from workers.run import Run
+from workers.stores.slots.ledger import NotVerified
+from workers.stores.slots.view import PodSlots, view
+
+LOOK_AGAIN: Final = timedelta(seconds=30)
+
+
+def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Outcome:
+    """A job that nobody cancels waits for a pool of this name to be made again."""
+    ledger = services.ledger(f"{namespace}/{name}")
+    services.names.remove(ledger.pool)
+    ledger.forget_size()
+    services.shown.forget(ledger.prefix)
+    forget_user(services, run, ledger)
+    pods, known = PoolPods(services.kube, namespace, name, owner={}), view(ledger).pods
+    with suppress(NotVerified):  # nothing is granted then
+        for pod in known:
+            ledger.set_aside(pod.uid, for_good=True)
+        left = [pod for pod in known if not _gone(services, run, pods, pod, ledger.pool)]
+        return Wait(LOOK_AGAIN, f"{len(left)} pods of the pool are still there") if left else Settled()
+    return Settled()
+
+
+def _gone(services: PodPoolServices, run: Run, pods: PoolPods, pod: PodSlots, pool: str) -> bool:
+    run.keep(services.call_time)
+    if pods.read(pod.name, pod.uid):
+        return False
+    ledger = services.ledger(pool)
+    services.dispatcher(ledger).dispatch(ledger.gone(pod.uid))
+    services.forget_queue(pool, pod.name)
+    return True
