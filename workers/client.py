@@ -22,6 +22,7 @@ from workers.stores.slots.results import Result, Results
 
 AGAIN: Final = timedelta(seconds=30)
 PAUSE: Final = timedelta(seconds=1)
+MOST_CONFIRMED: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Fleet:
         self._sender = Sender(broker_url)
         self._redis = connect(redis_url or broker_url)
         self._scripts = load_scripts(self._redis)
+        self._confirmed: dict[tuple[str, str], str] = {}  # plan by pool and job, for `run`; the oldest go first
 
     def __enter__(self) -> Self:
         return self
@@ -83,9 +85,14 @@ class Fleet:
 
     def confirm(self, pool: str, job: str, plan: str) -> None:
         """`plan`: the attempt whose result was seen (Result.attempt)."""
+        self._confirmed.pop((pool, job), None)
+        self._confirmed[pool, job] = plan
+        for old in list(self._confirmed)[:-MOST_CONFIRMED]:
+            self._confirmed.pop(old, None)
         self._sender.send(routing.SLOTS_CONFIRM, pool, job, plan)
 
     def cancel(self, pool: str, job: str) -> None:
+        self._confirmed.pop((pool, job), None)
         self._sender.send(routing.SLOTS_CANCEL, pool, job)
 
     def job(self, pool: str, job: str) -> JobRecord | None:
@@ -97,16 +104,30 @@ class Fleet:
         return Results(self._redis, pool).since(at, wait)
 
     def run(self, request: Request, timeout: timedelta, again: timedelta = AGAIN) -> JobRecord:
-        """Submits, and again, until the job ends or waits for a person. Raises TimeoutError."""
+        """Submits, and again, until the job ends or waits for a person. Raises TimeoutError.
+
+        A plan that this Fleet has confirmed waits for nobody, and is confirmed again with each submission.
+        """
         until, next_time = time.monotonic() + timeout.total_seconds(), 0.0
         while time.monotonic() < until:
             if time.monotonic() >= next_time:
-                self.submit(request)
+                self._say(request)
                 next_time = time.monotonic() + again.total_seconds()
             record = self.job(request.pool, request.id)
-            if record and record.state in (JobState.DONE, JobState.RESERVED):
+            if record and self._over(request, record):
                 return record
             time.sleep(min(0.2, again.total_seconds()))
         known = self.job(request.pool, request.id)
         what = f"it is {known.state}" if known else "no worker has taken it in: is there such a PodPool?"
         raise TimeoutError(f"job {request.id} of {request.pool} did not end within {timeout}: {what}")
+
+    def _say(self, request: Request) -> None:
+        self.submit(request)
+        if plan := self._confirmed.get((request.pool, request.id)):
+            self._sender.send(routing.SLOTS_CONFIRM, request.pool, request.id, plan)
+
+    def _over(self, request: Request, record: JobRecord) -> bool:
+        if record.state is JobState.DONE:
+            self._confirmed.pop((request.pool, request.id), None)
+            return True
+        return record.state is JobState.RESERVED and record.plan != self._confirmed.get((request.pool, request.id))
