@@ -13,12 +13,12 @@ from celery.exceptions import Ignore
 
 from domain.slots.job import Placed
 from workers.jobs.messages import HEADER, placed_of
+from workers.jobs.result import kept
 from workers.runner.attempts import AWAY, Attempts
 
 log = structlog.get_logger()
 PATIENCE: Final = 30.0  # seconds that a start waits for Redis; then the message is given up, and sent again
 PAUSE: Final = 0.5
-LONGEST_RESULT: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]
 
 def text_of(result: Any) -> str:
     """What can be stored: names of files may hold what is not UTF-8."""
-    return str(result)[:LONGEST_RESULT].encode(errors="replace").decode()
+    return kept(str(result)).encode(errors="replace").decode()
 
 
 def granted(attempts: Attempts, placed: Placed) -> bool:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from domain.slots.job import Job, WhenLost
 from domain.spec import each_once
 from workers.jobs.messages import Body
+from workers.jobs.result import kept
 from workers.tasks.payloads import NAME, Payload
 
 Pool = Annotated[str, StringConstraints(pattern=rf"^{NAME}/{NAME}$")]
@@ -64,7 +65,7 @@ class FinishJob(OfJob):
     phase: Phase
     attempt: Attempt
     outcome: Literal["succeeded", "failed", "cancelled"]
-    result: Annotated[str, StringConstraints(max_length=10_000)] = ""
+    result: Annotated[str, AfterValidator(kept)] = ""
 
 
 class ReconcilePodPool(Payload):
