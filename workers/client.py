@@ -13,9 +13,12 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Self
 
-from domain.slots.job import JobRecord, JobState, WhenLost
+from pydantic import ValidationError
+
+from domain.slots.job import JobRecord, JobState
 from events import routing
 from events.incarnation import connect
+from workers.jobs.submission import Submission, faults
 from workers.sending import Sender
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.results import Result, Results
@@ -41,24 +44,20 @@ class Request:
 
     def __post_init__(self) -> None:
         """What a worker would refuse is refused here: its refusal could only be read in a log."""
-        if problem := unfit(self):
-            raise ValueError(problem)
+        try:
+            Submission.model_validate(self.encoded())
+        except ValidationError as error:
+            told = [f"{field}: {problem}" for field, problem in faults(error).items()]
+            raise ValueError("; ".join(told)) from None
 
     def encoded(self) -> dict[str, Any]:
-        return {**self.__dict__, "args": list(self.args), "kwargs": dict(self.kwargs), "phases": list(self.phases)}
+        kwargs = dict(self.kwargs) if isinstance(self.kwargs, Mapping) else self.kwargs
+        return {**self.__dict__, "args": listed(self.args), "kwargs": kwargs, "phases": listed(self.phases)}
 
 
-def unfit(request: Request) -> str:
-    """Why no worker would take it, '' for a good one."""
-    if request.pool.count("/") != 1 or not all(request.pool.split("/")):
-        return f"pool {request.pool!r} is not namespace/name"
-    if not 0 <= request.priority <= 9:
-        return f"priority {request.priority} is not from 0 (first) to 9"
-    if request.when_lost not in set(WhenLost):
-        return f"when_lost {request.when_lost!r} is neither requeue nor fail"
-    if len(set(request.phases)) < len(request.phases):
-        return f"phases {list(request.phases)} names one twice"
-    return "" if request.phases else "phases is empty"
+def listed(value: Any) -> Any:
+    """A text is a sequence too, and never meant as one."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else value
 
 
 class Fleet:

@@ -13,10 +13,11 @@ import structlog
 from celery import Task
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from domain.spec import NAME
 from workers import metrics
+from workers.jobs.submission import faults
 
 log = structlog.get_logger()
-NAME = r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?"
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
 
 
@@ -94,7 +95,7 @@ def read(model: type[P], args: tuple[Any, ...], kwargs: dict[str, Any]) -> P:
 
 
 def refused(model: type[Payload], error: ValidationError) -> PayloadRefused:
-    problems = {".".join(map(str, one["loc"])) or "payload": one["msg"] for one in error.errors(include_url=False)}
+    problems = faults(error)
     metrics.PAYLOADS_REFUSED.labels(model.__name__).inc()
     log.warning("payload_refused", payload=model.__name__, problems=problems)
     return PayloadRefused("; ".join(f"{field}: {problem}" for field, problem in problems.items()))

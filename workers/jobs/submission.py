@@ -1,0 +1,53 @@
+"""What may be submitted: one model for the client, which refuses at once, and for the worker."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import to_json
+
+from domain.slots.job import Job, WhenLost
+from domain.spec import NAME, each_once
+from workers.jobs.messages import Body
+
+Pool = Annotated[str, StringConstraints(pattern=rf"^{NAME}/{NAME}$")]
+JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$")]
+Phase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+def once(phases: list[str]) -> list[str]:
+    """The name of a phase says where a job is."""
+    return list(each_once(phases))
+
+
+def storable(value: Any) -> Any:
+    """Raises ValueError for what has no JSON, such as half a character."""
+    to_json(value)
+    return value
+
+
+class Submission(BaseModel):
+    """A job as a client describes it; see workers.client.Request."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    id: JobId
+    pool: Pool
+    task: Annotated[str, StringConstraints(min_length=1, max_length=255)]
+    args: Annotated[list[Any], AfterValidator(storable)] = []
+    kwargs: Annotated[dict[str, Any], AfterValidator(storable)] = {}
+    phases: Annotated[list[Phase], Field(min_length=1, max_length=10), AfterValidator(once)] = ["plan"]
+    serial_key: Annotated[str, StringConstraints(max_length=200)] = ""
+    priority: Annotated[int, Field(ge=0, le=9)] = 5
+    when_lost: Literal["requeue", "fail"] = "requeue"
+
+    def job(self, hold_ms: int) -> Job:
+        body = Body(task=self.task, args=tuple(self.args), kwargs=self.kwargs).encoded()
+        lost = WhenLost(self.when_lost)
+        return Job(self.id, tuple(self.phases), self.serial_key, self.priority, hold_ms, lost, body)
+
+
+def faults(error: ValidationError) -> dict[str, str]:
+    """What is wrong, by field."""
+    return {".".join(map(str, one["loc"])) or "payload": one["msg"] for one in error.errors(include_url=False)}
