@@ -13,13 +13,17 @@ from compose.sandbox.kube.kubelet.runners import EXAMPLE
 from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
 from domain.ports.pool import PortPoolSpec
 from domain.ports.request import parse_ports
+from domain.slots.job import JobState
+from events import routing
 from events.settings import ProcessSettings
 from workers.cli.main import app
+from workers.jobs.result import LONGEST
 from workers.settings import WorkerSettings
 
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+JOBS = (REPOSITORY / "docs" / "jobs.md").read_text(encoding="utf-8")
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
 
 
@@ -95,9 +99,29 @@ def test_the_readme_names_every_state_of_a_pod(state: str) -> None:
 
 @pytest.mark.row("EV-21")
 def test_the_runner_of_the_documents_is_the_one_that_the_sandbox_runs() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (REPOSITORY / "docs" / "jobs.md").read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", JOBS, re.DOTALL)
     assert (REPOSITORY / "compose" / "runner_example" / "app.py").read_text() in blocks
     assert EXAMPLE == "compose.runner_example.app"
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("word", [*JobState, "succeeded", "failed", "cancelled", "expired", "lost"])
+def test_the_documents_say_what_each_state_and_outcome_of_a_job_means(word: str) -> None:
+    table = JOBS[JOBS.index("| state |") :].split("\n\n")[0]
+    assert f"`{word}`" in table
+
+
+@pytest.mark.row("EV-21")
+def test_whoever_sends_a_task_is_told_its_queue() -> None:
+    asked = re.findall(r'send_task\("([a-z_.]+)", .*?queue="([a-z.]+)"\)', README + JOBS)
+    assert asked == [(name, routing.QUEUES[name]) for name in (routing.PORTS_RECONCILE, routing.SLOTS_SUBMIT)]
+    tasks = [routing.SLOTS_SUBMIT, routing.SLOTS_CONFIRM, routing.SLOTS_CANCEL, routing.SLOTS_FINISH]
+    assert {routing.QUEUES[task] for task in tasks if f"`{task}`" in JOBS} == {routing.JOBS}
+
+
+@pytest.mark.row("EV-21")
+def test_the_documents_know_how_long_a_result_may_be() -> None:
+    assert f"at most {LONGEST:,} characters" in JOBS
 
 
 @pytest.mark.row("EV-21")
