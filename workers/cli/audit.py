@@ -110,13 +110,15 @@ def _outcomes(services: PortServices, pool: str, look: Any, how: _Pass) -> dict[
 
 
 def show(report: Report) -> None:
+    """What was not compared has no number of differences."""
     out = console()
     if report.outcomes:
         out.print(_table(report))
-    looked = ", ".join(f"{name} {number}" for name, number in report.targets.items())
-    out.print(f"{len(report.outcomes)} differences; target groups compared: {looked or 'none'}")
+    if report.targets or not report.problems:
+        looked = ", ".join(f"{name} {number}" for name, number in report.targets.items())
+        out.print(f"{len(report.outcomes)} differences; target groups compared: {looked or 'none'}")
     for problem in report.problems:
-        out.print(f"[red]{escape(problem)}[/red]")
+        typer.secho(problem, fg="red", err=True)
 
 
 def _table(report: Report) -> Table:

@@ -18,6 +18,7 @@ from workers.cli.output import console
 from workers.cli.troubles import in_words
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
+from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.view import Place, place_of, view
 from workers.stores.slots.view import jobs as jobs_of
@@ -34,9 +35,12 @@ FIELDS = ("id", "state", "phase", "uid", "slot", "priority", "serial_key", "outc
 
 
 def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
-    """Lists the jobs of a pod pool; exit status 1 if they cannot be read."""
-    found = read(pool, lambda ledger: [job for job in jobs_of(ledger) if ended or job.state is not JobState.DONE])
-    rows = sorted(found, key=lambda job: (job.state, job.priority, job.id))
+    """Lists the jobs of a pod pool; exit status 1 if they cannot be read, or nobody knows the pool."""
+    found = read(pool, lambda ledger: list(jobs_of(ledger)) if known(ledger) else None)
+    if found is None:
+        raise refused(f"there is no PodPool {pool} with jobs, and no worker has seen one of that name")
+    asked = (job for job in found if ended or job.state is not JobState.DONE)
+    rows = sorted(asked, key=lambda job: (job.state, job.priority, job.id))
     if as_json:
         typer.echo(orjson.dumps([asdict(job) for job in rows], option=orjson.OPT_INDENT_2).decode())
         return
@@ -50,8 +54,7 @@ def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
     """What has become of a job, and what it waits for; exit status 1 if nobody knows it."""
     record, place, free = read(pool, lambda ledger: _story(ledger, name))
     if record is None:
-        typer.echo(f"{pool} knows no job {name}: it was never submitted, or ended long ago", err=True)
-        raise typer.Exit(1)
+        raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
     why = reason(record, place, free)
     if as_json:
         typer.echo(orjson.dumps({**asdict(record), "why": why}, option=orjson.OPT_INDENT_2).decode())
@@ -65,14 +68,13 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
 
     if dry_run:
         told = read(pool, lambda ledger: foreseen(ledger.pool))
+        if told is None:
+            raise refused(f"there is no such PodPool {pool}, or it is being deleted")
         typer.echo(orjson.dumps(asdict(told), option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines(told)))
         return
     kept, seen = read(pool, lambda ledger: (recorded(ledger), view(ledger)))
     if kept is None:
-        typer.echo(
-            f"nothing was decided about {pool} yet: there is no such PodPool, or no worker has seen it", err=True
-        )
-        raise typer.Exit(1)
+        raise refused(f"nothing was decided about {pool} yet: there is no such PodPool, or no worker has seen it")
     slots = {pod.name: [job or "-" for job in pod.slots] for pod in seen.pods}
     if as_json:
         typer.echo(orjson.dumps({**asdict(kept), "pods": slots}, option=orjson.OPT_INDENT_2).decode())
@@ -86,7 +88,18 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
     console().print(table)
 
 
-def foreseen(pool: str) -> Foreseen:
+def known(ledger: SlotLedger) -> bool:
+    """A worker has seen the pool, or there is something in its slots."""
+    about = [f"{ledger.prefix}{name}" for name in ("jobs", "pods")]
+    return ledger.pool in PodPoolNames(ledger.redis).all() or bool(ledger.redis.exists(*about))
+
+
+def refused(why: str) -> typer.Exit:
+    typer.echo(why, err=True)
+    return typer.Exit(1)
+
+
+def foreseen(pool: str) -> Foreseen | None:
     from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
     from workers.podpools.foreseeing import foresee
 
@@ -149,5 +162,4 @@ def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
     try:
         return question(SlotLedger(redis, load_scripts(redis), pool))
     except (*OUTAGE, KubeError, Unconfigured) as error:
-        typer.echo(in_words(error), err=True)
-        raise typer.Exit(1) from None
+        raise refused(in_words(error)) from None

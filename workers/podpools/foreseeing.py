@@ -41,11 +41,11 @@ class Foreseen:
     problem: str = ""
 
 
-def foresee(services: PodPoolServices, pool: str) -> Foreseen:
-    """`pool` is namespace/name. Raises KubeError, and redis-py's errors."""
+def foresee(services: PodPoolServices, pool: str) -> Foreseen | None:
+    """`pool` is namespace/name; None when there is none, or it goes. Raises KubeError, and redis-py's errors."""
     found = services.pools.read(*pool.split("/"))
     if found is None or found.body["deleting"]:
-        return Foreseen(problem="there is no such PodPool, or it is being deleted")
+        return None
     try:
         return _run(services, services.ledger(pool), found, spec_of(found.body))
     except ValidationError as error:

@@ -154,6 +154,12 @@ def test_what_cannot_be_read_names_the_way_out(places: dict[str, str], away: dic
     assert said in problems[0]
 
 
+def test_an_audit_that_read_nothing_counts_no_differences(places: dict[str, str]) -> None:
+    result = berthmaster({**places, "BERTHMASTER_REDIS__URL": "redis://127.0.0.1:1/0"}, "audit")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "does Redis run?" in result.stderr
+
+
 def test_a_missing_setting_is_named_by_its_variable() -> None:
     result = berthmaster({"BERTHMASTER_CLUSTER": ""}, "status")
     assert result.exit_code == 2

@@ -52,4 +52,6 @@ def test_what_is_not_there_is_said(world: SlotWorld, run: CliRunner) -> None:
     for kind in ("pod-pool", "pool"):
         undecided = run.invoke(app, ["explain", kind, POOL])
         assert (undecided.exit_code, "nothing was decided" in undecided.output) == (1, True)
+    listed = run.invoke(app, ["jobs", "ci/nope"])
+    assert (listed.exit_code, listed.stdout, "no PodPool ci/nope" in listed.stderr) == (1, "", True)
     assert run.invoke(app, ["jobs", "runners"]).exit_code == 2
