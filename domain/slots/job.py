@@ -89,3 +89,8 @@ def slot_class(accepts: Iterable[str]) -> str:
     """What the ledger calls a slot that takes these kinds: `*` for any, else `,build,plan,`."""
     kinds = sorted(accepts)
     return f",{','.join(kinds)}," if kinds else "*"
+
+
+def accepted(name: str) -> frozenset[str] | None:
+    """What a slot of that class takes, None for any."""
+    return None if name == slot_class(()) else frozenset(name.strip(",").split(","))

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import orjson
 import typer
+from rich.markup import escape
 from rich.table import Table
 
-from domain.slots.job import JobRecord, JobState
+from domain.slots.job import JobState
 from events.kube_api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
+from workers.cli.job_words import document, inputs, lines, pod_names, reason, story
 from workers.cli.output import console
 from workers.cli.troubles import in_words
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.ledger import SlotLedger, load_scripts
-from workers.stores.slots.view import Place, place_of, view
 from workers.stores.slots.view import jobs as jobs_of
+from workers.stores.slots.view import view
 
 if TYPE_CHECKING:
     from workers.podpools.foreseeing import Foreseen
@@ -31,35 +33,41 @@ Job = Annotated[str, typer.Argument(metavar="ID")]
 Ended = Annotated[bool, typer.Option("--ended", help="those that have ended as well")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="what the next run would do; nothing is changed")]
 T = TypeVar("T")
-FIELDS = ("id", "state", "phase", "uid", "slot", "priority", "serial_key", "outcome")
+COLUMNS = ("id", "state", "phase", "pod", "slot", "priority", "serial_key", "outcome")
 
 
 def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
     """Lists the jobs of a pod pool; exit status 1 if they cannot be read, or nobody knows the pool."""
-    found = read(pool, lambda ledger: list(jobs_of(ledger)) if known(ledger) else None)
-    if found is None:
+    rows = read(pool, lambda ledger: listed(ledger, ended) if known(ledger) else None)
+    if rows is None:
         raise refused(f"there is no PodPool {pool} with jobs, and no worker has seen one of that name")
-    asked = (job for job in found if ended or job.state is not JobState.DONE)
-    rows = sorted(asked, key=lambda job: (job.state, job.priority, job.id))
     if as_json:
-        typer.echo(orjson.dumps([asdict(job) for job in rows], option=orjson.OPT_INDENT_2).decode())
+        typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         return
-    table = Table(*FIELDS)
-    for job in rows:
-        table.add_row(*(str(getattr(job, name) or "") for name in FIELDS))
+    table = Table(*COLUMNS)
+    for row in rows:
+        shown = row | {"pod": row["pod"] or row["uid"], "slot": row["slot"] or ""}
+        table.add_row(*(escape(str(shown[name])) for name in COLUMNS))
     console().print(table)
+
+
+def listed(ledger: SlotLedger, ended: bool) -> list[dict[str, Any]]:
+    asked = (job for job in jobs_of(ledger) if ended or job.state is not JobState.DONE)
+    names = pod_names(view(ledger).pods)
+    rows = sorted(asked, key=lambda job: (job.state, job.priority, job.id))
+    return [document(job, names.get(job.uid, "")) for job in rows]
 
 
 def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
     """What has become of a job, and what it waits for; exit status 1 if nobody knows it."""
-    record, place, free = read(pool, lambda ledger: _story(ledger, name))
-    if record is None:
+    told = read(pool, lambda ledger: story(ledger, name))
+    if told is None:
         raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
-    why = reason(record, place, free)
     if as_json:
-        typer.echo(orjson.dumps({**asdict(record), "why": why}, option=orjson.OPT_INDENT_2).decode())
+        found = document(told.record, told.pod) | {"why": reason(told)}
+        typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
     else:
-        typer.echo(f"{name}: {record.state}, phase {record.phase} of {', '.join(record.phases)}\n  {why}")
+        typer.echo("\n".join(lines(told)))
 
 
 def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
@@ -70,7 +78,7 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
         told = read(pool, lambda ledger: foreseen(ledger.pool))
         if told is None:
             raise refused(f"there is no such PodPool {pool}, or it is being deleted")
-        typer.echo(orjson.dumps(asdict(told), option=orjson.OPT_INDENT_2) if as_json else "\n".join(lines(told)))
+        typer.echo(orjson.dumps(asdict(told), option=orjson.OPT_INDENT_2) if as_json else "\n".join(steps(told)))
         return
     kept, seen = read(pool, lambda ledger: (recorded(ledger), view(ledger)))
     if kept is None:
@@ -80,8 +88,8 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
         typer.echo(orjson.dumps({**asdict(kept), "pods": slots}, option=orjson.OPT_INDENT_2).decode())
         return
     typer.echo(f"{pool}: {kept.size} pods wanted, change {kept.change:+d}\n  {kept.reason}")
-    for name, value in kept.seen.items():
-        typer.echo(f"  {name}: {value}")
+    for line in inputs(kept.seen):
+        typer.echo(f"  {line}")
     table = Table("pod", "view", "slots")
     for each in seen.pods:
         table.add_row(each.name, each.view, " | ".join(slots[each.name]))
@@ -108,7 +116,7 @@ def foreseen(pool: str) -> Foreseen | None:
     return foresee(build(settings).podpools, pool)
 
 
-def lines(told: Foreseen) -> Iterator[str]:
+def steps(told: Foreseen) -> Iterator[str]:
     """In the order of a run."""
     if told.token:  # the pool is there
         yield f"reconcile: {', '.join(told.gone) or 'nothing'} is gone"
@@ -121,36 +129,6 @@ def lines(told: Foreseen) -> Iterator[str]:
     yield f"  {told.create} pods are created, removed: {', '.join(told.remove) or 'none'}"
     if told.gone or told.care:
         yield "  as things stand now: after what comes before it, the run looks again"
-
-
-def reason(record: JobRecord, place: Place, free: int) -> str:
-    """In one line."""
-    where = f"in slot {record.slot - 1} of pod {record.uid}"
-    if record.state is JobState.WAITING:
-        return _waiting(record, place, free)
-    return {
-        JobState.PLACED: f"{where}, attempt {record.attempt}: its runner has not started it yet",
-        JobState.RUNNING: f"{where}, attempt {record.attempt}",
-        JobState.RESERVED: f"{where}, which is kept until somebody confirms plan {record.plan}, or its time is over",
-        JobState.CONFIRMED: f"{where}, waits for serial key {record.serial_key}, which {place.key or 'nobody'} has",
-        JobState.CANCELLING: f"{where}: its runner was told to stop it",
-        JobState.UNKNOWN: "from before Redis was lost: it counts once its runner, or its client, says it again",
-        JobState.DONE: f"{record.outcome}: {record.result or 'no result'}",
-    }[record.state]
-
-
-def _waiting(record: JobRecord, place: Place, free: int) -> str:
-    if place.key:
-        return f"waits for serial key {record.serial_key}, which {place.key} has; {place.ahead} before it"
-    if place.later:
-        return "could not be sent to its pod: it is placed again in a moment"
-    return f"waits for a slot that takes {', '.join(record.phases)}: {place.ahead} before it, {free} slots idle"
-
-
-def _story(ledger: SlotLedger, name: str) -> tuple[JobRecord | None, Place, int]:
-    record = ledger.record(name)
-    idle = sum(not job for pod in view(ledger).pods if pod.view == "open" for job in pod.slots)
-    return record, place_of(ledger, record) if record else Place(), idle
 
 
 def read(pool: str, question: Callable[[SlotLedger], T]) -> T:

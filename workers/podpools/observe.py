@@ -13,7 +13,7 @@ from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import SlotCounts
 from domain.scaling.runner_token import carried
 from domain.scaling.sensed import Accepts, Pods, Sensed
-from domain.slots.job import slot_class
+from domain.slots.job import accepted
 from workers.kube.pool_pods import CARRIED, REVISION
 from workers.stores.slots.ledger import Size
 from workers.stores.slots.view import PodSlots, SlotsView
@@ -94,12 +94,8 @@ def _idle(slots: SlotsView) -> dict[Accepts, int]:
     for pod in slots.pods:
         if pod.view == View.OPEN:
             for accepts, job in zip(pod.layout, pod.slots, strict=True):
-                free[_accepts(accepts)] += not job
+                free[accepted(accepts)] += not job
     return dict(free)
-
-
-def _accepts(name: str) -> Accepts:
-    return None if name == slot_class(()) else frozenset(name.strip(",").split(","))
 
 
 def _ago(ms: int, now: datetime) -> datetime | None:

@@ -32,7 +32,44 @@ def test_jobs_are_listed_and_ended_ones_when_asked_for(world: SlotWorld, run: Cl
     world.cancel("three")
     listed = orjson.loads(said(run, "jobs", POOL, "--json"))
     assert [(job["id"], job["state"]) for job in listed] == [("one", "placed"), ("two", "waiting")]
+    assert [(job["pod"], job["uid"], job["slot"]) for job in listed] == [("pod-a", "a", 1), (None, "", None)]
     assert "three" in said(run, "jobs", POOL, "--ended")
+    cells = [line.replace("│", " ").split() for line in said(run, "jobs", POOL).splitlines()]
+    assert ["one", "placed", "plan", "pod-a", "1", "5"] in cells
+    assert ["two", "waiting", "plan", "5"] in cells
+
+
+@pytest.mark.row("SL-31")
+def test_a_job_that_has_ended_has_no_slot(world: SlotWorld, run: CliRunner) -> None:
+    world.add("a", layout=("*",))
+    world.submit("one")
+    world.deliver_all()
+    world.ended("a", world.only())
+    (ended,) = orjson.loads(said(run, "jobs", POOL, "--ended", "--json"))
+    told = orjson.loads(said(run, "explain", "job", POOL, "one", "--json"))
+    assert [(job["state"], job["slot"], job["pod"]) for job in (ended, told)] == [("done", None, None)] * 2
+
+
+@pytest.mark.row("SL-31")
+def test_what_a_person_is_to_confirm_is_shown_with_its_place(world: SlotWorld, run: CliRunner) -> None:
+    world.add("a")
+    world.submit("deploy", "plan", "apply")
+    world.deliver_all()
+    plan, changes = world.only(), "\n".join(f"change {n}" for n in range(12))
+    world.send(world.ledger.finish("deploy", "plan", plan, "succeeded", changes).placed)
+    told = said(run, "explain", "job", POOL, "deploy")
+    assert f"in slot 1 of pod pod-a, which is kept until somebody confirms plan {plan}" in told
+    assert "    change 0\n" in told
+    assert "    change 9\n    ... and 2 more lines\n" in told
+
+
+@pytest.mark.row("SL-31")
+def test_idle_slots_that_do_not_take_a_job_are_told_from_those_that_do(world: SlotWorld, run: CliRunner) -> None:
+    world.add("a")
+    world.submit("one", "apply")
+    world.submit("two", "plan", "apply")
+    waits = "waits for a slot that takes plan, apply: 0 before it, 2 slots idle, of which none fit"
+    assert waits in said(run, "explain", "job", POOL, "two")
 
 
 def test_a_job_says_what_it_waits_for(world: SlotWorld, run: CliRunner) -> None:
