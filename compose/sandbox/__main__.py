@@ -100,8 +100,8 @@ class Course:
             sys.stdout.write(summary.json() + "\n")
             sys.stdout.flush()
         else:
-            self.console.print(summary.table())
-            for hint in summary.hints():
+            self.console.print(summary.table(lasting=not self.once))
+            for hint in () if self.once else summary.hints():  # with --once all of it is about to stop
                 self.say(hint)
         for reason in summary.missing:
             self.say(f"not converged: {reason}")

@@ -54,7 +54,9 @@ class Screen:
         now = time.monotonic() - self.started
         states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(seen.states.items())]
         yield Text.assemble((f"{now:6.1f} s ", "dim"), f"{len(seen.bound)} of {self.pods} pods bound ", *states)
-        yield bar(len(seen.bound), self.pods)
+        line = Table.grid()  # a bar alone does not end its line
+        line.add_row(bar(len(seen.bound), self.pods))
+        yield line
 
     def balancers(self, seen: Picture) -> Iterator[RenderableType]:
         if not seen.pool.balancers:

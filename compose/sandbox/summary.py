@@ -45,9 +45,10 @@ class Summary:
     def json(self) -> str:
         return orjson.dumps(asdict(self), default=str, option=orjson.OPT_INDENT_2).decode()
 
-    def table(self) -> Table:
+    def table(self, lasting: bool = True) -> Table:
+        """`lasting`: everything goes on running, and has addresses that lead somewhere."""
         table = Table(show_header=False, title="Sandbox" if self.converged else "Sandbox, not converged")
-        for name, value in self._rows():
+        for name, value in [*self._rows(), *(self._addresses() if lasting else ()), ("logs", f"{self.directory}")]:
             table.add_row(name, value)
         return table
 
@@ -66,10 +67,11 @@ class Summary:
             ("first bind after", seconds(self.first_bound)),
             ("all started after", seconds(self.started)),
             ("all done after", seconds(self.seconds)),
-            ("Kubernetes API", self.kubernetes),
-            ("Flower", "{url}\nuser {user}, password {password}".format(**self.flower) if self.flower else "left out"),
-            ("logs", f"{self.directory}"),
         ]
+
+    def _addresses(self) -> list[tuple[str, str]]:
+        flower = "{url}\nuser {user}, password {password}".format(**self.flower) if self.flower else "left out"
+        return [("Kubernetes API", self.kubernetes), ("Flower", flower)]
 
     def _jobs(self) -> list[tuple[str, str]]:
         if not self.jobs:
