@@ -166,6 +166,11 @@ class PodPoolWorld:
         items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods")["items"]
         return items
 
+    def events(self) -> list[Json]:
+        """Kubernetes Events of the namespace."""
+        items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return items
+
     def pod_path(self, name: str) -> str:
         return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
 

@@ -152,15 +152,18 @@ class PodPoolRun:
             self._ledger.never_ready(member.revision)
         self._run.keep(self._services.call_time)
         if self._pods.delete(pod):
-            log.warning("pod_removed", pool=self._ledger.pool, pod=member.name, reason=why or "it is ending")
+            reason = why or "it is ending"
+            log.warning("pod_removed", pool=self._ledger.pool, pod=member.name, reason=reason)
+            self._event("PodRemoved", f"{member.name}: {reason}", once=member.uid)
 
     def _tell(self, scaled: Scaled) -> None:
         if scaled.change:
             self._event(f"Scaled{scaled.change}", f"{scaled.reason}: {scaled.size} pods")
 
-    def _event(self, reason: str, words: str) -> None:
+    def _event(self, reason: str, words: str, once: str = "") -> None:
+        """`once` names the transition where it is not one of this run alone."""
         about = (self._namespace, self._name, self._pool.uid)
-        self._services.events.pod_pool(*about, reason, words, self._run.token)
+        self._services.events.pod_pool(*about, reason, words, once or self._run.token)
 
     def _status(self, scaled: Scaled) -> None:
         seen = scaled.seen

@@ -146,6 +146,8 @@ def test_a_runner_that_is_silent_for_long_is_replaced_and_its_job_runs_elsewhere
     assert all("deletionTimestamp" in p["metadata"] for p in pool.pods() if p["metadata"]["uid"] == uid)
     pool.settle()
     assert pool.slots.record("j").uid not in ("", uid)
+    told = [e["message"] for e in pool.events() if e["reason"] == "PodRemoved"]
+    assert [": its runner is silent for " in message for message in told] == [True]
 
 
 @pytest.mark.row("SD-25", "SL-05")
@@ -220,8 +222,7 @@ def test_a_decision_is_kept_with_what_it_was_made_from_and_a_change_is_told(make
     assert kept
     assert (kept.change, kept.reason, kept.size) == (1, "no pods and 1 waiting", 1)
     assert kept.seen["waiting"] == {"plan": 1}
-    events = pool.api.list(f"/api/v1/namespaces/{pool.namespace}/events")["items"]
-    assert [(e["reason"], e["message"]) for e in events] == [("ScaledUp", "no pods and 1 waiting: 1 pods")]
+    assert [(e["reason"], e["message"]) for e in pool.events()] == [("ScaledUp", "no pods and 1 waiting: 1 pods")]
     pool.settle()
     kept = recorded(pool.slots.ledger)
     assert kept

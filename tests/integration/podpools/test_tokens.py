@@ -78,7 +78,7 @@ def test_an_idle_pool_gets_a_new_token_and_forgets_the_old_one_when_no_pod_has_i
     assert set(world.carried().values()) == {new}
     assert world.good() == set(world.stored().values())
     assert world.pool.names() & pods == set()
-    events = world.pool.api.list(f"/api/v1/namespaces/{world.pool.namespace}/events")["items"]
+    events = world.pool.events()
     assert [e["message"] for e in events if e["reason"] == "TokenRotated"] == [
         f"pods with {old} are replaced when they are idle"
     ]
