@@ -92,7 +92,7 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
         typer.echo(f"  {line}")
     table = Table("pod", "view", "slots")
     for each in seen.pods:
-        table.add_row(each.name, each.view, " | ".join(slots[each.name]))
+        table.add_row(*map(escape, (each.name, each.view, " | ".join(slots[each.name]))))
     console().print(table)
 
 

@@ -72,6 +72,11 @@ def test_idle_slots_that_do_not_take_a_job_are_told_from_those_that_do(world: Sl
     assert waits in said(run, "explain", "job", POOL, "two")
 
 
+def test_a_serial_key_is_shown_as_it_is(world: SlotWorld, run: CliRunner) -> None:
+    world.submit("one", serial_key="[/bold] [red]")
+    assert "[/bold] [red]" in said(run, "jobs", POOL)
+
+
 def test_a_job_says_what_it_waits_for(world: SlotWorld, run: CliRunner) -> None:
     world.add("a", layout=("*", "*"))
     world.submit("one", "apply", serial_key="w")
