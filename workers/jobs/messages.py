@@ -6,10 +6,12 @@ start. A message that is lost is sent again; one that is late or doubled is refu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Self
 
+import structlog
 from kombu import Connection, Producer, Queue
 from kombu.pools import producers
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +20,7 @@ from domain.slots.job import Job, Placed, WhenLost
 from events import routing
 from workers.sending import EMBED, OPTIONS, RETRY_POLICY, UNREACHABLE, WAIT_FOR_PRODUCER
 
+log = structlog.get_logger()
 HEADER: Final = "berthmaster"
 
 
@@ -32,6 +35,11 @@ class Body(BaseModel):
 
     def encoded(self) -> str:
         return self.model_dump_json()
+
+    @classmethod
+    def decoded(cls, text: str) -> Self:
+        """Raises ValueError or RecursionError. Pydantic's own reader stops at a depth that its writer does not."""
+        return cls.model_validate(json.loads(text))
 
 
 def queue_of(pool: str, pod: str) -> str:
@@ -67,18 +75,19 @@ class JobSender:
         self._connection, self._pool = Connection(url, transport_options=OPTIONS), pool
 
     def send(self, placed: Iterable[Placed]) -> list[Placed]:
-        """Those that could not be sent."""
-        left = list(placed)
+        """Those that could not be sent; one that nobody can read keeps no other from it."""
+        left, unreadable = list(placed), list[Placed]()
         if not left:
             return []
         try:
             with producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as producer:
                 while left:
-                    self._publish(producer, left[0])
+                    if not self._published(producer, left[0]):
+                        unreadable.append(left[0])
                     left.pop(0)
         except UNREACHABLE:
             pass
-        return left
+        return [*unreadable, *left]
 
     def forget(self, pod: str) -> None:
         """The queue of a pod that is gone, and what kombu keeps of each queue, which it never takes back itself."""
@@ -86,8 +95,18 @@ class JobSender:
         with suppress(*UNREACHABLE), producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as some:
             some.channel.client.delete(queue, f"_kombu.binding.{queue}", f"_kombu.binding_permanent.{queue}")
 
-    def _publish(self, producer: Producer, placed: Placed) -> None:
-        body, queue = Body.model_validate_json(placed.job.body), queue_of(self._pool, placed.pod)
+    def _published(self, producer: Producer, placed: Placed) -> bool:
+        """False: its body is not one that we wrote."""
+        try:
+            body = Body.decoded(placed.job.body)
+        except (ValueError, RecursionError) as error:
+            log.error("job_unreadable", pool=self._pool, job=placed.id, reason=type(error).__name__)  # not its secrets
+            return False
+        self._publish(producer, placed, body)
+        return True
+
+    def _publish(self, producer: Producer, placed: Placed, body: Body) -> None:
+        queue = queue_of(self._pool, placed.pod)
         headers = routing.headers(body.task, placed.attempt, body.args) | {HEADER: header_of(placed)}
         producer.publish(
             (body.args, body.kwargs, EMBED),
