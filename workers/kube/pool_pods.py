@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 import structlog
 
+from domain.scaling.pod_pool import PodPoolSpec
 from events.kube_api import AlreadyExists, Conflict, Denied, KubeApi, NotFound
 from workers.kube.pods import pod_path
 
@@ -19,9 +20,10 @@ CARRIED: Final = "berthmaster.dev/runner-token"  # which one it has, see domain.
 OPENED: Final = "berthmaster.dev/opened"
 
 
-def revision_of(template: Json) -> str:
-    """Names a template: pods of another one are replaced."""
-    return hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).hexdigest()[:10]
+def revision_of(spec: PodPoolSpec) -> str:
+    """Names what pods are made from, their slots too: pods of another one are replaced."""
+    made_from = [spec.template, [sorted(slot.accepts) for slot in spec.slots]]
+    return hashlib.sha256(orjson.dumps(made_from, option=orjson.OPT_SORT_KEYS)).hexdigest()[:10]
 
 
 class PoolPods:
@@ -40,9 +42,9 @@ class PoolPods:
         """A pool that was made anew does not own the pods of the one before it."""
         return any(owner.get("uid") == self._owner["uid"] for owner in pod["metadata"].get("ownerReferences") or ())
 
-    def create(self, name: str, template: Json, environment: list[Json], annotations: dict[str, str]) -> None:
+    def create(self, name: str, spec: PodPoolSpec, environment: list[Json], annotations: dict[str, str]) -> None:
         """Said again, it is there already."""
-        body = self._body(name, template, environment)
+        body = self._body(name, spec, environment)
         body["metadata"]["annotations"] = body["metadata"]["annotations"] | annotations
         try:
             self._kube.create(self._collection, body)
@@ -86,10 +88,10 @@ class PoolPods:
             return True
         return True
 
-    def _body(self, name: str, template: Json, environment: list[Json]) -> Json:
-        meta, spec = template.get("metadata") or {}, dict(template.get("spec") or {})
-        labels = {**(meta.get("labels") or {}), POOL: self._pool, REVISION: revision_of(template)}
-        spec["containers"] = [_with_environment(each, environment) for each in spec.get("containers") or ()]
+    def _body(self, name: str, spec: PodPoolSpec, environment: list[Json]) -> Json:
+        meta, wanted = spec.template.get("metadata") or {}, dict(spec.template.get("spec") or {})
+        labels = {**(meta.get("labels") or {}), POOL: self._pool, REVISION: revision_of(spec)}
+        wanted["containers"] = [_with_environment(each, environment) for each in wanted.get("containers") or ()]
         return {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -100,7 +102,7 @@ class PoolPods:
                 "annotations": meta.get("annotations") or {},
                 "ownerReferences": [self._owner],
             },
-            "spec": spec,
+            "spec": wanted,
         }
 
 

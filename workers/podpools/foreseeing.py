@@ -58,8 +58,11 @@ def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: Po
     seen, stands, now = observed(pods.labelled(), pods.owns, view(ledger), utc_now()), standing(ledger), utc_now()
     tokens = tokens_of(services, None, ledger, pool, spec)
     name, token = tokens.foreseen(now, not any(pod.busy for pod in seen.slots.pods))
-    made = made_of(revision_of(spec.template), name)
-    care = needs(seen, made, Patience(length(spec.ready_timeout), services.silence), stands.asked)
+    made, patience = (
+        made_of(revision_of(spec), name or ""),
+        Patience(length(spec.ready_timeout), services.silence),
+    )
+    care = needs(seen, made, patience, stands.asked, known=name is not None)
     told = Foreseen(
         gone=tuple(each.name for each in seen.slots.pods if each.uid in seen.gone),
         care=tuple((member.name, needed.value) for member, needed in care),
@@ -75,7 +78,7 @@ def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, made: str)
     size = replace(size, pods=_within(spec, size.pods if size.pods >= 0 else present))
     decision, _ = decided(seen, size, spec, utc_now())
     pods = _within(spec, size.pods + decision.change)
-    barred = blocked(seen.slots.unready, revision_of(spec.template))
+    barred = blocked(seen.slots.unready, revision_of(spec))
     room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
     return replace(
         told,

@@ -84,8 +84,8 @@ class PodPoolRun:
         for uid in seen.gone:
             self._gone(uid, seen)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
-        made = made_of(revision_of(spec.template), issued.name)
-        cared = list(needs(seen, made, patience, utc_now() - asked))
+        made = made_of(revision_of(spec), issued.name)
+        cared = list(needs(seen, made, patience, utc_now() - asked, known=not issued.problem))
         for member, needed in cared:
             self._care(seen.objects[member.uid], member, needed, patience)
         if cared or seen.gone:

@@ -75,11 +75,11 @@ class Scaling:
         if decision.change:
             size = self._resized(size.pods + decision.change, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
-        barred = blocked(seen.slots.unready, revision_of(spec.template))
+        barred = blocked(seen.slots.unready, revision_of(spec))
         room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
         record(ledger, decision, size.pods, what)
         self._create(unseen, min(size.pods - present, room), issued)
-        now = made_of(revision_of(spec.template), issued.name)
+        now = made_of(revision_of(spec), issued.name)
         for member in surplus(seen.members, present - size.pods, now):
             close_and_delete(self.services, self.run, ledger, self.pods, member, owed(what, spec.policy))
         change = decision.move.value if decision.change else ""
@@ -97,5 +97,5 @@ class Scaling:
         environment = issued.environment(self.services.environment(pool, spec.model_dump(by_alias=True)))
         for name in [*sorted(unseen), *fresh]:
             self.run.keep(self.services.call_time)
-            self.pods.create(name, spec.template, environment, issued.annotations)
+            self.pods.create(name, spec, environment, issued.annotations)
             log.info("pod_created", pool=pool, pod=name)

@@ -13,8 +13,8 @@ condition, and pods get what they would get without a token.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -44,7 +44,7 @@ REDIS: Final = "BERTHMASTER_RUNNER__REDIS__"
 
 @dataclass(frozen=True)
 class Issued:
-    """What new pods get; `token` None: nothing of their own. `problem`: a reason and words, when that is not wished."""
+    """What new pods get; `token` None: nothing of their own. `problem`: a reason and words, if it is not as wished."""
 
     secret: str = ""
     user: str = ""
@@ -77,7 +77,7 @@ class NoTokens:
 
     def verify(self, pods: Iterable[Json]) -> Issued:
         if there := in_pods(pods):
-            self._user.ensure(self._run, there.values())
+            self._user.ensure(self._run, digests(there))
         else:
             self._user.remove(self._run)
         return Issued()
@@ -86,7 +86,7 @@ class NoTokens:
         del pods, now, idle
         return issued
 
-    def foreseen(self, now: datetime, idle: bool) -> tuple[str, str]:
+    def foreseen(self, now: datetime, idle: bool) -> tuple[str | None, str]:
         del now, idle
         return "", "runners have none of their own"
 
@@ -100,14 +100,16 @@ class RunnerTokens:
 
     def verify(self, pods: Iterable[Json]) -> Issued:
         """Makes the user as it must be: Redis may have lost it."""
+        there = in_pods(pods)
         self._keep()
         try:
             self._stored = self._secret.read()
         except Denied as error:
-            return _refused("SecretRefused", str(error))
+            return self._unread(there, "SecretRefused", str(error))
         if self._stored.strange:
-            return _refused("SecretOfAnother", f"Secret {self._secret.name} is not of this pool: name another one")
-        return self._good(in_pods(pods))
+            why = f"Secret {self._secret.name} is not of this pool: name another one"
+            return self._unread(there, "SecretOfAnother", why)
+        return self._good(there)
 
     def rotate(self, issued: Issued, pods: Iterable[Json], now: datetime, idle: Callable[[], bool]) -> Issued:
         """`issued` is what `verify` said. The first token waits for nothing. What no pod has any more is forgotten."""
@@ -115,7 +117,7 @@ class RunnerTokens:
             return issued
         there = in_pods(pods)
         tokens = self._renewed(now, idle) or {
-            name: self._stored.tokens[name] for name in kept(self._stored.tokens, there)
+            name: self._stored.tokens[name] for name in kept(self._stored.tokens, {each.name for each in there})
         }
         if tokens == self._stored.tokens:
             return issued
@@ -123,16 +125,16 @@ class RunnerTokens:
         try:
             self._secret.write(self._stored, tokens)
         except (Denied, Invalid) as error:
-            return _refused("SecretRefused", str(error))
+            return _unwritten(issued, str(error))
         self._stored = Stored(tokens)
         return self._good(there)
 
-    def foreseen(self, now: datetime, idle: bool) -> tuple[str, str]:
-        """The token that pods have now ('' for none), and what becomes of it. Reads only."""
+    def foreseen(self, now: datetime, idle: bool) -> tuple[str | None, str]:
+        """The token that pods have now ('' for none, None: it cannot be known), and what becomes of it. Reads only."""
         stored = self._secret.read()
         name = newest(stored.tokens)
         if stored.strange:
-            return "", f"Secret {self._secret.name} is not of this pool"
+            return None, f"Secret {self._secret.name} is not of this pool"
         if not name:
             return "", "the first is made"
         if not overdue(stored.tokens, self._after, now):
@@ -148,10 +150,17 @@ class RunnerTokens:
         log.info("token_rotated", pool=self._user.pool, token=name)
         return {**stored, name: secrets.token_urlsafe(32)}
 
-    def _good(self, there: Mapping[str, str]) -> Issued:
+    def _unread(self, there: Collection[Carried], reason: str, message: str) -> Issued:
+        """Pods that have a token live by it all the same."""
+        if there:
+            self._keep()
+            self._user.ensure(self._run, digests(there))
+        return _refused(reason, message)
+
+    def _good(self, there: Collection[Carried]) -> Issued:
         tokens = {name: digest(password) for name, password in self._stored.tokens.items()}
         self._keep()
-        if refusal := self._user.ensure(self._run, {*tokens.values(), *there.values()}):
+        if refusal := self._user.ensure(self._run, {*tokens.values(), *digests(there)}):
             return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}")
         name = newest(tokens)
         return Issued(self._secret.name, self._user.name, Carried(name, tokens[name]) if name else None)
@@ -177,14 +186,25 @@ def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None
         user.remove(run.token)
 
 
-def in_pods(pods: Iterable[Json]) -> dict[str, str]:
-    """Token -> digest, of all that have one."""
+def in_pods(pods: Iterable[Json]) -> frozenset[Carried]:
+    """Of one name there may be two: a person has changed the password between two pods."""
     said = (carried((pod["metadata"].get("annotations") or {}).get(CARRIED)) for pod in pods)
-    return dict(each for each in said if each)
+    return frozenset(each for each in said if each)
+
+
+def digests(there: Iterable[Carried]) -> set[str]:
+    return {each.digest for each in there}
 
 
 def _refused(reason: str, message: str) -> Issued:
     return Issued(problem=(reason, f"{message}. New pods get the address that the workers have"))
+
+
+def _unwritten(issued: Issued, message: str) -> Issued:
+    """What is in the Secret stays good."""
+    if not issued.token:
+        return _refused("SecretRefused", message)
+    return replace(issued, problem=("SecretRefused", f"{message}. New pods get {issued.name}, which is still good"))
 
 
 def _anonymous(variable: Json) -> Json:

@@ -11,6 +11,7 @@ import pytest
 
 from events.kube_api import KubeApi, KubeError
 from tests.integration.podpools.conftest import MakePool
+from tests.support.slot_world import Runner
 from workers.kube.pool_pods import POOL
 
 
@@ -60,6 +61,20 @@ def test_a_pool_made_anew_leaves_jobs_to_the_pods_of_the_old_one_while_they_run(
         pool.kubelet()
         pool.slots.deliver_all()
     assert pool.slots.record("j").uid == uid
+
+
+@pytest.mark.row("SL-05")
+def test_a_job_that_only_the_new_slots_take_gets_one_in_a_pool_at_its_maximum(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=1, slots=[{"accepts": ["plan"]}])
+    pool.run()
+    for pod in pool.pods():
+        uid = pod["metadata"]["uid"]
+        pool.slots.runners[uid] = Runner(uid, layout=(",plan,",), pod=pod["metadata"]["name"])
+    pool.settle()
+    pool.change(slots=[{}])
+    pool.slots.submit("j", "apply")
+    pool.settle(6)
+    assert pool.slots.state("j") == "running"
 
 
 class StandsStill(KubeApi):

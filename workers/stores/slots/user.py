@@ -40,7 +40,7 @@ class RunnerUser:
 
     def __init__(self, redis: Redis, pool: str) -> None:
         self._redis, self.pool, self.name = redis, pool, user_name(pool)
-        self._made = f"{{sp:{pool}}}user"
+        self._made = f"{{su:{pool}}}"  # a key that its runners do not reach
 
     def ensure(self, token: str, digests: Iterable[str]) -> str:
         """Exactly these passwords (SHA-256, hexadecimal) are good from now on. Why Redis refuses, '' if it does not.
