@@ -149,7 +149,7 @@ class PodPoolRun:
         """Its jobs are placed again once it is gone, not before."""
         self._ledger.set_aside(member.uid, for_good=True)
         if member.view is View.UNKNOWN:
-            self._ledger.never_ready(member.revision)
+            self._ledger.never_ready(member.revision, member.age)
         self._run.keep(self._services.call_time)
         if self._pods.delete(pod):
             reason = why or "it is ending"

@@ -77,6 +77,20 @@ def test_a_job_that_only_the_new_slots_take_gets_one_in_a_pool_at_its_maximum(ma
     assert pool.slots.state("j") == "running"
 
 
+@pytest.mark.row("SD-24")
+def test_pods_that_boot_side_by_side_are_one_try(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=5, maxReplicas=6, readyTimeout="1s")
+    pool.run()
+    time.sleep(2.1)  # ages are in whole seconds
+    pool.run()
+    for name in pool.names():
+        pool.end(name)
+    pool.change(readyTimeout="10m")
+    pool.let_pauses_pass()
+    pool.settle()
+    assert pool.views() == ["open"] * 5
+
+
 class StandsStill(KubeApi):
     """An API whose first list of pods is followed by a long pause, in which something `happens`."""
 

@@ -226,10 +226,12 @@ class SlotLedger:
         """The pool is gone: one that is made by its name has a size of its own."""
         self.redis.hdel(f"{self.prefix}meta", "size", "up", "down")
 
-    def never_ready(self, revision: str) -> None:
-        """One more pod of this template never reported, or the first of it. Only the run that has the pool says so."""
+    def never_ready(self, revision: str, age: timedelta) -> None:
+        """Pods that booted side by side count once. Only the run that has the pool says so."""
         key, now = f"{self.prefix}unready", self.redis.time()[0]
-        known: Any = self.redis.hget(key, "revision")
+        known, at = self.redis.hmget(key, "revision", "at")
+        if known == revision.encode() and age.total_seconds() >= now - int(at or 0):
+            return
         if known != revision.encode():
             self.redis.delete(key)
         self.redis.hset(key, mapping={"revision": revision, "at": now})
