@@ -27,7 +27,7 @@ HEADER: Final = "berthmaster"
 class Body(BaseModel):
     """What a client wants to run: a task of the runner's application."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
 
     task: str = Field(min_length=1, max_length=255)
     args: tuple[Any, ...] = ()

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import structlog
 
@@ -208,6 +208,7 @@ def _unwritten(issued: Issued, message: str) -> Issued:
 
 
 def _anonymous(variable: Json) -> Json:
-    """Without the user in its URL."""
+    """Without the user in its URL, which may be among its options as well."""
     parts = urlsplit(variable["value"])
-    return variable | {"value": urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))}
+    options = urlencode([each for each in parse_qsl(parts.query) if each[0] not in ("username", "password")])
+    return variable | {"value": urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=options))}

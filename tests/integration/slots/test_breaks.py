@@ -45,3 +45,18 @@ def test_a_slot_that_the_pod_does_not_have_is_not_believed(world: SlotWorld, slo
     told = (("ghost", f"{runner.mark}-1", "plan", slot),)
     world.ledger.report(replace(runner.report(), running=told, jobs=(ghost,)))
     assert world.ledger.record("ghost") is None
+
+
+def test_a_plan_that_went_with_redis_and_its_pod_cannot_be_confirmed(world: SlotWorld) -> None:
+    world.add("a")
+    world.submit("j", "plan", "apply")
+    world.deliver_all()
+    (attempt,) = world.runners["a"].running
+    world.end("a", attempt)
+    world.tell("a", attempt)
+    assert world.state("j") == "reserved"
+    del world.runners["a"]
+    world.redis.hdel(f"{world.ledger.prefix}meta", "inc", "seen")  # as when it is an old copy
+    world.begin()
+    told = world.ledger.confirm("j", attempt)
+    assert (told.taken, told.state) == (False, "unknown")

@@ -6,7 +6,8 @@ local server, id, plan = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 local j = job_of(id)
 if not j or j.l ~= plan then return { 'REFUSED', j and j.s or 'unknown' } end
-if j.s ~= 'reserved' then return { j.s == 'done' and j.o ~= 'succeeded' and 'REFUSED' or 'OK', j.s, placed } end
+local over = j.s == 'unknown' or (j.s == 'done' and j.o ~= 'succeeded')
+if j.s ~= 'reserved' then return { over and 'REFUSED' or 'OK', j.s, placed } end
 call('ZREM', DUE, id)
 j.s, j.i = 'confirmed', j.i + 1
 keep_job(id, j)
