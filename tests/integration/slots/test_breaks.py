@@ -60,3 +60,13 @@ def test_a_plan_that_went_with_redis_and_its_pod_cannot_be_confirmed(world: Slot
     world.begin()
     told = world.ledger.confirm("j", attempt)
     assert (told.taken, told.state) == (False, "unknown")
+
+
+def test_slots_that_no_pod_has_any_more_free_no_phase_of_its_serial_key(world: SlotWorld) -> None:
+    world.add("old", layout=("*", ",plan,"))
+    world.add("new", layout=("*", "*"))
+    world.ledger.gone("old")
+    del world.runners["old"]
+    world.submit("one", "plan", serial_key="w")
+    world.submit("two", "plan", serial_key="w")
+    assert (world.state("one"), world.state("two")) == ("placed", "waiting")

@@ -11,6 +11,13 @@ for _, slot in ipairs(pod and pod.s or {}) do
 end
 for _, class in ipairs(pod and pod.l or {}) do call('ZREM', P .. 'free:' .. class, uid) end
 call('HDEL', PODS, uid)
+local left = {}
+for _, json in ipairs(call('HVALS', PODS)) do
+  for _, class in ipairs(cjson.decode(json).l) do left[class] = true end
+end
+for _, class in ipairs(pod and pod.l or {}) do -- what no slot takes any more makes no phase free of its serial key
+  if not left[class] then call('SREM', CLASSES, class) end
+end
 if call('SREM', EXPECT, uid) == 1 and call('SCARD', EXPECT) == 0 then call('HSET', META, 'inc', server) end
 place(server)
 return { 'OK', placed }
