@@ -24,6 +24,7 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     ledger.forget_size()
     services.shown.forget(ledger.prefix)
     forget_user(services, run, ledger)
+    run.keep(services.call_time)  # a pool that was made anew meanwhile has pods by this name
     pods, known = PoolPods(services.kube, namespace, name, owner={}), view(ledger).pods
     with suppress(NotVerified):  # nothing is granted then
         for pod in known:

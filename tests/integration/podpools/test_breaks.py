@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from redis import Redis
 
 from events.kube_api import KubeApi, KubeError
 from tests.integration.podpools.conftest import MakePool
 from tests.support.slot_world import Runner
 from workers.kube.pool_pods import POOL
+from workers.stores.pool_names import PodPoolNames
 
 
 @pytest.mark.row("SL-13", "SD-20")
@@ -169,3 +172,39 @@ def test_a_pool_made_anew_has_not_the_size_of_the_old_one(make_pool: MakePool) -
     )
     pool.run()
     assert pool.pods() == []
+
+
+class Sleeps(PodPoolNames):
+    """The run that takes a name off sleeps then, and something `happens`."""
+
+    def __init__(self, redis: Redis, happens: Callable[[], None]) -> None:
+        super().__init__(redis)
+        self._happens = [happens]
+
+    def remove(self, name: str) -> None:
+        super().remove(name)
+        if self._happens:
+            self._happens.pop()()
+
+
+@pytest.mark.row("SL-05")
+def test_a_run_that_saw_its_pool_deleted_long_ago_leaves_the_pods_of_a_new_one_alone(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=1)
+    body = pool.api.get(f"{pool.path}/runners")
+    whole = pool.services
+
+    def others_work() -> None:
+        pool.services = whole
+        again = {k: body[k] for k in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "runners"}}
+        pool.api.create(pool.path, again)
+        for _ in range(4):
+            pool.lease_ends()
+            pool.run()
+            pool.kubelet()
+        pool.slots.submit("j", "apply")
+        pool.slots.deliver_all()
+
+    pool.api.delete(f"{pool.path}/runners")
+    pool.services = replace(whole, names=Sleeps(pool.redis, others_work), call_time=timedelta(hours=1))
+    pool.run()
+    assert pool.views() == ["open"]
