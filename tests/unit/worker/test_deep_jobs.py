@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from domain.slots.job import Job
 from workers.jobs.messages import Body
-from workers.tasks.job_payloads import Submission
+from workers.jobs.submission import Submission
 
 
 def submitted(value: Any) -> Job:
