@@ -133,6 +133,7 @@ class PodPoolWorld:
         pods = self.slots.stored("pods")
         pods[uid]["t"] -= 2 * SILENCE / timedelta(milliseconds=1)
         self.redis.hset(f"{self.slots.ledger.prefix}pods", uid, orjson.dumps(pods[uid]))
+        self.redis.hset(f"{self.slots.ledger.prefix}watched", "since", int(pods[uid]["t"]))  # and somebody looked on
 
     def let_pauses_pass(self) -> None:
         """Between pods that never became ready."""

@@ -18,6 +18,7 @@ from workers.podpools.observe import Seen, needs, observed, spec_of, utc_now
 from workers.podpools.scaling import decided, expected
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import tokens_of
+from workers.podpools.watching import watched
 from workers.stores.slots.ledger import Size, SlotLedger
 from workers.stores.slots.view import standing, view
 
@@ -62,7 +63,8 @@ def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: Po
         made_of(revision_of(spec), name or ""),
         Patience(length(spec.ready_timeout), services.silence),
     )
-    care = needs(seen, made, patience, stands.asked, known=name is not None)
+    heard = watched(ledger, services.silence, looks=False)
+    care = needs(seen, made, patience, stands.asked, heard, known=name is not None)
     told = Foreseen(
         gone=tuple(each.name for each in seen.slots.pods if each.uid in seen.gone),
         care=tuple((member.name, needed.value) for member, needed in care),

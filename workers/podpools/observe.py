@@ -61,14 +61,20 @@ def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
 
 
 def needs(
-    seen: Seen, now: str, patience: Patience, asked: timedelta, *, known: bool = True
+    seen: Seen, now: str, patience: Patience, asked: timedelta, watched: timedelta, *, known: bool = True
 ) -> Iterator[tuple[Member, Care]]:
     """Who needs something, and what. `now`: what pods are made of; `asked`: how long ago they were asked to report.
 
-    `known` False: nobody can say which token pods should have, and none is replaced for its own.
+    `watched`: for how long they could have been heard. `known` False: nobody can say which token pods should have, and
+    none is replaced for its own.
     """
     for member in seen.members:
-        aged = replace(member, age=min(member.age, asked), secret=member.secret if known else "")
+        aged = replace(
+            member,
+            age=min(member.age, asked),
+            silent=min(member.silent, watched),
+            secret=member.secret if known else "",
+        )
         if (needed := care(aged, now, patience)) is not Care.NOTHING:
             yield aged, needed
 

@@ -31,6 +31,7 @@ from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of
 from workers.podpools.scaling import Scaled, Scaling
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import tokens_of
+from workers.podpools.watching import watched
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
 from workers.stores.slots.view import view
@@ -85,7 +86,8 @@ class PodPoolRun:
             self._gone(uid, seen)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
         made = made_of(revision_of(spec), issued.name)
-        cared = list(needs(seen, made, patience, utc_now() - asked, known=not issued.problem))
+        heard = watched(self._ledger, self._services.silence, looks=True)
+        cared = list(needs(seen, made, patience, utc_now() - asked, heard, known=not issued.problem))
         for member, needed in cared:
             self._care(seen.objects[member.uid], member, needed, patience)
         if cared or seen.gone:

@@ -208,3 +208,19 @@ def test_a_run_that_saw_its_pool_deleted_long_ago_leaves_the_pods_of_a_new_one_a
     pool.services = replace(whole, names=Sleeps(pool.redis, others_work), call_time=timedelta(hours=1))
     pool.run()
     assert pool.views() == ["open"]
+
+
+@pytest.mark.row("SL-22", "SD-20")
+def test_silence_while_no_worker_looked_on_is_no_fault_of_the_runner(make_pool: MakePool) -> None:
+    """Its Redis user was lost as well, say: the run that makes the user anew must not remove the pod."""
+    pool = make_pool(minReplicas=1, maxReplicas=1)
+    pool.slots.submit("j", "apply")
+    pool.settle()
+    uid = pool.slots.record("j").uid
+    pool.fall_silent(uid)
+    long_ago = pool.redis.time()[0] * 1000 - 600_000
+    pool.redis.hset(f"{pool.slots.ledger.prefix}watched", mapping={"since": 0, "last": long_ago})
+    pool.run()
+    pool.run()
+    assert [pod["metadata"]["uid"] for pod in pool.pods() if "deletionTimestamp" not in pod["metadata"]] == [uid]
+    assert pool.slots.record("j").uid == uid

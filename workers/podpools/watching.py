@@ -1,0 +1,28 @@
+"""For how long the runs of a pool have looked at it: silence while nobody did may be ours, and not the runners'.
+
+Their Redis user may have been lost meanwhile, which only a run makes anew: they need time to be heard again.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from workers.stores.slots.ledger import SlotLedger
+
+SHORTEST: Final = timedelta(minutes=1)
+MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def watched(ledger: SlotLedger, silence: timedelta, *, looks: bool) -> timedelta:
+    """Without a pause in which a runner could have fallen silent. `looks`: this is such a look, by who has the pool."""
+    key = f"{ledger.prefix}watched"
+    seconds, micros = ledger.redis.time()
+    now = seconds * 1000 + micros // 1000
+    told: Any = ledger.redis.hmget(key, "since", "last")
+    since, last = (int(value or 0) for value in told)
+    if now - last > max(silence, SHORTEST) / MILLISECOND:
+        since = now
+    if looks:
+        ledger.redis.hset(key, mapping={"since": since, "last": now})
+    return (now - since) * MILLISECOND
