@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -70,10 +70,19 @@ def test_the_doctor_says_that_redis_does_not_answer(places: dict[str, str]) -> N
     assert not named(result)["Redis answers"]["ok"]
 
 
+@pytest.fixture
+def arena(kube_sandbox: SandboxKube, places: dict[str, str]) -> Iterator[None]:
+    """A port pool is of the whole cluster, which other tests look at as well."""
+    del places  # our kinds are served
+    kube_sandbox.api.create(POOLS, POOL)
+    yield
+    kube_sandbox.api.delete(f"{POOLS}/cli-arena")
+
+
+@pytest.mark.usefixtures("arena")
 def test_status_shows_pools_as_their_status_says_and_the_queue(
     places: dict[str, str], kube_sandbox: SandboxKube
 ) -> None:
-    kube_sandbox.api.create(POOLS, POOL)
     status = {"status": {"state": "Active", "capacity": 50, "allocated": 7, "waiting": 2, "epoch": 3}}
     kube_sandbox.api.patch(f"{POOLS}/cli-arena/status", status)
     result = berthmaster(places, "status", "--json")
