@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from domain.claims.pod import DrainWait
+
+@dataclass(frozen=True)
+class DrainWait:
+    """How long a pod that is given back takes: at least `least`, at most `most`."""
+
+    least: timedelta = timedelta(seconds=15)
+    most: timedelta = timedelta(minutes=5)
 
 
 class Next(StrEnum):

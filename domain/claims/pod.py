@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -16,15 +16,6 @@ class Phase(StrEnum):
     BOUND = "Bound"
     DRAINING = "Draining"
     TERMINATING = "Terminating"  # used, and never handed out again
-
-
-MOVES: Mapping[Phase, frozenset[Phase]] = {
-    Phase.UNKNOWN: frozenset({Phase.IDLE, Phase.TERMINATING}),
-    Phase.IDLE: frozenset({Phase.BOUND, Phase.TERMINATING}),
-    Phase.BOUND: frozenset({Phase.DRAINING, Phase.TERMINATING}),
-    Phase.DRAINING: frozenset({Phase.IDLE, Phase.TERMINATING}),
-    Phase.TERMINATING: frozenset(),
-}
 
 
 @dataclass(frozen=True)
@@ -53,11 +44,3 @@ class ClaimablePod:
     def free(self) -> bool:
         """Only such a pod becomes claimed."""
         return self.phase is Phase.IDLE and not self.claimed_by and self.alive and not self.terminating
-
-
-@dataclass(frozen=True)
-class DrainWait:
-    """How long a pod that is given back takes: at least `least`, at most `most`."""
-
-    least: timedelta = timedelta(seconds=15)
-    most: timedelta = timedelta(minutes=5)

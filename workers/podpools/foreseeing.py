@@ -8,14 +8,13 @@ from pydantic import ValidationError
 
 from domain.scaling.members import Patience, made_of, surplus
 from domain.scaling.pod_pool import PodPoolSpec
-from domain.scaling.unready import blocked
 from domain.spec import length
 from domain.spec_errors import spec_problem
 from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.observe import Seen, needs, observed, spec_of, utc_now
-from workers.podpools.scaling import decided, expected
+from workers.podpools.scaling import decided, expected, space
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import tokens_of
 from workers.podpools.watching import watched
@@ -56,13 +55,12 @@ def foresee(services: PodPoolServices, pool: str) -> Foreseen | None:
 def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec) -> Foreseen:
     namespace = ledger.pool.split("/")[0]
     pods = PoolPods(services.kube, namespace, pool.body["name"], owner_reference(pool))
-    seen, stands, now = observed(pods.labelled(), pods.owns, view(ledger), utc_now()), standing(ledger), utc_now()
+    now, stands = utc_now(), standing(ledger)
+    seen = observed(pods.labelled(), pods.owns, view(ledger), now)
     tokens = tokens_of(services, None, ledger, pool, spec)
     name, token = tokens.foreseen(now, not any(pod.busy for pod in seen.slots.pods))
-    made, patience = (
-        made_of(revision_of(spec), name or ""),
-        Patience(length(spec.ready_timeout), services.silence),
-    )
+    made = made_of(revision_of(spec), name or "")
+    patience = Patience(length(spec.ready_timeout), services.silence)
     heard = watched(ledger, services.silence, looks=False)
     care = needs(seen, made, patience, stands.asked, heard, known=name is not None)
     told = Foreseen(
@@ -80,8 +78,7 @@ def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, made: str)
     size = replace(size, pods=_within(spec, size.pods if size.pods >= 0 else present))
     decision, _ = decided(seen, size, spec, utc_now())
     pods = _within(spec, size.pods + decision.change)
-    barred = blocked(seen.slots.unready, revision_of(spec))
-    room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
+    barred, room = space(seen, unseen, spec)
     return replace(
         told,
         change=decision.change,

@@ -11,7 +11,7 @@ from workers.kube.pool_pods import PoolPods
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import forget_user
 from workers.run import Run
-from workers.stores.slots.ledger import NotVerified
+from workers.stores.slots.ledger import NotVerified, SlotLedger
 from workers.stores.slots.view import PodSlots, view
 
 LOOK_AGAIN: Final = timedelta(seconds=30)
@@ -29,16 +29,19 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     with suppress(NotVerified):  # nothing is granted then
         for pod in known:
             ledger.set_aside(pod.uid, for_good=True)
-        left = [pod for pod in known if not _gone(services, run, pods, pod, ledger.pool)]
+        left = [pod for pod in known if not written_off(services, run, pods, ledger, pod)]
         return Wait(LOOK_AGAIN, f"{len(left)} pods of the pool are still there") if left else Settled()
     return Settled()
 
 
-def _gone(services: PodPoolServices, run: Run, pods: PoolPods, pod: PodSlots, pool: str) -> bool:
+def written_off(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, pod: PodSlots) -> bool:
+    """Places the jobs of a pod again if it is gone. False: it is there.
+
+    Asked by its name: a pod that is new, of another owner, or without its label is in no list, and may run.
+    """
     run.keep(services.call_time)
     if pods.read(pod.name, pod.uid):
         return False
-    ledger = services.ledger(pool)
     services.dispatcher(ledger).dispatch(ledger.gone(pod.uid))
-    services.forget_queue(pool, pod.name)
+    services.forget_queue(ledger.pool, pod.name)
     return True

@@ -26,7 +26,7 @@ from workers.kube.errors import translated
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
-from workers.podpools.leaving import leave
+from workers.podpools.leaving import leave, written_off
 from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of, utc_now
 from workers.podpools.scaling import Scaled, Scaling
 from workers.podpools.services import PodPoolServices
@@ -82,8 +82,9 @@ class PodPoolRun:
         issued = tokens.verify(seen.labelled)
         self._ledger.begin(list(seen.objects), mark)
         asked = datetime.fromtimestamp(int(mark) / 1e6, UTC)
-        for uid in seen.gone:
-            self._gone(uid, seen)
+        for pod in seen.slots.pods:
+            if pod.uid in seen.gone and not written_off(self._services, self._run, self._pods, self._ledger, pod):
+                self._ledger.set_aside(pod.uid)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
         made = made_of(revision_of(spec), issued.name)
         heard = watched(self._ledger, self._services.silence, looks=True)
@@ -111,17 +112,6 @@ class PodPoolRun:
         seen = observed(self._pods.labelled(), self._pods.owns, view(self._ledger), utc_now())
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
         return seen
-
-    def _gone(self, uid: str, seen: Seen) -> None:
-        """Asked by its name: a pod that is new, of another owner, or without its label is in no list, and may run."""
-        told = seen.slots.of(uid)
-        self._run.keep(self._services.call_time)
-        if told and self._pods.read(told.name, uid):
-            self._ledger.set_aside(uid)
-        else:
-            self._dispatcher.dispatch(self._ledger.gone(uid))
-            if told:
-                self._services.forget_queue(self._ledger.pool, told.name)
 
     def _care(self, pod: dict[str, object], member: Member, needed: Care, patience: Patience) -> None:
         log.info("pod_cared_for", pool=self._ledger.pool, pod=member.name, care=needed)

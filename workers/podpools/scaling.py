@@ -54,6 +54,12 @@ def expected(seen: Seen) -> tuple[frozenset[str], int]:
     return unseen, sum(m.gives_slots for m in seen.members) + len(unseen)
 
 
+def space(seen: Seen, unseen: frozenset[str], spec: PodPoolSpec) -> tuple[str, int]:
+    """Why no pods may be created, '' if they may; and how many more."""
+    barred = blocked(seen.slots.unready, revision_of(spec))
+    return barred, 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
+
+
 @dataclass(frozen=True)
 class Scaling:
     """Makes one pool as large as the decision says."""
@@ -75,8 +81,7 @@ class Scaling:
         if decision.change:
             size = self._resized(size.pods + decision.change, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
-        barred = blocked(seen.slots.unready, revision_of(spec))
-        room = 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
+        barred, room = space(seen, unseen, spec)
         record(ledger, decision, size.pods, what)
         self._create(unseen, min(size.pods - present, room), issued)
         now = made_of(revision_of(spec), issued.name)

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from domain.claims.draining import Drain, Next, next_of
-from domain.claims.pod import DrainWait
+from domain.claims.draining import Drain, DrainWait, Next, next_of
 
 WAIT = DrainWait(timedelta(seconds=15), timedelta(minutes=5))
 
