@@ -18,10 +18,10 @@ from typing import Any
 
 import orjson
 
-from events.kube_api import KubeApi, KubeError, NotFound
-from events.resources import POOL_LABEL
+from events.kube_api import KubeApi, NotFound
 from tests.support.celery_worker import CeleryProcess
 from tests.support.job_diary import Diary, Pen
+from tests.support.runner_pods import pods_of_pools
 from workers.runner.spool import Spool, Stage
 
 Json = dict[str, Any]
@@ -93,13 +93,9 @@ class RunnerNodes:
     # ---- the kubelet
 
     def _play(self) -> None:
-        while not self._stop.wait(0.3):
-            try:
-                pods = self._api.list(self._path, labelSelector=POOL_LABEL)["items"]
-            except KubeError:
-                continue
+        for live in pods_of_pools(self._api, self._path, self._stop):
             with self._lock:
-                self._follow({pod["metadata"]["uid"]: pod for pod in pods})
+                self._follow(live)
 
     def _follow(self, listed: dict[str, Json]) -> None:
         live = {uid: pod for uid, pod in listed.items() if "deletionTimestamp" not in pod["metadata"]}

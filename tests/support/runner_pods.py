@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -13,6 +15,13 @@ from events.resources import POOL_LABEL
 from tests.support.celery_worker import CeleryProcess
 
 Json = dict[str, Any]
+
+
+def pods_of_pools(api: KubeApi, path: str, stop: Event) -> Iterator[dict[str, Json]]:
+    """By UID, again and again until `stop`."""
+    while not stop.wait(0.3):
+        with suppress(KubeError):
+            yield {pod["metadata"]["uid"]: pod for pod in api.list(path, labelSelector=POOL_LABEL)["items"]}
 
 
 class RunnerPods:
@@ -35,12 +44,7 @@ class RunnerPods:
             runner.kill()
 
     def _play(self) -> None:
-        while not self._stop.wait(0.3):
-            try:
-                pods = self._api.list(self._path, labelSelector=POOL_LABEL)["items"]
-            except KubeError:
-                continue
-            live = {pod["metadata"]["uid"]: pod for pod in pods}
+        for live in pods_of_pools(self._api, self._path, self._stop):
             for uid in live.keys() - self.runners.keys():
                 self.runners[uid] = self._start(live[uid])
             for uid in self.runners.keys() - live.keys():
