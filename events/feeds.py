@@ -50,3 +50,8 @@ class SnapshotFeed:
         self.metrics.coalesced.labels(self.resource.name).inc(len(events) - len(latest))
         self.metrics.dropped.labels(self.resource.name, "not_opted_in").inc(len(items) - len(marks))
         return marks
+
+
+def known_keys(queue: Workqueue, kind: str) -> set[str]:
+    """Of every object of a kind that Redis has and that is there."""
+    return {key for key, known in queue.known().items() if key.startswith(f"{kind}/") and not known.gone}

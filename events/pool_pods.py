@@ -1,7 +1,13 @@
-"""Pods of pod pools: they are never stored, and whatever becomes of one, its pool runs."""
+"""Pods of pod pools: they are never stored; whatever becomes of one, its pool runs, and so do the claims on it."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from redis import Redis
+
+from events.claim_index import concerned
+from events.feeds import known_keys
 from events.resources import Resource
 from events.sender import Sender
 from events.watch import Batch, Listing
@@ -9,19 +15,22 @@ from events.workqueue import Workqueue
 
 
 class PoolPodFeed:
-    """Pods of pod pools: whatever becomes of one, its pool runs."""
-
-    def __init__(self, resource: Resource, queue: Workqueue, sender: Sender) -> None:
-        self.resource, self.queue, self.sender = resource, queue, sender
+    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender) -> None:
+        self.resource, self.redis, self.queue, self.sender = resource, redis, queue, sender
 
     def listing(self, listing: Listing, relist: bool) -> None:
+        """Whose pods went unseen is in no list, so that every claim looks."""
         del relist  # a pool's run lists its pods itself
-        self.touch({item.mark.key for item in listing.items})
+        pools = {item.mark.key for item in listing.items}
+        self.sender.require_lease()
+        self.sender.patiently(self.resource, lambda: self.touch(pools | known_keys(self.queue, "podclaim")))
 
     def batch(self, batch: Batch) -> None:
-        self.touch({self.resource.key(event["object"]["metadata"]) for event in batch.events})
+        pods: list[dict[str, Any]] = [event["object"] for event in batch.events]
+        pools = {self.resource.key(pod["metadata"]) for pod in pods}
+        self.sender.require_lease()
+        self.sender.patiently(self.resource, lambda: self.touch(pools | concerned(self.redis, pods)))
 
     def touch(self, keys: set[str]) -> None:
         if keys:
-            self.sender.require_lease()
-            self.sender.patiently(self.resource, lambda: self.queue.touch(sorted(keys)))
+            self.queue.touch(sorted(keys))

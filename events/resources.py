@@ -74,13 +74,25 @@ def port_pools() -> Resource:
 
 
 def pod_pools(namespace: str = "") -> Resource:
+    return _ours("podpools", namespace, routing.pod_pool_key)
+
+
+def pod_claims(namespace: str = "") -> Resource:
+    return _ours("podclaims", namespace, routing.pod_claim_key)
+
+
+def pod_claim_sets(namespace: str = "") -> Resource:
+    return _ours("podclaimsets", namespace, routing.pod_claim_set_key)
+
+
+def _ours(plural: str, namespace: str, key: Callable[[str, str], str]) -> Resource:
     root = "/apis/berthmaster.dev/v1alpha1"
     return Resource(
-        name="podpools",
-        kind="podpool",
-        path=f"{root}/namespaces/{namespace}/podpools" if namespace else f"{root}/podpools",
+        name=plural,
+        kind=plural.removesuffix("s"),
+        path=f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}",
         snapshot=pool_snapshot,
-        key=lambda meta: routing.pod_pool_key(meta["namespace"], meta["name"]),
+        key=lambda meta: key(meta["namespace"], meta["name"]),
     )
 
 

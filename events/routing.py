@@ -22,6 +22,8 @@ EVENTS_STREAM: Final = "berthmaster:events"
 PORTS_RECONCILE: Final = "ports.reconcile"  # (key)
 POOLS_RECONCILE: Final = "pools.reconcile"  # (key)
 PODPOOLS_RECONCILE: Final = "podpools.reconcile"  # (key)
+CLAIMS_RECONCILE: Final = "claims.reconcile"  # (key)
+CLAIM_SETS_RECONCILE: Final = "claimsets.reconcile"  # (key)
 SLOTS_SUBMIT: Final = "slots.submit"  # (job)
 SLOTS_CONFIRM: Final = "slots.confirm"  # (pool, id, plan)
 SLOTS_CANCEL: Final = "slots.cancel"  # (pool, id)
@@ -38,6 +40,8 @@ QUEUES: Final = {
     PORTS_RECONCILE: LATENCY,
     POOLS_RECONCILE: LATENCY,
     PODPOOLS_RECONCILE: LATENCY,
+    CLAIMS_RECONCILE: LATENCY,
+    CLAIM_SETS_RECONCILE: LATENCY,
     SLOTS_SUBMIT: JOBS,
     SLOTS_CONFIRM: JOBS,
     SLOTS_CANCEL: JOBS,
@@ -54,7 +58,13 @@ QUEUES: Final = {
 ALL: Final = (LATENCY, JOBS, MAINTENANCE)
 """Every queue of ours; a worker takes from them in turn."""
 
-RECONCILERS: Final = {"pod": PORTS_RECONCILE, "portpool": POOLS_RECONCILE, "podpool": PODPOOLS_RECONCILE}
+RECONCILERS: Final = {
+    "pod": PORTS_RECONCILE,
+    "portpool": POOLS_RECONCILE,
+    "podpool": PODPOOLS_RECONCILE,
+    "podclaim": CLAIMS_RECONCILE,
+    "podclaimset": CLAIM_SETS_RECONCILE,
+}
 
 
 def runner_queues(pool: str) -> str:
@@ -72,6 +82,14 @@ def port_pool_key(name: str) -> str:
 
 def pod_pool_key(namespace: str, name: str) -> str:
     return f"podpool/{namespace}/{name}"
+
+
+def pod_claim_key(namespace: str, name: str) -> str:
+    return f"podclaim/{namespace}/{name}"
+
+
+def pod_claim_set_key(namespace: str, name: str) -> str:
+    return f"podclaimset/{namespace}/{name}"
 
 
 def split_key(key: str) -> tuple[str, ...]:

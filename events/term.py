@@ -17,6 +17,7 @@ from typing import Final
 import structlog
 from redis import Redis, RedisError
 
+from events.claim_feed import ClaimFeed
 from events.failures import FailureFeed
 from events.feeds import SnapshotFeed
 from events.follower import Follower
@@ -24,7 +25,16 @@ from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
 from events.pool_pods import PoolPodFeed
-from events.resources import Resource, allocation_failures, pod_pools, pods, pool_pods, port_pools
+from events.resources import (
+    Resource,
+    allocation_failures,
+    pod_claim_sets,
+    pod_claims,
+    pod_pools,
+    pods,
+    pool_pods,
+    port_pools,
+)
 from events.sender import ClaimLostError, Sender
 from events.settings import PublisherSettings
 from events.supervise import Supervisor
@@ -61,15 +71,16 @@ class Term:
         self.threads: list[Thread] = []
         self.sender = Sender(parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics)
         scope = parts.settings.namespace
-        kinds = (pods(scope, parts.settings.pod_selector), port_pools(), pod_pools(scope))
+        kinds = (pods(scope, parts.settings.pod_selector), port_pools(), pod_pools(scope), pod_claim_sets(scope))
         feeds = [self.feed(resource) for resource in kinds]
+        feeds.append(ClaimFeed(pod_claims(scope), parts.queue, self.sender, parts.metrics))
         self.listed = [self.follower(feed.resource, feed) for feed in feeds]
         self.failures = self.follower(
             events := allocation_failures(scope),
             FailureFeed(events, parts.redis, parts.queue, self.sender, feeds[0]),
         )
         members = pool_pods(scope)
-        self.members = self.follower(members, PoolPodFeed(members, parts.queue, self.sender))
+        self.members = self.follower(members, PoolPodFeed(members, parts.redis, parts.queue, self.sender))
 
     def feed(self, resource: Resource) -> SnapshotFeed:
         return SnapshotFeed(resource, self.parts.queue, self.sender, self.parts.metrics)

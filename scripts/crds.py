@@ -14,6 +14,9 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel
 
+from domain.claims import pod_claim_rules, pod_claim_set_rules
+from domain.claims.pod_claim import PodClaimSpec, PodClaimStatus
+from domain.claims.pod_claim_set import PodClaimSetSpec, PodClaimSetStatus
 from domain.ports.pool import PortPoolSpec
 from domain.ports.pool_rules import validations
 from domain.ports.pool_status import PortPoolStatus
@@ -46,6 +49,22 @@ POD_POOL_COLUMNS: Final = (
     ("Waiting", "integer", ".status.waiting"),
     ("Age", "date", ".metadata.creationTimestamp"),
 )
+CLAIM_COLUMNS: Final = (
+    ("Phase", "string", ".status.phase"),
+    ("Pool", "string", ".spec.poolName"),
+    ("Pod", "string", ".spec.podName"),
+    ("Node", "string", ".spec.nodeName"),
+    ("Owner", "string", ".spec.ownerName"),
+    ("Move", "string", ".status.migration.progress"),
+    ("Age", "date", ".metadata.creationTimestamp"),
+)
+CLAIM_SET_COLUMNS: Final = (
+    ("Desired", "integer", ".spec.replicas"),
+    ("Claims", "integer", ".status.replicas"),
+    ("Ready", "integer", ".status.readyReplicas"),
+    ("Updated", "integer", ".status.updatedReplicas"),
+    ("Age", "date", ".metadata.creationTimestamp"),
+)
 
 
 def port_pool() -> Json:
@@ -59,6 +78,31 @@ def pod_pool() -> Json:
     version = _version(PodPoolSpec, PodPoolStatus, pod_pool_rules.validations(), POD_POOL_COLUMNS)
     version["subresources"]["scale"] = {
         "specReplicasPath": ".spec.minReplicas",
+        "statusReplicasPath": ".status.replicas",
+        "labelSelectorPath": ".status.labelSelector",
+    }
+    return _definition("Namespaced", names, version)
+
+
+def pod_claim() -> Json:
+    names = {"kind": "PodClaim", "listKind": "PodClaimList", "plural": "podclaims", "singular": "podclaim"}
+    version = _version(PodClaimSpec, PodClaimStatus, pod_claim_rules.validations(), CLAIM_COLUMNS)
+    return _definition("Namespaced", names, version)
+
+
+def pod_claim_set() -> Json:
+    """The template of its claims is judged as a claim is."""
+    names = {
+        "kind": "PodClaimSet",
+        "listKind": "PodClaimSetList",
+        "plural": "podclaimsets",
+        "singular": "podclaimset",
+    }
+    version = _version(PodClaimSetSpec, PodClaimSetStatus, pod_claim_set_rules.validations(), CLAIM_SET_COLUMNS)
+    fields = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    fields["template"]["properties"]["spec"]["x-kubernetes-validations"] = pod_claim_rules.of_templates()
+    version["subresources"]["scale"] = {
+        "specReplicasPath": ".spec.replicas",
         "statusReplicasPath": ".status.replicas",
         "labelSelectorPath": ".status.labelSelector",
     }
@@ -102,7 +146,7 @@ def _definition(scope: str, names: Json, version: Json) -> Json:
 
 def definitions() -> dict[str, Json]:
     """What each file of deploy/crds holds."""
-    return {f"{crd['metadata']['name']}.yaml": crd for crd in (port_pool(), pod_pool())}
+    return {f"{crd['metadata']['name']}.yaml": crd for crd in (port_pool(), pod_pool(), pod_claim(), pod_claim_set())}
 
 
 def stale(folder: Path) -> list[str]:

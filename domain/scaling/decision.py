@@ -53,7 +53,7 @@ def decide(seen: Sensed, policy: Policy, now: datetime) -> Decision:
 
 def owed(seen: Sensed, policy: Policy) -> int:
     """The fewest pods with slots that there must be: the minimum, and a place for every reservation."""
-    return max(policy.min_pods, -(-seen.reserved // len(policy.slots)))
+    return max(policy.min_pods, -(-seen.reserved // max(1, len(policy.slots))))
 
 
 def utilisation(seen: Sensed, policy: Policy) -> float:

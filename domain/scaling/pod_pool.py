@@ -78,7 +78,9 @@ class PodPoolSpec(Spec):
     min_replicas: Annotated[int, Field(ge=0, le=5000, description="fewest pods that give slots")] = 0
     max_replicas: Annotated[int, Field(ge=1, le=5000, description="most pods, claimed and ending ones included")] = 10
     max_idle: Annotated[int, Field(ge=0, le=5000, description="pods kept warm for claims")] = 0
-    slots: Annotated[tuple[Slot, ...], Field(min_length=1, max_length=50, description="slots of each pod")] = (
+    slots: Annotated[
+        tuple[Slot, ...], Field(max_length=50, description="slots of each pod, none for pods that only claims take")
+    ] = (
         Slot(),
         Slot(accepts=("plan",)),
         Slot(accepts=("plan",)),

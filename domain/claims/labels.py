@@ -1,0 +1,23 @@
+"""What pods of pools and their claims carry in Kubernetes: labels, annotations, finalizers. See docs/claims.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PREFIX: Final = "berthmaster.dev/"
+
+PHASE: Final = PREFIX + "phase"  # label of a pod: see domain.claims.pod.Phase
+CLAIMED_BY: Final = PREFIX + "claimed-by"  # label of a pod: UID of the claim
+OWNER: Final = PREFIX + "owner"  # label of a bound pod
+LAST_OWNER: Final = PREFIX + "last-owner"  # label of a pod that was given back
+CLAIM_SET: Final = PREFIX + "claimset"  # label of a claim and of its pod: UID of the set
+TEMPLATE_HASH: Final = PREFIX + "template-hash"  # label of a claim: which template of its set it was made from
+
+GIVEN_BACK: Final = PREFIX + "given-back"  # annotation of a draining pod: `ID TIME` of its drain
+DRAIN: Final = PREFIX + "drain"  # annotation: the id of a drain, once its sessions may be counted
+SESSIONS: Final = PREFIX + "sessions"  # annotation that the workload writes: `NUMBER ID`
+ADDED: Final = PREFIX + "added-labels"  # annotation of a bound pod: keys of the labels that its claim added
+CORDON: Final = PREFIX + "cordon"  # annotation `true`: nothing new on this pod
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # annotation, as ReplicaSets have it
+
+CLAIM_FINALIZER: Final = PREFIX + "claim"

@@ -1,0 +1,69 @@
+"""PodClaim: one whole warm pod for one owner, for as long as the claim lives."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from domain.claims.claim import ClaimPhase, WhenLost
+from domain.claims.pod_claim_rules import CLAIM_RULES
+from domain.spec import NAME, Spec, broken_rules
+from domain.status import Condition, Shape
+
+PodName = Annotated[str, Field(pattern=f"^{NAME}$", max_length=253)]
+NodeName = Annotated[str, Field(max_length=253)]
+LabelValue = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$", max_length=63)]
+Labels = Annotated[dict[str, LabelValue], Field(max_length=20)]
+
+
+class SourcePod(Spec):
+    """The pod that a claim leaves while it moves to the one that it names."""
+
+    pod_name: Annotated[PodName, Field(description="it is given back once the target is taken")]
+    node_name: Annotated[NodeName, Field(description="for people; written beside podName")] = ""
+
+
+class PodClaimSpec(Spec):
+    """What is asked for, and, written by Berthmaster, the pod that was found."""
+
+    pool_name: Annotated[
+        str, Field(max_length=253, description="PodPool of the same namespace; any that fits, if empty")
+    ] = ""
+    selector: Annotated[Labels, Field(description="labels that the pod must have, with these values")] = {}
+    owner_name: Annotated[
+        LabelValue, Field(description="label `owner` of the pod; pods that it had last are tried first")
+    ] = ""
+    additional_pod_labels: Annotated[Labels, Field(description="labels of the pod while it is bound")] = {}
+    when_lost: Annotated[
+        WhenLost, Field(description="Rebind: takes another pod when its own is lost; Stay: remains Lost")
+    ] = WhenLost.REBIND
+    pod_name: Annotated[PodName | None, Field(description="its pod; with sourcePod, the pod that it is to move to")] = (
+        None
+    )
+    node_name: Annotated[NodeName, Field(description="node of its pod")] = ""
+    source_pod: Annotated[SourcePod | None, Field(description="the pod that it leaves while it moves")] = None
+
+    @model_validator(mode="after")
+    def _fields_agree(self) -> Self:
+        if messages := broken_rules(CLAIM_RULES, self):
+            raise ValueError("; ".join(messages))
+        return self
+
+
+class Migration(Shape):
+    """How far a move is."""
+
+    source: Annotated[str, Field(description="pod that it leaves")]
+    target: Annotated[str, Field(description="pod that it goes to")]
+    progress: Annotated[str, Field(description="Asked, TargetTaken, SourceDraining")]
+
+
+class PodClaimStatus(Shape):
+    """What a worker saw last. Nobody else writes it."""
+
+    phase: ClaimPhase
+    observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]
+    bound_time: Annotated[str | None, Field(description="when it got the pod that it names, or had last")] = None
+    migration: Annotated[Migration | None, Field(description="while it moves")] = None
+    conditions: list[Condition]

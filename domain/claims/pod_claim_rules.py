@@ -1,0 +1,73 @@
+"""What the fields of a PodClaim must say together (see domain.spec), and what of it cannot be changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from domain.claims.labels import PREFIX
+from domain.spec import Rule, validation
+
+if TYPE_CHECKING:
+    from domain.claims.pod_claim import PodClaimSpec
+
+KEY: Final = "^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
+"""What Kubernetes takes as the key of a label."""
+
+
+def _keys(field: str, labels: str) -> tuple[Rule[PodClaimSpec], Rule[PodClaimSpec]]:
+    def of(spec: PodClaimSpec) -> Iterable[str]:
+        return getattr(spec, labels).keys()  # type: ignore[no-any-return]  # named below, both are labels
+
+    return (
+        Rule(
+            field,
+            f"{field} has a key that no label can have",
+            f"self.{field}.all(key, key.matches('{KEY}'))",
+            lambda spec: not all(re.match(KEY, key) for key in of(spec)),
+        ),
+        Rule(
+            field,
+            f"{field} must not begin with {PREFIX}: those labels say whose a pod is",
+            f"self.{field}.all(key, !key.startsWith('{PREFIX}'))",
+            lambda spec: any(key.startswith(PREFIX) for key in of(spec)),
+        ),
+    )
+
+
+CLAIM_RULES: Final[tuple[Rule[PodClaimSpec], ...]] = (
+    Rule(
+        "poolName",
+        "poolName and selector are both empty: name a pool, or labels that a pod must have",
+        "size(self.poolName) > 0 || size(self.selector) > 0",
+        lambda spec: not spec.pool_name and not spec.selector,
+    ),
+    Rule(
+        "sourcePod",
+        "sourcePod is given without podName: a move needs the pod that it goes to",
+        "!has(self.sourcePod) || has(self.podName)",
+        lambda spec: spec.source_pod is not None and spec.pod_name is None,
+    ),
+    Rule(
+        "sourcePod",
+        "sourcePod.podName must not be podName: a claim cannot move to the pod that it leaves",
+        "!has(self.sourcePod) || !has(self.podName) || self.sourcePod.podName != self.podName",
+        lambda spec: spec.source_pod is not None and spec.source_pod.pod_name == spec.pod_name,
+    ),
+    *_keys("selector", "selector"),
+    *_keys("additionalPodLabels", "additional_pod_labels"),
+)
+KEPT: Final = ("poolName", "selector", "ownerName")
+
+
+def of_templates() -> list[dict[str, Any]]:
+    """`x-kubernetes-validations` of the spec of claims that shall be made."""
+    return [validation(rule.field, rule.cel, rule.message) for rule in CLAIM_RULES]
+
+
+def validations() -> list[dict[str, Any]]:
+    """`x-kubernetes-validations` of the spec. What a claim has asked for stays: another wish is another claim."""
+    stays = "cannot be changed: make another claim"
+    kept = [validation(field, f"self.{field} == oldSelf.{field}", f"{field} {stays}") for field in KEPT]
+    return of_templates() + kept

@@ -1,0 +1,43 @@
+"""Which claims a pod concerns, so that a change of one wakes them without listing a namespace.
+
+By the label that it carries, and by the name under which a claim knows it: a pod may lose the label before it goes.
+Runs of claims write the index before they read the pod, so that no change falls between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from redis import Redis
+
+from events import routing
+from events.schemas import PREFIX
+
+LABEL = PREFIX + "claimed-by"
+
+
+def uids(namespace: str) -> str:
+    """Key of a hash: UID of a claim -> its name."""
+    return f"{{claims:{namespace}}}uids"
+
+
+def namers(namespace: str, pod: str) -> str:
+    """Key of a set: names of the claims that name this pod, as theirs or as the one that they leave."""
+    return f"{{claims:{namespace}}}pod:{pod}"
+
+
+def concerned(redis: Redis, pods: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Keys of the claims that any of these pods concerns; one round trip."""
+    pipe, asked = redis.pipeline(transaction=False), []
+    for pod in pods:
+        meta = pod["metadata"]
+        asked.append(meta["namespace"])
+        pipe.hget(uids(meta["namespace"]), (meta.get("labels") or {}).get(LABEL, ""))
+        pipe.smembers(namers(meta["namespace"], meta["name"]))
+    replies: list[Any] = pipe.execute() if asked else []
+    found: set[str] = set()
+    for namespace, labelled, named in zip(asked, replies[::2], replies[1::2], strict=True):
+        names = {*named, labelled} - {None}
+        found |= {routing.pod_claim_key(namespace, name.decode()) for name in names}
+    return found

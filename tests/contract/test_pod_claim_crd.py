@@ -1,0 +1,90 @@
+"""PodClaims and PodClaimSets on API servers: what is refused, by which field, and what is filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from domain.claims.pod_claim import PodClaimSpec
+from domain.claims.pod_claim_set import PodClaimSetSpec
+from domain.spec_errors import spec_problem
+from events.kube_api import Invalid
+from tests.fixtures.kube import Kube
+
+Json = dict[str, Any]
+GROUP = "berthmaster.dev/v1alpha1"
+pytestmark = pytest.mark.usefixtures("crds")
+
+
+def claim(kube: Kube, **spec: Any) -> Json:
+    body = {"apiVersion": GROUP, "kind": "PodClaim", "metadata": {"name": "db"}, "spec": spec}
+    return kube.api.create(kube.path("podclaims", group=GROUP), body)
+
+
+def claim_set(kube: Kube, **spec: Any) -> Json:
+    body = {"apiVersion": GROUP, "kind": "PodClaimSet", "metadata": {"name": "dbs"}, "spec": spec}
+    return kube.api.create(kube.path("podclaimsets", group=GROUP), body)
+
+
+def template(labels: Json, **spec: Any) -> Json:
+    return {"metadata": {"labels": labels}, "spec": {"poolName": "warm"} | spec}
+
+
+def test_a_claim_that_names_a_pool_is_taken_with_its_defaults(kube: Kube) -> None:
+    stored = claim(kube, poolName="warm")["spec"]
+    assert stored["whenLost"] == "Rebind"
+    assert PodClaimSpec.model_validate(stored) == PodClaimSpec(pool_name="warm")
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({}, "poolName and selector are both empty"),
+        ({"poolName": "warm", "sourcePod": {"podName": "a"}}, "sourcePod is given without podName"),
+        ({"poolName": "warm", "podName": "a", "sourcePod": {"podName": "a"}}, "sourcePod.podName must not be podName"),
+        ({"selector": {"a b": "c"}}, "selector has a key that no label can have"),
+        ({"poolName": "w", "additionalPodLabels": {"berthmaster.dev/phase": "Idle"}}, "must not begin with"),
+        ({"poolName": "w", "ownerName": "not a label"}, "ownerName"),
+        ({"poolName": "w", "whenLost": "Wait"}, "whenLost"),
+    ],
+)
+def test_a_claim_that_makes_no_sense_is_refused_by_server_and_worker(kube: Kube, spec: Json, words: str) -> None:
+    with pytest.raises(Invalid, match=words):
+        claim(kube, **spec)
+    with pytest.raises(ValueError, match=words) as refused:
+        PodClaimSpec.model_validate(spec)
+    assert words in spec_problem(refused.value)  # type: ignore[arg-type]  # pydantic's
+
+
+@pytest.mark.row("WC-47")
+@pytest.mark.parametrize("change", [{"poolName": "other"}, {"selector": {"a": "b"}}, {"ownerName": "other"}])
+def test_what_a_claim_asked_for_cannot_be_changed(kube: Kube, change: Json) -> None:
+    claim(kube, poolName="warm", ownerName="ann")
+    with pytest.raises(Invalid, match="cannot be changed: make another claim"):
+        kube.api.patch(kube.path("podclaims", "db", group=GROUP), {"spec": change})
+
+
+def test_a_set_is_scaled_by_its_subresource(kube: Kube) -> None:
+    claim_set(kube, replicas=2, selector={"app": "db"}, template=template({"app": "db"}))
+    path = kube.path("podclaimsets", "dbs", group=GROUP)
+    kube.api.patch(f"{path}/scale", {"spec": {"replicas": 5}})
+    stored = kube.api.get(path)["spec"]
+    assert PodClaimSetSpec.model_validate(stored).replicas == 5
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"selector": {"app": "db"}, "template": template({"app": "web"})}, "must have the labels of selector"),
+        ({"selector": {"a": "b"}, "template": template({"a": "b"}, podName="p")}, "must not have podName or sourcePod"),
+        ({"selector": {"a": "b"}, "template": template({"a": "b"}, poolName="")}, "poolName and selector are both"),
+        ({"selector": {}, "template": template({})}, "selector"),
+        ({"selector": {"a": "b"}, "template": template({"a": "b"}), "replicas": -1}, "replicas"),
+    ],
+)
+def test_a_set_that_makes_no_sense_is_refused_by_server_and_worker(kube: Kube, spec: Json, words: str) -> None:
+    with pytest.raises(Invalid, match=words):
+        claim_set(kube, **spec)
+    with pytest.raises(ValueError, match=words):
+        PodClaimSetSpec.model_validate(spec)
