@@ -1,0 +1,155 @@
+"""Writes docs/reference from the models: every field of our resources, every setting. `--check`: are they current?
+
+One source for what is declared and what is documented: `make reference`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from domain.duration import SECONDS
+from events.settings import ProcessSettings
+from scripts import crds
+from workers.runner.settings import RunnerSettings
+from workers.settings import WorkerSettings
+
+Json = dict[str, Any]
+FOLDER: Final = Path(__file__).parent.parent / "docs" / "reference"
+HEADER: Final = "<!-- Written by `make reference` from the models. Do not edit. -->\n"
+LIMITS: Final = {
+    "minimum": "≥ {}",
+    "maximum": "≤ {}",
+    "minItems": "≥ {} items",
+    "maxItems": "≤ {} items",
+    "minLength": "≥ {} characters",
+    "maxLength": "≤ {} characters",
+    "minProperties": "≥ {} entries",
+    "maxProperties": "≤ {} entries",
+}
+
+SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
+    ("Workers, beat and command line", "BERTHMASTER_", WorkerSettings),
+    ("Publisher", "BERTHMASTER_", ProcessSettings),
+    ("Runners", "BERTHMASTER_RUNNER__", RunnerSettings),
+)
+
+
+def resources() -> str:
+    """A section a kind: the fields of its spec and status, then what they must say together."""
+    parts = [HEADER, "# Resources\n", "Group `berthmaster.dev`, version `v1alpha1`.\n"]
+    for crd in crds.definitions().values():
+        schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        scope = "one namespace" if crd["spec"]["scope"] == "Namespaced" else "the cluster"
+        parts += [f"## {crd['spec']['names']['kind']}\n", f"{schema['description']} Belongs to {scope}.\n"]
+        for part in ("spec", "status"):
+            told = schema["properties"][part]
+            rows = [row for row in fields(told, part) if row[0] != part]
+            parts += [f"### {part}\n", table(("field", "type", "default", "what it says"), rows)]
+            if rules := told.get("x-kubernetes-validations"):
+                parts += ["Refused otherwise:\n", "\n".join(f"- {rule['message']}" for rule in rules) + "\n"]
+    return "\n".join(parts)
+
+
+def fields(schema: Json, path: str) -> Iterator[tuple[str, str, str, str]]:
+    """One row a field, the fields of objects and lists below it."""
+    default = f"`{schema['default']}`" if schema.get("default") not in (None, {}, "") else ""
+    yield path.partition(".")[2] or path, type_of(schema), default, schema.get("description", "").replace("\n", " ")
+    required = schema.get("required", ())
+    for name, inner in schema.get("properties", {}).items():
+        more = {**inner, "description": f"**required**, {inner.get('description', '')}".rstrip(", ")}
+        yield from fields(more if name in required else inner, f"{path}.{name}")
+    if "properties" in schema.get("items", {}):
+        for name, inner in schema["items"]["properties"].items():
+            yield from fields(inner, f"{path}[].{name}")
+
+
+def type_of(schema: Json) -> str:
+    kind = schema.get("type", "any")
+    if "enum" in schema:
+        kind = " \\| ".join(map(str, schema["enum"]))
+    elif kind == "array":
+        kind = f"list of {schema.get('items', {}).get('type', 'any')}"
+    elif isinstance(schema.get("additionalProperties"), dict):
+        kind = "labels" if "pattern" in schema["additionalProperties"] else "map of strings"
+    limits = [words.format(schema[name]) for name, words in LIMITS.items() if name in schema]
+    return ", ".join([kind, *limits])
+
+
+def settings() -> str:
+    """A section a group of variables, for worker (with beat, Flower and the command line) and publisher."""
+    parts = [HEADER, "# Settings\n", "Environment variables; lengths of time as `90s`, `10m`, `24h`.\n"]
+    for title, prefix, model in SETTINGS:
+        rows = list(variables(model, prefix))
+        parts += [f"## {title}\n", table(("variable", "default", "what it says"), rows)]
+    return "\n".join(parts)
+
+
+def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = None) -> Iterator[tuple[str, str, str]]:
+    """`filled`: the group as it is by default, where it is not that of its class."""
+    for name, field in model.model_fields.items():
+        variable, value = f"{prefix}{name.upper()}", getattr(filled, name) if filled else field.default
+        if inner := nested(field):
+            yield from variables(inner, f"{variable}__", value if isinstance(value, BaseModel) else None)
+        else:
+            yield f"`{variable}`", shown(value), (field.description or "").replace("\n", " ").replace("|", "\\|")
+
+
+def nested(field: FieldInfo) -> type[BaseModel] | None:
+    options = (field.annotation, *get_args(field.annotation))
+    return next((each for each in options if isinstance(each, type) and issubclass(each, BaseModel)), None)
+
+
+def shown(value: object) -> str:
+    if value is PydanticUndefined:
+        return "required"
+    if value is None or str(value) == "":
+        return ""
+    if isinstance(value, Path):
+        return f"`{value}`".replace(tempfile.gettempdir(), "$TMPDIR")
+    return f"`{written(value) if isinstance(value, timedelta) else value}`"
+
+
+def written(time: timedelta) -> str:
+    """In the largest unit that gives a whole number."""
+    units = {name: timedelta(seconds=SECONDS[name]) for name in ("d", "h", "m", "s", "ms")}
+    unit = next(name for name, length in units.items() if not time % length)
+    return f"{time // units[unit]}{unit}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
+def documents() -> dict[str, str]:
+    return {"resources.md": resources(), "settings.md": settings()}
+
+
+def stale(folder: Path) -> list[str]:
+    """Names of the documents that do not say what the models say."""
+    there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    wanted = documents()
+    return sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+
+
+def main(folder: Path, arguments: Sequence[str]) -> int:
+    if "--check" not in arguments:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in documents().items():
+            (folder / name).write_text(text, encoding="utf-8")
+    wrong = stale(folder)
+    print(f"reference: {'not as the models say, run make reference: ' + ', '.join(wrong) if wrong else 'current'}")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(FOLDER, sys.argv[1:]))
