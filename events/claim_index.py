@@ -17,14 +17,19 @@ from events.schemas import PREFIX
 LABEL = PREFIX + "claimed-by"
 
 
+def prefix(namespace: str) -> str:
+    """What keys about the claims of a namespace begin with, so that all are in one slot."""
+    return f"{{claims:{namespace}}}"
+
+
 def uids(namespace: str) -> str:
     """Key of a hash: UID of a claim -> its name."""
-    return f"{{claims:{namespace}}}uids"
+    return f"{prefix(namespace)}uids"
 
 
 def namers(namespace: str, pod: str) -> str:
     """Key of a set: names of the claims that name this pod, as theirs or as the one that they leave."""
-    return f"{{claims:{namespace}}}pod:{pod}"
+    return f"{prefix(namespace)}pod:{pod}"
 
 
 def concerned(redis: Redis, pods: Iterable[Mapping[str, Any]]) -> set[str]:

@@ -18,7 +18,13 @@ from workers.celery_settings import configuration
 from workers.settings import WorkerSettings
 from workers.tasks.payloads import CheckedTask
 
-TASKS = ("workers.tasks.queue", "workers.tasks.ports", "workers.tasks.pools", "workers.tasks.slots")
+TASKS = (
+    "workers.tasks.queue",
+    "workers.tasks.ports",
+    "workers.tasks.pools",
+    "workers.tasks.slots",
+    "workers.tasks.claims",
+)
 
 
 def create_app(

@@ -13,6 +13,8 @@ from redis import Redis
 
 from events import routing
 from events.workqueue import Workqueue
+from workers.claim_services import claim_services
+from workers.claims.services import ClaimServices
 from workers.pod_pool_services import pod_pool_services
 from workers.podpools.services import PodPoolServices
 from workers.port_services import port_services
@@ -50,6 +52,10 @@ class Services:
     @cached_property
     def podpools(self) -> PodPoolServices:
         return pod_pool_services(self.settings, self.redis)
+
+    @cached_property
+    def claims(self) -> ClaimServices:
+        return claim_services(self.settings, self.redis, self.queue, self.podpools)
 
     @cached_property
     def ports(self) -> PortServices:

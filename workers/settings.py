@@ -108,6 +108,19 @@ class SlotsSettings(Nested):
     """Address of Redis as runner pods reach it; empty means the workers' own."""
 
 
+class ClaimsSettings(Nested):
+    """Claims on warm pods."""
+
+    missing_grace: Duration = Field(default=timedelta(seconds=10), ge=timedelta(0))
+    """How long a claim's pod may be missing before it is Lost; raising it delays its next pod."""
+
+    retry: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
+    """First wait of a claim that finds no pod, doubled each time; raising it delays claims whose wake-up was lost."""
+
+    retry_longest: Duration = Field(default=timedelta(minutes=1), gt=timedelta(0))
+    """Longest such wait; lowering it costs a look for pods by each claim that waits."""
+
+
 class CelerySettings(Nested):
     """The worker process and its transport."""
 
@@ -173,6 +186,7 @@ class WorkerSettings(BaseSettings):
     queue: QueueSettings = QueueSettings()
     ports: PortsSettings = PortsSettings()
     slots: SlotsSettings = SlotsSettings()
+    claims: ClaimsSettings = ClaimsSettings()
     celery: CelerySettings = CelerySettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()

@@ -16,8 +16,12 @@ TEMPLATE_HASH: Final = PREFIX + "template-hash"  # label of a claim: which templ
 GIVEN_BACK: Final = PREFIX + "given-back"  # annotation of a draining pod: `ID TIME` of its drain
 DRAIN: Final = PREFIX + "drain"  # annotation: the id of a drain, once its sessions may be counted
 SESSIONS: Final = PREFIX + "sessions"  # annotation that the workload writes: `NUMBER ID`
-ADDED: Final = PREFIX + "added-labels"  # annotation of a bound pod: keys of the labels that its claim added
+ADDED: Final = PREFIX + "added-labels"  # annotation of a bound pod: JSON, labels that its claim set -> before, or null
+TOUCHED: Final = PREFIX + "touched"  # annotation: a claim relies on this pod; whatever was decided before conflicts
 CORDON: Final = PREFIX + "cordon"  # annotation `true`: nothing new on this pod
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # annotation, as ReplicaSets have it
+
+BOUND_AT: Final = PREFIX + "bound-at"  # annotation of a claim: since when it has the pod that it names, or had last
+TARGET_TAKEN: Final = PREFIX + "target-taken"  # annotation of a claim: `SOURCE TARGET`, its move has the target
 
 CLAIM_FINALIZER: Final = PREFIX + "claim"

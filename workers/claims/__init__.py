@@ -1,0 +1,1 @@
+"""Claims: they find a warm pod, keep it, move to another and give it back."""

@@ -1,0 +1,1 @@
+"""What claims keep in Redis: indexes that can be lost. The truth about claims is in Kubernetes."""

@@ -1,0 +1,88 @@
+"""What claims there are and which pods concern them, as events.claim_index reads it; and which pods a claim has tried.
+
+A run remembers its claim before it reads the pods, and writes down a pod before it takes it. All of it can be lost: a
+run writes the index anew, and lists by label what it may have tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+
+from events.claim_index import namers, prefix, uids
+from events.incarnation import INCARNATION
+from events.workqueue.scripts import Scripts
+
+LUA: Final = Path(__file__).parent / "lua"
+
+
+class ClaimIndex:
+    """Reads files: make one a process."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis, self._scripts = redis, Scripts(redis, LUA)
+
+    def remember(self, namespace: str, name: str, uid: str, pods: Collection[str]) -> None:
+        """These are the pods that it names: a change of one wakes it."""
+        self._scripts["remember"]([prefix(namespace)], (name, uid, orjson.dumps(sorted(pods))))
+
+    def forget(self, namespace: str, name: str, uid: str = "") -> None:
+        """`uid` '': there is no claim of this name."""
+        self._scripts["forget"]([prefix(namespace)], (name, uid))
+
+    def known(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
+        """UID -> name, of those of these claims that are remembered."""
+        asked = sorted(claims)
+        names: Any = self._redis.hmget(uids(namespace), asked) if asked else []
+        return {uid: name.decode() for uid, name in zip(asked, names, strict=True) if name}
+
+    def named_by_others(self, namespace: str, pods: Iterable[str], claim: str) -> frozenset[str]:
+        """Those of these pods that claims but this one name, taken or not."""
+        asked, pipe = list(pods), self._redis.pipeline(transaction=False)
+        for pod in asked:
+            pipe.smembers(namers(namespace, pod))
+        replies: list[set[bytes]] = pipe.execute() if asked else []
+        own = {claim.encode()}
+        return frozenset(pod for pod, names in zip(asked, replies, strict=True) if names - own)
+
+    def tried(self, namespace: str, uid: str) -> frozenset[str] | None:
+        """Pods that it may have taken. None: Redis does not know, list them and say so by `may_have_tried`."""
+        status, *names = self._scripts["tried"]([prefix(namespace)], (INCARNATION, uid))
+        return None if status == b"UNKNOWN" else frozenset(name.decode() for name in names)
+
+    def may_have_tried(self, namespace: str, uid: str, pods: Collection[str]) -> None:
+        """These are all, as a list has just shown."""
+        told: Mapping[str, Any] = {"": INCARNATION} | dict.fromkeys(pods, 1)
+        self._redis.hset(_tried(namespace, uid), items=[part for pair in told.items() for part in pair])
+
+    def tries(self, namespace: str, uid: str, pod: str) -> None:
+        """Before that pod is written."""
+        self._redis.hset(_tried(namespace, uid), pod, 1)
+
+    def has_left(self, namespace: str, uid: str, pod: str) -> None:
+        """That pod is not its own, and cannot become so by anything that was begun before."""
+        self._redis.hdel(_tried(namespace, uid), pod)
+
+    def missing_since(self, namespace: str, uid: str, pod: str, now: datetime) -> datetime:
+        """Since when that pod, which it names, was not there; `now` if it was until now."""
+        key = f"{prefix(namespace)}missing"
+        stored: Any = self._redis.hget(key, uid)
+        told, since = orjson.loads(stored) if stored else ("", 0.0)
+        if told == pod:
+            return datetime.fromtimestamp(since, UTC)
+        self._redis.hset(key, uid, orjson.dumps([pod, now.timestamp()]))
+        return now
+
+    def found(self, namespace: str, uid: str) -> None:
+        """Nothing that it names is missing."""
+        self._redis.hdel(f"{prefix(namespace)}missing", uid)
+
+
+def _tried(namespace: str, uid: str) -> str:
+    """Key of a hash: pod -> 1; the empty name -> the server under which it is complete."""
+    return f"{prefix(namespace)}tried:{uid}"

@@ -1,0 +1,59 @@
+"""Claims that wait for a pod, and the pool that each is nominated to. Lost with Redis; their runs say it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import orjson
+from redis import Redis
+
+from events.claim_index import prefix
+
+
+@dataclass(frozen=True)
+class WaitingClaim:
+    """`pool`: the one that shall grow for it, '' for none; `only` that one will do. `since`: when it was made."""
+
+    name: str
+    uid: str
+    since: str
+    pool: str = ""
+    only: bool = False
+    owner: str = ""
+    selector: Mapping[str, str] = field(default_factory=dict)
+
+    def fits(self, pool: str, labels: Mapping[str, str]) -> bool:
+        """Whether a pod of that pool with these labels will do."""
+        return (not self.only or pool == self.pool) and self.selector.items() <= labels.items()
+
+
+class WaitingClaims:
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def put(self, namespace: str, claim: WaitingClaim) -> bool:
+        """False: it was there already, just so."""
+        key, told = _key(namespace), orjson.dumps(asdict(claim))
+        before: Any = self._redis.hget(key, claim.name)
+        self._redis.hset(key, claim.name, told)
+        return bool(before != told)
+
+    def drop(self, namespace: str, name: str) -> None:
+        self._redis.hdel(_key(namespace), name)
+
+    def all(self, namespace: str) -> tuple[WaitingClaim, ...]:
+        """The oldest first."""
+        stored: Any = self._redis.hvals(_key(namespace))
+        return tuple(sorted((WaitingClaim(**orjson.loads(told)) for told in stored), key=lambda c: (c.since, c.name)))
+
+
+def nominated(claims: tuple[WaitingClaim, ...], pool: str) -> int:
+    """How many of these wait for that pool to grow."""
+    return sum(claim.pool == pool for claim in claims)
+
+
+def _key(namespace: str) -> str:
+    """Of a hash: name of a claim -> JSON of WaitingClaim."""
+    return f"{prefix(namespace)}waiting"

@@ -1,0 +1,20 @@
+"""Tasks of claims on warm pods."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from events import routing
+from workers.bootstrap import services
+from workers.claims.reconciler import PodClaimsReconciler
+from workers.tasks.claim_payloads import ReconcilePodClaim
+from workers.tasks.keys import reconcile_key
+from workers.tasks.payloads import takes
+
+
+@shared_task(name=routing.CLAIMS_RECONCILE)
+@takes(ReconcilePodClaim)
+def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
+    """Finds the claim a pod, keeps it, moves it, or gives it back."""
+    parts = services()
+    reconcile_key(parts, asked, PodClaimsReconciler(parts.claims))
