@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -31,9 +34,23 @@ class Metrics:
             registry=self.registry,
             buckets=LATENCIES,
         )
+        self.lag = self.gauge(
+            "lag_seconds", "Age of the events that are on their way to Redis, 0 for none", by_resource
+        )
+        self.begun: dict[str, float | None] = {}
         self.stream_age = self.gauge("stream_age_seconds", "Since a stream last showed that it lives", by_resource)
         self.lease_held = self.gauge("lease_held", "1 while this process is the active publisher", ())
         self.stamped = self.gauge("stamped", "1 while all lists are in and workers may take keys", ())
+
+    @contextmanager
+    def sending(self, resource: str) -> Iterator[None]:
+        """Around a batch on its way to Redis."""
+        self.begun[resource] = time.monotonic()
+        try:
+            with self.latency.labels(resource).time():
+                yield
+        finally:
+            self.begun[resource] = None
 
     def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
         return Counter(f"berthmaster_publisher_{name}", text, labels, registry=self.registry)
@@ -42,4 +59,6 @@ class Metrics:
         return Gauge(f"berthmaster_publisher_{name}", text, labels, registry=self.registry)
 
     def exposition(self) -> bytes:
+        for resource, begun in list(self.begun.items()):
+            self.lag.labels(resource).set(0 if begun is None else time.monotonic() - begun)
         return generate_latest(self.registry)

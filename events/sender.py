@@ -52,7 +52,7 @@ class Sender:
     def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
         """Raises ClaimLostError. `relist` between claim and stamp only."""
         for chunk in chunks(marks):
-            with self.metrics.latency.labels(resource.name).time():
+            with self.metrics.sending(resource.name):
                 self.patiently(resource, partial(self.attempt, resource, chunk, relist))
             self.metrics.published.labels(resource.name).inc(len(chunk))
 

@@ -6,9 +6,11 @@ import time
 from typing import Any
 
 from celery import bootsteps
+from celery.concurrency.prefork import TaskPool as Prefork
 from celery.worker import state
+from prometheus_client import REGISTRY
 
-from workers import heartbeat, metrics
+from workers import gauges, heartbeat, shared_counters
 from workers.bootstrap import services
 
 BEAT_EVERY = 5.0  # seconds
@@ -26,9 +28,15 @@ class RefuseAutoscale(bootsteps.Step):
 class ServeMetrics(bootsteps.StartStopStep):
     """Of the whole worker process. A port that is taken ends the worker: it would run unseen."""
 
+    def __init__(self, worker: Any, **_options: Any) -> None:
+        self._settings = services().settings.metrics
+        self.enabled = self._settings.port != 0
+        if self.enabled:  # before the pool has children
+            self._registry = shared_counters.share() if issubclass(worker.pool_cls, Prefork) else REGISTRY
+        super().__init__(worker)
+
     def start(self, worker: Any) -> None:  # noqa: ARG002 - Celery's signature
-        settings = services().settings.metrics
-        metrics.serve(settings.address, settings.port, services().queue.depth)
+        gauges.serve(self._settings.address, self._settings.port, services().tally.read, self._registry)
 
 
 class Heartbeat(bootsteps.StartStopStep):

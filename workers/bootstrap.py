@@ -21,7 +21,8 @@ from workers.port_services import port_services
 from workers.sending import Sender
 from workers.services import PortServices
 from workers.settings import WorkerSettings
-from workers.stores.client import connect_state
+from workers.stores.client import connect_briefly, connect_state
+from workers.stores.tally import Tally
 from workers.stores.ticks import Ticks
 
 
@@ -44,6 +45,11 @@ class Services:
     @cached_property
     def sender(self) -> Sender:
         return Sender(self.settings.broker_url)
+
+    @cached_property
+    def tally(self) -> Tally:
+        queues = routing.ALL if self.settings.broker_is_state else ()
+        return Tally(connect_briefly(self.settings.redis), queues)
 
     @cached_property
     def ticks(self) -> Ticks:

@@ -31,7 +31,7 @@ class TolerantConsumer(Consumer):
             try:
                 return receive(message)
             except MALFORMED as error:
-                metrics.MESSAGES_REFUSED.inc()
+                metrics.MESSAGES_REFUSED.labels("malformed").inc()
                 log.exception("message_refused", error=repr(error), headers=str(message.headers)[:500])
                 return message.reject_log_error(log, self.connection_errors)
 

@@ -47,7 +47,8 @@ class Sender:
                     publish(producer, task, args)
                     unsent -= 1
         except UNREACHABLE as error:
-            metrics.UNSENT.inc(unsent)
+            for task, _ in calls[len(calls) - unsent :]:
+                metrics.UNSENT.labels(task).inc()
             log.warning("tasks_unsent", number=unsent, error=str(error))
         return not unsent
 

@@ -39,7 +39,7 @@ def _brpop_read(channel: Any, **options: Any) -> Any:
     try:
         return unguarded["_brpop_read"](channel, **options)
     except BROKEN as error:
-        metrics.MESSAGES_REFUSED.inc()
+        metrics.MESSAGES_REFUSED.labels("unreadable").inc()
         log.exception("message_refused", error=repr(error))
         raise Empty from error
 

@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.request import urlopen
-
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
 
 from compose.sandbox.daemon import Daemon
 from compose.sandbox.stack import Stack
 from domain.ports.load_balancer_spec import LoadBalancerParameters
 from events.incarnation import connect as connect_redis
+from tests.support.scrapes import scraped
 from tests.support.shared_cloud import connect, served
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.rates import ApiClass
@@ -77,9 +74,3 @@ class MemoryStack(Stack):
             cloud.create_load_balancer(f"given-{n:03}", LoadBalancerParameters(), {}).arn for n in range(number)
         ]
         return list(made)
-
-
-def scraped(url: str) -> list[Sample]:
-    with urlopen(url, timeout=5) as answer:
-        text = answer.read().decode()
-    return [sample for family in text_string_to_metric_families(text) for sample in family.samples]

@@ -5,7 +5,6 @@ never touched.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import lru_cache
 
 import structlog
@@ -15,7 +14,6 @@ from domain.ports.difference import Difference
 from workers.cloud.rates import OverBudget
 from workers.pools.looking import Look, Looking, live_pods
 from workers.pools.repair import Repair
-from workers.ports.metrics import show_drift
 from workers.services import PortServices
 from workers.stores.audit_memory import Noted
 from workers.stores.growth import Growth
@@ -43,7 +41,6 @@ def repair(services: PortServices, pool: str, look: Look) -> dict[Difference, st
     prefix, memory = services.ledger(pool).prefix, services.audit_memory
     noted = memory.note(prefix, [found.id for found in look.differences], services.orphan_grace)
     memory.end_turn(prefix, look.last)
-    show_drift(pool, Counter(str(found.kind) for found in look.differences))
     mender, left = Repair(services, pool, look), {}
     for found in look.differences:
         if found.id in noted.fresh:

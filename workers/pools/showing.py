@@ -10,7 +10,6 @@ from domain.ports.pool_status import Findings, LoadBalancerLine, pool_status
 from events.workqueue import Snapshot
 from workers.pools.config import PoolConfig
 from workers.pools.inventory import NOT_FOUND
-from workers.ports.metrics import show_ports
 from workers.stores.growth import Growth, PoolLoadBalancer
 from workers.stores.ledger_view import LedgerView, view
 from workers.stores.pool_notes import PoolNotes
@@ -29,7 +28,6 @@ def status_of(
         left=left,
         growable=config is not None and _growable(seen, config.spec),
     )
-    show_ports(pool.body["name"], seen.allocated, seen.free, seen.demand)
     state = seen.state or PoolState.PENDING
     lines = _lines(seen, findings, config.spec if config else None)
     return pool_status(state, seen.epoch, seen.waiting, lines, pool.body["generation"], findings)

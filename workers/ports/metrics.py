@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from prometheus_client import Counter, Gauge
-
-from domain.ports.difference import Kind
+from prometheus_client import Counter
 
 ALLOCATIONS = Counter("berthmaster_allocations_total", "Requests for ports of a pool, by answer.", ["pool", "answer"])
 COLLISIONS = Counter(
@@ -15,10 +11,6 @@ COLLISIONS = Counter(
 SCALE_UPS = Counter("berthmaster_scale_ups_total", "Scale-up requests that went on, by outcome.", ["pool", "outcome"])
 REMOVALS = Counter("berthmaster_load_balancers_removed_total", "Idle load balancers that were removed.", ["pool"])
 ORPHANS = Counter("berthmaster_orphans_total", "Leftovers of ours in AWS that were taken for removal.", ["pool"])
-DRIFT = Gauge(
-    "berthmaster_drift", "Differences between AWS, ledger and pods, as the last audit saw them.", ["pool", "kind"]
-)
-PORTS = Gauge("berthmaster_ports", "Ports of a pool, by state, as last seen by this process.", ["pool", "state"])
 
 
 def count_allocation(pool: str, answer: str) -> None:
@@ -39,13 +31,3 @@ def count_removal(pool: str) -> None:
 
 def count_orphan(pool: str) -> None:
     ORPHANS.labels(pool).inc()
-
-
-def show_drift(pool: str, numbers: Mapping[str, int]) -> None:
-    for kind in Kind:
-        DRIFT.labels(pool, kind).set(numbers.get(kind, 0))
-
-
-def show_ports(pool: str, allocated: int, free: int, waiting: int) -> None:
-    for state, value in (("allocated", allocated), ("free", free), ("waiting", waiting)):
-        PORTS.labels(pool, state).set(value)

@@ -8,13 +8,14 @@ asked again.
 from __future__ import annotations
 
 from redis import Redis
-from redis.backoff import ExponentialBackoff
+from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.retry import Retry
 
 from events.incarnation import connect
 from events.settings import RedisSettings
 
 ATTEMPTS_AGAIN = 2
+BRIEFLY = 2  # seconds; Prometheus gives a scrape ten
 
 
 def connect_state(settings: RedisSettings) -> Redis:
@@ -27,3 +28,8 @@ def connect_state(settings: RedisSettings) -> Redis:
         health_check_interval=15,
         retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), ATTEMPTS_AGAIN),
     )
+
+
+def connect_briefly(settings: RedisSettings) -> Redis:
+    """For who would rather have no answer than a late one."""
+    return connect(settings.url, socket_timeout=BRIEFLY, socket_connect_timeout=BRIEFLY, retry=Retry(NoBackoff(), 0))

@@ -1,31 +1,47 @@
-"""Metrics that are computed, not counted."""
+"""Metrics that are computed, and what all have in common."""
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 
-from workers.metrics import QueueDepth, kind_of
+import workers.app  # noqa: F401 - everything that counts is imported by it
+from workers.gauges import GAUGES, Samples, StateGauges
+from workers.metrics import kind_of
 
 
-def scraped(collector: QueueDepth) -> str:
+def scraped(collector: StateGauges) -> str:
     registry = CollectorRegistry()
     registry.register(collector)
     return generate_latest(registry).decode()
 
 
-def test_the_depth_of_the_queue_is_a_gauge_a_state() -> None:
-    text = scraped(QueueDepth(lambda: {"dirty": 3, "held": 1, "oldest_queued_seconds": 2.5}))
+def test_each_number_is_a_gauge_with_its_labels() -> None:
+    told: dict[str, Samples] = {
+        "berthmaster_queue_keys": {("dirty",): 3, ("held",): 1},
+        "berthmaster_queue_oldest_seconds": {(): 2.5},
+    }
+    text = scraped(StateGauges(lambda: told))
     assert 'berthmaster_queue_keys{state="dirty"} 3.0' in text
     assert "berthmaster_queue_oldest_seconds 2.5" in text
+    assert "berthmaster_state_readable 1.0" in text
 
 
-def test_a_queue_that_cannot_be_read_has_no_gauges() -> None:
-    def away() -> dict[str, float]:
+def test_a_state_that_cannot_be_read_has_no_gauges() -> None:
+    def away() -> dict[str, Samples]:
         raise ConnectionError("away")
 
-    assert "berthmaster_queue" not in scraped(QueueDepth(away))
+    text = scraped(StateGauges(away))
+    assert "berthmaster_queue" not in text
+    assert "berthmaster_state_readable 0.0" in text
 
 
 def test_metrics_tell_kinds_of_keys_apart_and_not_keys() -> None:
     assert kind_of("pod/games/lobby-0") == "pod"
     assert kind_of("portpool/arena") == "portpool"
+
+
+def test_every_counter_has_labels_for_without_them_prefork_s_children_would_not_share_it() -> None:
+    ours = [family for family in REGISTRY.collect() if family.name.startswith("berthmaster_")]
+    plain = [family.name for family in ours if any(not sample.labels for sample in family.samples)]
+    assert ours != []
+    assert [name for name in plain if name not in GAUGES] == []

@@ -1,0 +1,75 @@
+"""The numbers of a scrape, counted from what Redis has now: three round trips, whatever the number of pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from redis import Redis
+from redis.client import Pipeline
+
+from events.incarnation import INCARNATION
+from events.workqueue import Workqueue
+from workers.stores import ledger_tally
+from workers.stores.pool_names import PodPoolNames, PoolNames
+from workers.stores.slots import tally as slots_tally
+
+Numbers = dict[str, dict[tuple[str, ...], float]]
+"""Name of a gauge -> values of its labels -> number."""
+
+
+class Kind(NamedTuple):
+    """`ask` puts `commands` commands for the pool of a prefix in a pipeline, `read` counts in their replies."""
+
+    names: str
+    prefix: str
+    commands: int
+    ask: Callable[[Pipeline, str], object]
+    read: Callable[..., dict[str, dict[str, float]]]
+
+
+KINDS: Final = (
+    Kind(PoolNames.key, "{pp:%s}", ledger_tally.COMMANDS, ledger_tally.ask, ledger_tally.count),
+    Kind(PodPoolNames.key, "{sp:%s}", slots_tally.COMMANDS, slots_tally.ask, slots_tally.count),
+)
+
+
+class Tally:
+    """`queues` are those of the broker, if it is this Redis."""
+
+    def __init__(self, redis: Redis, queues: Sequence[str]) -> None:
+        self._redis, self._queues = redis, queues
+        self._workqueue = Workqueue(redis, publish=lambda _: None)
+
+    def read(self) -> Numbers:
+        """Not one moment. Raises what redis raises."""
+        depth = self._workqueue.depth()
+        found: Numbers = {"berthmaster_queue_oldest_seconds": {(): depth.pop("oldest_queued_seconds")}}
+        found["berthmaster_queue_keys"] = {(state,): number for state, number in depth.items()}
+        pipe = self._redis.pipeline(transaction=False)
+        for queue in self._queues:
+            pipe.llen(queue)
+        for kind in KINDS:
+            pipe.smembers(kind.names)
+        replies: list[Any] = pipe.execute()
+        lengths, names = replies[: len(self._queues)], replies[len(self._queues) :]
+        found["berthmaster_broker_messages"] = {
+            (queue,): length for queue, length in zip(self._queues, lengths, strict=True)
+        }
+        pools = [(kind, name.decode()) for kind, some in zip(KINDS, names, strict=True) for name in sorted(some)]
+        for name, told in self._counted(pools):
+            for gauge, by_state in told.items():
+                for state, number in by_state.items():
+                    found.setdefault(gauge, {})[(name, state) if state else (name,)] = number
+        return found
+
+    def _counted(self, pools: Sequence[tuple[Kind, str]]) -> Iterable[tuple[str, dict[str, dict[str, float]]]]:
+        """(pool, gauge -> state, or '' for a gauge without -> number)."""
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.echo(INCARNATION)
+        for kind, name in pools:
+            kind.ask(pipe, kind.prefix % name)
+        server, *replies = pipe.execute()
+        rest = iter(replies)
+        for kind, name in pools:
+            yield name, kind.read(server, *(next(rest) for _ in range(kind.commands)))
