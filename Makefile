@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 PYTHON ?=
 ARGS ?=
+PROCESSES ?= 2
 ROWS ?=
 VENV := .venv/bin
 DEV := .venv/.installed-dev
@@ -19,9 +20,9 @@ help: ## this list
 sandbox: $(SANDBOX) ## the whole system in processes on this machine: ARGS="--pods 120 --once", ARGS="--api real"
 	@$(VENV)/berthmaster sandbox $(ARGS)
 
-test: $(DEV) ## lint and every test; ARGS go to pytest
+test: $(DEV) ## lint and every test; ARGS go to pytest, PROCESSES=0 for -s and --pdb
 	@scripts/lint.sh --optional-luacheck
-	@$(VENV)/python -m pytest $(ARGS)
+	@$(VENV)/python -m pytest -n $(PROCESSES) --dist loadgroup $(ARGS)
 
 lint: $(DEV) ## ruff, style, import contracts, mypy, luacheck, checklist rows, generated files
 	@scripts/lint.sh
