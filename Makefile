@@ -22,7 +22,7 @@ sandbox: $(SANDBOX) ## the whole system in processes on this machine: ARGS="--po
 
 test: $(DEV) ## lint and every test; ARGS go to pytest, PROCESSES=0 for -s and --pdb
 	@scripts/lint.sh --optional-luacheck
-	@$(VENV)/python -m pytest -n $(PROCESSES) --dist loadgroup $(ARGS)
+	@$(VENV)/python -m pytest -n $(PROCESSES) $(ARGS)
 
 lint: $(DEV) ## ruff, style, import contracts, mypy, luacheck, checklist rows, generated files
 	@scripts/lint.sh

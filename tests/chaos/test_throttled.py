@@ -12,7 +12,7 @@ import pytest
 
 from domain.ports.pod import PortsState
 from tests.support.waiting import eventually
-from tests.support.whole import Whole, running
+from tests.support.whole import PATIENCE, Whole, running
 
 FIRST, SECOND = 80, 20
 """Pods that ask at once, and those that come when half of them are served."""
@@ -37,7 +37,7 @@ def test_many_pods_against_a_small_allowance_are_served_in_order_and_nothing_is_
 ) -> None:
     with running(tmp_path, "sandbox", monkeypatch, SETTINGS) as system:
         system.workload.prepare(FIRST + SECOND, system.stack.remote_aws.network())
-        eventually(lambda: system.stack.working() and system.world.picture().pool.state == "Active", timeout=60)
+        eventually(lambda: system.stack.working() and system.world.picture().pool.state == "Active", PATIENCE)
         system.aws.change(throttle=True, buckets=PERMITTED)
         first = set(system.add_pods(FIRST))
         system.await_bound(FIRST // 2)

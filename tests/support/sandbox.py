@@ -49,7 +49,7 @@ class SandboxProcess:
     def running(self) -> bool:
         return self.process.poll() is None
 
-    def end(self, timeout: float = 110) -> Ended:
+    def end(self, timeout: float = 240) -> Ended:
         """Waits for its end."""
         return Ended(self.process.wait(timeout), self.output.read_text(), self.said.read_text())
 

@@ -35,6 +35,9 @@ IMPATIENT = {  # a lease must outlast a call; calls are cheap, so that the machi
     "BERTHMASTER_CELERY__HEALTH_CHECK_EVERY": "2s",
 }
 
+PATIENCE = 120.0
+"""Seconds that anything may take: beside other tests it takes three times as long as alone."""
+
 
 class Whole:
     """A namespace of pods, as `world_checks` sees it; `stack` for what is done to its processes."""
@@ -55,9 +58,9 @@ class Whole:
             self.workload.delete_pod(name)
 
     def await_bound(self, number: int) -> None:
-        eventually(lambda: len(self.world.picture().bound) >= number, timeout=60, every=0.05)
+        eventually(lambda: len(self.world.picture().bound) >= number, timeout=PATIENCE, every=0.05)
 
-    def await_converged(self, timeout: float = 60) -> None:
+    def await_converged(self, timeout: float = PATIENCE) -> None:
         def converged() -> bool:
             assert missing(self.world.picture(), self.pods) == []
             return True
@@ -100,5 +103,5 @@ def whole(directory: Path, kube_kind: str, most_pods: int, monkeypatch: pytest.M
     """Running, with a pool for so many pods and none of them yet."""
     with running(directory, kube_kind, monkeypatch) as system:
         system.workload.prepare(most_pods, system.stack.remote_aws.network())
-        eventually(lambda: system.stack.working() and system.world.picture().pool.state == "Active", timeout=60)
+        eventually(lambda: system.stack.working() and system.world.picture().pool.state == "Active", PATIENCE)
         yield system

@@ -229,7 +229,7 @@ def test_explain_shows_what_a_pod_that_is_gone_still_holds(fleet: Fleet, berthma
 
 def test_an_audit_that_takes_long_says_what_it_is_at(fleet: Fleet, berthmaster: Command) -> None:
     bound(fleet)
-    slow = '{"describe": {"per_second": 0.5, "burst": 1}}'
+    slow = '{"describe": {"per_second": 1, "burst": 1}}'
     status, found, errors = berthmaster("audit", "--json", BERTHMASTER_AWS__RATES=slow)
     assert (status, found["problems"]) == (0, [])
     assert re.search(r"^audit: pool arena \(1 of 1\), .*; \d+ AWS calls in \d+ s$", errors, re.MULTILINE), errors
