@@ -20,6 +20,7 @@ ADDED: Final = PREFIX + "added-labels"  # annotation of a bound pod: JSON, label
 TOUCHED: Final = PREFIX + "touched"  # annotation: a claim relies on this pod; whatever was decided before conflicts
 CORDON: Final = PREFIX + "cordon"  # annotation `true`: nothing new on this pod
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"  # annotation, as ReplicaSets have it
+SPARED: Final = PREFIX + "spared"  # annotation of a claim that was to be removed and is not: in which version
 
 BOUND_AT: Final = PREFIX + "bound-at"  # annotation of a claim: since when it has the pod that it names, or had last
 TARGET_TAKEN: Final = PREFIX + "target-taken"  # annotation of a claim: `SOURCE TARGET`, its move has the target

@@ -48,5 +48,7 @@ class PodClaimSetStatus(Shape):
     ready_replicas: Annotated[int, Field(description="claims with a ready pod")]
     updated_replicas: Annotated[int, Field(description="claims of the present template, on a pod of its present one")]
     label_selector: Annotated[str, Field(description="for kubectl scale and its kin")]
-    removing: Annotated[str, Field(description="the claim that is removed next, written before it is")] = ""
+    removing: Annotated[
+        list[str], Field(description="claims that are removed next, as NAME@VERSION, written before they are")
+    ] = []
     conditions: list[Condition]

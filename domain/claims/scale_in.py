@@ -15,7 +15,10 @@ POD_RANK: Final = {"Pending": 0, "Unknown": 0, "Failed": 1, "Succeeded": 1, "Run
 
 @dataclass(frozen=True)
 class SetMember:
-    """A claim of a set. `pod_phase`, `scheduled`, `ready`, `cost` (of deletion) are its pod's."""
+    """A claim of a set. `pod_phase`, `scheduled`, `ready`, `cost` (of deletion) are its pod's.
+
+    `current`: made from the set's present template.
+    """
 
     name: str
     phase: ClaimPhase
@@ -27,22 +30,29 @@ class SetMember:
     pod_phase: str = "Pending"
     ready: bool = False
     cost: int = 0
+    current: bool = True
+    version: str = ""
+
+    @property
+    def old(self) -> bool:
+        """Another is made in its place."""
+        return not self.current or self.phase is ClaimPhase.OUTDATED
 
 
 def first_to_go(members: Iterable[SetMember]) -> tuple[SetMember, ...]:
     """In the order of removal. One that moves is never chosen: it would leave two pods behind."""
     chosen = [m for m in members if not m.moves and not m.deleting]
+    chosen.sort(key=lambda m: (len(m.name), m.name), reverse=True)  # of one second: the higher number
     return tuple(sorted(chosen, key=_rank))
 
 
-def _rank(member: SetMember) -> tuple[float | str, ...]:
+def _rank(member: SetMember) -> tuple[float, ...]:
     return (
         member.has_pod,
-        RANK[member.phase],
+        min(RANK[member.phase], RANK[ClaimPhase.OUTDATED]) if member.old else RANK[member.phase],
         member.scheduled,
         POD_RANK.get(member.pod_phase, 0),
         member.ready,
         member.cost,
         -member.created.timestamp(),
-        member.name,
     )

@@ -49,3 +49,14 @@ def test_each_goes_before_the_next(first: SetMember, second: SetMember) -> None:
 def test_one_that_moves_or_goes_already_is_never_chosen() -> None:
     assert first_to_go([member("a", moves=True), member("b", deleting=True)]) == ()
     assert [m.name for m in first_to_go([member("a", moves=True, ready=False), member("b")])] == ["b"]
+
+
+@pytest.mark.row("WC-30")
+def test_a_claim_of_an_older_template_goes_as_an_outdated_one_does() -> None:
+    older, outdated = member("c", current=False), member("b", ClaimPhase.OUTDATED)
+    assert first_to_go([member("a"), outdated, older]) == (older, outdated, member("a"))
+
+
+@pytest.mark.row("WC-30")
+def test_of_two_made_in_one_second_the_higher_number_goes_first() -> None:
+    assert [m.name for m in first_to_go([member("a-9"), member("a-10"), member("a-1")])] == ["a-10", "a-9", "a-1"]
