@@ -9,7 +9,7 @@ more careful.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
 from domain.errors import StaleToken
@@ -46,6 +46,11 @@ class Run:
         if pools:
             self._renew(self._lease, pools)
         self.pools, self.released = tuple(pools), None if pools else ()
+
+    def touch(self, keys: Collection[str]) -> None:
+        """Others that what this run did or saw concerns."""
+        if keys:
+            self._queue.touch(sorted(keys))
 
     def saw(self, snapshot: Snapshot) -> None:
         """The newest version of the object that this run itself wrote: its echo needs no other run."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 
 class Phase(StrEnum):
@@ -16,6 +17,10 @@ class Phase(StrEnum):
     BOUND = "Bound"
     DRAINING = "Draining"
     TERMINATING = "Terminating"  # used, and never handed out again
+
+
+USED: Final = (Phase.BOUND, Phase.DRAINING, Phase.TERMINATING)
+"""A claim has it, or had it: it is closed."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+from domain.claims.pod import USED, Phase
+
 
 class View(StrEnum):
     """What the slot ledger thinks of a pod; UNKNOWN: it has never reported."""
@@ -28,11 +30,30 @@ class Care(StrEnum):
     REMOVE = "remove"  # it is of no use any more, whatever runs on it
     REPLACE = "replace"  # of an older template or token, and idle
     LIFT = "lift"  # closed by a holder that has gone silent
+    HOLD = "hold"  # Kubernetes says that somebody has it whole
+    REGISTER = "register"  # nobody else reports for it
+
+
+class Place(StrEnum):
+    """What a pod is counted as."""
+
+    OPEN = "open"
+    BOOTING = "booting"
+    AWAY = "away"
+    CLAIMED = "claimed"
+    DRAINING = "draining"
+
+
+PLACES = {View.UNKNOWN: Place.BOOTING, View.NEW: Place.BOOTING, View.AWAY: Place.AWAY, View.OPEN: Place.OPEN}
+PLACES |= {View.CLAIMED: Place.CLAIMED, View.FENCED: Place.DRAINING, View.ENDING: Place.DRAINING}
 
 
 @dataclass(frozen=True)
 class Member:
-    """`silent`: since its runner's last report; `closed`: since it was fenced. Ages in the clocks of their servers."""
+    """`silent`: since its runner's last report. Ages in the clocks of their servers.
+
+    `stage`, `claimed_by`, `drain`: what its labels say of claims, and the id of its drain.
+    """
 
     name: str
     uid: str
@@ -46,10 +67,32 @@ class Member:
     silent: timedelta = timedelta(0)
     token: str = ""
     secret: str = ""  # name of the runner token that it has, '' for none
+    runner: bool = True  # reports for it
+    stage: Phase = Phase.IDLE
+    claimed_by: str = ""
+    drain: str = ""
+
+    @property
+    def place(self) -> Place:
+        if self.terminating:
+            return Place.DRAINING
+        if self.held:
+            return Place.CLAIMED if self.claimed_by or self.stage is Phase.BOUND else Place.DRAINING
+        return PLACES[self.view]
 
     @property
     def gives_slots(self) -> bool:
-        return not self.terminating and self.view not in (View.FENCED, View.CLAIMED, View.ENDING)
+        return self.place in (Place.OPEN, Place.BOOTING, Place.AWAY)
+
+    @property
+    def held(self) -> bool:
+        """It is, or was, a claim's, and nobody may have it."""
+        return bool(self.claimed_by) or self.stage in USED
+
+    @property
+    def holder(self) -> str:
+        """Under whose token it is closed."""
+        return self.claimed_by or self.drain or self.stage
 
     @property
     def made_of(self) -> str:
@@ -58,7 +101,7 @@ class Member:
     @property
     def idle(self) -> bool:
         """Nothing is on it, and it may be fenced."""
-        return self.view is View.OPEN and not self.busy
+        return self.view is View.OPEN and not self.busy and not self.held
 
 
 @dataclass(frozen=True)
@@ -78,15 +121,37 @@ def care(member: Member, now: str, patience: Patience) -> Care:
     """`now`: what pods are made of at present."""
     if member.terminating:
         return Care.NOTHING if member.view in (View.UNKNOWN, View.ENDING) else Care.END
+    if member.held:
+        return _held(member, patience)
     if member.view is View.ENDING or useless(member, patience):
         return Care.REMOVE
     if member.view is View.FENCED:
         return Care.LIFT
+    if member.view is View.UNKNOWN:
+        return Care.REGISTER if member.ready and not member.runner else Care.NOTHING
+    return _placing(member, now)
+
+
+def _placing(member: Member, now: str) -> Care:
+    """A pod that was opened before claims were known has no phase yet."""
     if member.view is View.OPEN and not member.ready:
         return Care.SET_ASIDE
-    if member.view in (View.NEW, View.AWAY) and member.ready:
+    unopened = member.view in (View.NEW, View.AWAY) or (member.view is View.OPEN and member.stage is Phase.UNKNOWN)
+    if unopened and member.ready:
         return Care.OPEN
     return Care.REPLACE if member.idle and member.made_of != now else Care.NOTHING
+
+
+def _held(member: Member, patience: Patience) -> Care:
+    """A claim took it when nothing ran on it. What runs all the same ends first; a runner's silence is no reason."""
+    if member.busy:
+        return Care.SET_ASIDE if member.view is View.OPEN else Care.NOTHING
+    if member.stage is Phase.TERMINATING and not member.claimed_by:
+        return Care.REMOVE
+    if member.view is View.UNKNOWN:
+        return Care.NOTHING if member.runner and member.age <= patience.ready else Care.REGISTER
+    known = member.view is View.CLAIMED and member.claimed_by in ("", member.token)
+    return Care.NOTHING if known else Care.HOLD
 
 
 def useless(member: Member, patience: Patience) -> str:
@@ -95,7 +160,14 @@ def useless(member: Member, patience: Patience) -> str:
         return f"it has {member.phase.lower()}"
     if member.view is View.UNKNOWN:
         return "it never reported" if member.age > patience.ready else ""
-    return f"its runner is silent for {member.silent}" if member.silent > patience.silence else ""
+    silent = member.runner and member.silent > patience.silence
+    return f"its runner is silent for {member.silent}" if silent else ""
+
+
+def claimable(member: Member, revision: str) -> bool:
+    """Whether a claim may have it."""
+    ready = member.idle and member.ready and not member.terminating
+    return ready and member.stage is Phase.IDLE and member.revision == revision
 
 
 def surplus(members: Iterable[Member], count: int, now: str) -> tuple[Member, ...]:

@@ -112,6 +112,11 @@ class PodPoolSpec(Spec):
         return self
 
     @property
+    def token(self) -> RunnerToken | None:
+        """Pods without slots have no runner."""
+        return self.runner_token if self.slots else None
+
+    @property
     def layout(self) -> tuple[Accepts, ...]:
         return tuple(frozenset(slot.accepts) or None for slot in self.slots)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from domain.scaling.members import Member, View
+from domain.scaling.members import Member, Place
 from domain.scaling.runner_token import when
 from domain.status import Condition, Shape
 
@@ -90,13 +90,4 @@ def invalid_status(problem: str, generation: int) -> dict[str, Any]:
 
 
 def _counts(members: list[Member]) -> PodCounts:
-    def number(*views: View) -> int:
-        return sum(m.view in views and not m.terminating for m in members)
-
-    return PodCounts(
-        open=number(View.OPEN),
-        booting=number(View.UNKNOWN, View.NEW),
-        away=number(View.AWAY),
-        claimed=number(View.CLAIMED),
-        draining=number(View.FENCED, View.ENDING) + sum(m.terminating for m in members),
-    )
+    return PodCounts(**{place.value: sum(m.place is place for m in members) for place in Place})

@@ -8,6 +8,8 @@ from typing import Any, Final
 import orjson
 import structlog
 
+from domain.claims.labels import CLAIMED_BY, PHASE, PREFIX
+from domain.claims.pod import USED, Phase
 from domain.scaling.pod_pool import PodPoolSpec
 from events.kube_api import AlreadyExists, Conflict, Denied, KubeApi, NotFound
 from workers.kube.pods import pod_path
@@ -18,12 +20,25 @@ POOL: Final = "berthmaster.dev/pool"
 REVISION: Final = "berthmaster.dev/revision"
 CARRIED: Final = "berthmaster.dev/runner-token"  # which one it has, see domain.scaling.runner_token
 OPENED: Final = "berthmaster.dev/opened"
+RUNNER: Final = "berthmaster.dev/runner"  # annotation of a pod without one
+PHASES: Final = {phase.value: phase for phase in Phase}
 
 
 def revision_of(spec: PodPoolSpec) -> str:
     """Names what pods are made from, their slots too: pods of another one are replaced."""
     made_from = [spec.template, [sorted(slot.accepts) for slot in spec.slots]]
     return hashlib.sha256(orjson.dumps(made_from, option=orjson.OPT_SORT_KEYS)).hexdigest()[:10]
+
+
+def stage_of(labels: dict[str, str]) -> Phase:
+    """What is no phase of ours is unknown."""
+    return PHASES.get(labels.get(PHASE, ""), Phase.UNKNOWN)
+
+
+def held(pod: Json) -> bool:
+    """It is, or was, a claim's."""
+    labels = pod["metadata"].get("labels") or {}
+    return bool(labels.get(CLAIMED_BY)) or stage_of(labels) in USED
 
 
 class PoolPods:
@@ -52,12 +67,13 @@ class PoolPods:
             return
 
     def write(self, pod: Json, token: str) -> bool:
-        """A new version of the pod, so that an old deletion conflicts. False: it has changed since it was read."""
+        """A new version of the pod, which anybody may have. False: it has changed since it was read."""
         meta = pod["metadata"]
         patch = {
             "resourceVersion": meta["resourceVersion"],
             "uid": meta["uid"],
             "annotations": {OPENED: token},
+            "labels": {PHASE: Phase.IDLE},
         }
         try:
             self._kube.patch(pod_path(self._namespace, meta["name"]), {"metadata": patch})
@@ -90,7 +106,9 @@ class PoolPods:
 
     def _body(self, name: str, spec: PodPoolSpec, environment: list[Json]) -> Json:
         meta, wanted = spec.template.get("metadata") or {}, dict(spec.template.get("spec") or {})
-        labels = {**(meta.get("labels") or {}), POOL: self._pool, REVISION: revision_of(spec)}
+        labels = {key: value for key, value in (meta.get("labels") or {}).items() if not key.startswith(PREFIX)}
+        labels |= {POOL: self._pool, REVISION: revision_of(spec), PHASE: Phase.UNKNOWN}
+        annotations = dict(meta.get("annotations") or {}) | ({} if spec.slots else {RUNNER: "none"})
         wanted["containers"] = [_with_environment(each, environment) for each in wanted.get("containers") or ()]
         return {
             "apiVersion": "v1",
@@ -99,7 +117,7 @@ class PoolPods:
                 "name": name,
                 "namespace": self._namespace,
                 "labels": labels,
-                "annotations": meta.get("annotations") or {},
+                "annotations": annotations,
                 "ownerReferences": [self._owner],
             },
             "spec": wanted,

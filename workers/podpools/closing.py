@@ -5,7 +5,7 @@ from __future__ import annotations
 import structlog
 
 from domain.scaling.members import Member
-from workers.kube.pool_pods import PoolPods
+from workers.kube.pool_pods import PoolPods, held
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
@@ -23,6 +23,8 @@ def close_and_delete(
         pod = pods.read(member.name, member.uid)
         if pod is None or "deletionTimestamp" in pod["metadata"]:
             return True
+        if held(pod):
+            return False
         if refusal := ledger.fence(member.uid, run.token, floor):
             log.info("fence_refused", pool=ledger.pool, pod=member.name, reason=refusal.lower())
             return False

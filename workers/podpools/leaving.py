@@ -11,6 +11,7 @@ from workers.kube.pool_pods import PoolPods
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import forget_user
 from workers.run import Run
+from workers.stores.slots.claimable import forget_claimable
 from workers.stores.slots.ledger import NotVerified, SlotLedger
 from workers.stores.slots.view import PodSlots, view
 
@@ -22,6 +23,7 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     ledger = services.ledger(f"{namespace}/{name}")
     services.names.remove(ledger.pool)
     ledger.forget_size()
+    forget_claimable(ledger)
     services.shown.forget(ledger.prefix)
     forget_user(services, run, ledger)
     run.keep(services.call_time)  # a pool that was made anew meanwhile has pods by this name

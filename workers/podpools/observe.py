@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from domain.scaling.members import Care, Member, Patience, View, care
+from domain.claims.labels import CLAIMED_BY, GIVEN_BACK
+from domain.scaling.members import Care, Member, Patience, Place, View, care
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import SlotCounts
 from domain.scaling.runner_token import carried
 from domain.scaling.sensed import Accepts, Pods, Sensed
 from domain.slots.job import accepted
-from workers.kube.pool_pods import CARRIED, REVISION
+from workers.kube.pool_pods import CARRIED, REVISION, RUNNER, stage_of
 from workers.stores.slots.ledger import Size
 from workers.stores.slots.view import PodSlots, SlotsView
 
@@ -41,13 +42,14 @@ def observed(labelled: list[Json], owned: Callable[[Json], bool], slots: SlotsVi
 
 def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
     meta, status = pod["metadata"], pod.get("status") or {}
-    has = carried((meta.get("annotations") or {}).get(CARRIED))
+    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
+    has = carried(annotations.get(CARRIED))
     created = datetime.fromisoformat(meta["creationTimestamp"])
     conditions = status.get("conditions") or ()
     return Member(
         name=meta["name"],
         uid=meta["uid"],
-        revision=(meta.get("labels") or {}).get(REVISION, ""),
+        revision=labels.get(REVISION, ""),
         age=max(now - created, timedelta(0)),
         phase=status.get("phase", "Pending"),
         ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
@@ -57,6 +59,10 @@ def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
         silent=told.silent if told else timedelta(0),
         token=told.token if told else "",
         secret=has.name if has else "",
+        runner=RUNNER not in annotations,
+        stage=stage_of(labels),
+        claimed_by=labels.get(CLAIMED_BY, ""),
+        drain=annotations.get(GIVEN_BACK, "").partition(" ")[0],
     )
 
 
@@ -81,15 +87,13 @@ def needs(
 
 def sensed(seen: Seen, size: Size, now: datetime, unseen: int) -> Sensed:
     """`unseen`: pods that shall be there and are in no list yet; they boot. Slots of pods that are away count too."""
-    live = [m for m in seen.members if not m.terminating]
-    views = Counter(m.view for m in live)
-    draining = views[View.FENCED] + views[View.ENDING] + len(seen.members) - len(live)
+    places = Counter(m.place for m in seen.members)
     return Sensed(
         pods=Pods(
-            open=views[View.OPEN] + views[View.AWAY],
-            booting=views[View.UNKNOWN] + views[View.NEW] + unseen,
-            claimed=views[View.CLAIMED],
-            draining=draining,
+            open=places[Place.OPEN] + places[Place.AWAY],
+            booting=places[Place.BOOTING] + unseen,
+            claimed=places[Place.CLAIMED],
+            draining=places[Place.DRAINING],
         ),
         used=seen.slots.used,
         reserved=seen.slots.reserved,

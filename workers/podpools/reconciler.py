@@ -1,8 +1,7 @@
 """Reconciles one PodPool: verify the slots, care for each pod, size the pool, show the status.
 
 The order is the rule: what is gone (and the runners' Redis user) first, then health, then the runners' token, then
-size; and a pod is closed in Redis before anything happens to it in Kubernetes, and written in Kubernetes before it is
-opened in Redis.
+what claims may have, then size.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled
-from domain.scaling.members import Care, Member, Patience, View, made_of, useless
+from domain.scaling.members import Patience, made_of
 from domain.scaling.pool_status import invalid_status, pod_pool_status, ready, runner_token
 from domain.spec import length
 from domain.spec_errors import spec_problem
@@ -25,9 +24,10 @@ from events.workqueue import Snapshot
 from workers.kube.errors import translated
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
-from workers.podpools.closing import close_and_delete
+from workers.podpools.caring import Caring
 from workers.podpools.leaving import leave, written_off
 from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of, utc_now
+from workers.podpools.offering import offer
 from workers.podpools.scaling import Scaled, Scaling
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import tokens_of
@@ -65,7 +65,6 @@ class PodPoolRun:
         self._services, self._run, self._namespace, self._pool = services, run, namespace, pool
         self._name: str = pool.body["name"]
         self._ledger: SlotLedger = services.ledger(f"{namespace}/{self._name}")
-        self._dispatcher = services.dispatcher(self._ledger)
         self._pods = PoolPods(services.kube, namespace, self._name, owner_reference(pool))
 
     def outcome(self) -> Outcome:
@@ -80,7 +79,7 @@ class PodPoolRun:
         seen = self._observe()
         tokens = tokens_of(self._services, self._run, self._ledger, self._pool, spec)
         issued = tokens.verify(seen.labelled)
-        self._ledger.begin(list(seen.objects), mark)
+        self._ledger.begin([member.uid for member in seen.members if member.runner], mark)
         asked = datetime.fromtimestamp(int(mark) / 1e6, UTC)
         for pod in seen.slots.pods:
             if pod.uid in seen.gone and not written_off(self._services, self._run, self._pods, self._ledger, pod):
@@ -89,12 +88,14 @@ class PodPoolRun:
         made = made_of(revision_of(spec), issued.name)
         heard = watched(self._ledger, self._services.silence, looks=True)
         cared = list(needs(seen, made, patience, utc_now() - asked, heard, known=not issued.problem))
+        caring = Caring(self._services, self._run, self._ledger, self._pods, patience, self._event)
         for member, needed in cared:
-            self._care(seen.objects[member.uid], member, needed, patience)
+            caring.care(seen.objects[member.uid], member, needed)
         if cared or seen.gone:
             seen = self._observe()
         scaling = Scaling(self._services, self._run, self._ledger, self._pods, spec)
         size = scaling.begin(seen)
+        offer(self._run, self._ledger, seen, revision_of(spec))
         before, issued = issued, tokens.rotate(issued, seen.labelled, utc_now(), self._idle)
         if before.name and issued.name != before.name:
             self._event("TokenRotated", f"pods with {before.name} are replaced when they are idle")
@@ -112,41 +113,6 @@ class PodPoolRun:
         seen = observed(self._pods.labelled(), self._pods.owns, view(self._ledger), utc_now())
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
         return seen
-
-    def _care(self, pod: dict[str, object], member: Member, needed: Care, patience: Patience) -> None:
-        log.info("pod_cared_for", pool=self._ledger.pool, pod=member.name, care=needed)
-        if needed is Care.OPEN and self._written(pod):
-            self._dispatcher.dispatch(self._ledger.open(member.uid) or ())
-            self._ledger.became_ready()
-        elif needed is Care.LIFT:
-            self._lift(pod, member)
-        elif needed in (Care.SET_ASIDE, Care.END):
-            self._ledger.set_aside(member.uid, for_good=needed is Care.END)
-        elif needed is Care.REMOVE:
-            self._remove(pod, member, useless(member, patience))
-        elif needed is Care.REPLACE:
-            close_and_delete(self._services, self._run, self._ledger, self._pods, member, 0)
-
-    def _written(self, pod: dict[str, object]) -> bool:
-        self._run.keep(self._services.call_time)
-        return self._pods.write(pod, self._run.token)
-
-    def _lift(self, pod: dict[str, object], member: Member) -> None:
-        """Fenced by a run that is over: whatever it still does conflicts with the write, then the pod opens again."""
-        token = f"{self._run.token}/lift"
-        if self._ledger.take_over(member.uid, member.token, token) and self._written(pod):
-            self._dispatcher.dispatch(self._ledger.open(member.uid, token) or ())
-
-    def _remove(self, pod: dict[str, object], member: Member, why: str) -> None:
-        """Its jobs are placed again once it is gone, not before."""
-        self._ledger.set_aside(member.uid, for_good=True)
-        if member.view is View.UNKNOWN:
-            self._ledger.never_ready(member.revision, member.age)
-        self._run.keep(self._services.call_time)
-        if self._pods.delete(pod):
-            reason = why or "it is ending"
-            log.warning("pod_removed", pool=self._ledger.pool, pod=member.name, reason=reason)
-            self._event("PodRemoved", f"{member.name}: {reason}", once=member.uid)
 
     def _tell(self, scaled: Scaled) -> None:
         if scaled.change:

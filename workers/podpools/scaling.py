@@ -99,7 +99,8 @@ class Scaling:
         fresh = [f"{pool.rpartition('/')[2]}-{secrets.token_hex(4)}" for _ in range(count)]
         if fresh:
             self.ledger.enlist(self.run.token, fresh)
-        environment = issued.environment(self.services.environment(pool, spec.model_dump(by_alias=True)))
+        told = self.services.environment(pool, spec.model_dump(by_alias=True)) if spec.slots else []
+        environment = issued.environment(told)
         for name in [*sorted(unseen), *fresh]:
             self.run.keep(self.services.call_time)
             self.pods.create(name, spec, environment, issued.annotations)

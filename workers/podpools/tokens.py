@@ -170,7 +170,7 @@ def tokens_of(
     services: PodPoolServices, run: Run | None, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec
 ) -> RunnerTokens | NoTokens:
     """As the spec wants them; without a run they can be read only."""
-    user, wish, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), spec.runner_token, ledger.pool.split("/")
+    user, wish, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), spec.token, ledger.pool.split("/")
     token = run.token if run else ""
     if not wish:
         return NoTokens(user, token)

@@ -148,8 +148,8 @@ class Unheard(SlotLedger):
         super().__init__(pool.redis, pool.slots.scripts, pool.slots.ledger.pool)
         self._left = at
 
-    def _call(self, script: str, *args: Any) -> list[Any]:
-        answer = super()._call(script, *args)
+    def call(self, script: str, *args: Any) -> list[Any]:
+        answer = super().call(script, *args)
         self._left -= 1
         if self._left == -1:
             raise RedisTimeoutError("no answer")

@@ -36,7 +36,6 @@ def test_slots_are_what_the_pool_says() -> None:
         ({"maxIdle": 11}, "maxIdle must not be more than maxReplicas"),
         ({"scaling": {"upAbove": 0.2}}, "scaling.downBelow must be less than scaling.upAbove"),
         ({"maxReplicas": 0}, "spec.maxReplicas: Input should be greater than or equal to 1"),
-        ({"slots": []}, "spec.slots: Tuple should have at least 1 item"),
         ({"slots": [{"accepts": ["Plan"]}]}, "spec.slots.0.accepts.0: String should match pattern"),
         ({"slots": [{"accepts": ["plan", "plan"]}]}, "spec.slots.0.accepts: Duplicate value: plan"),
         ({"reservationTTL": "soon"}, "spec.reservationTTL: String should match pattern"),

@@ -15,18 +15,18 @@ import orjson
 from redis import Redis
 
 from domain.errors import StaleToken, TransientError
-from domain.slots.job import Job, JobRecord, JobState, Placed, WhenLost
+from domain.slots.job import Job, JobRecord, Placed
 from events.incarnation import INCARNATION
 from events.workqueue.scripts import Script
+from workers.stores.slots.records import asked, decoded, told_of
 
 LUA: Final = Path(__file__).parent / "lua"
 PARTS: Final = ("names", "gate", "pods", "jobs", "attempts", "ending", "placing", "telling")
 NAMES: Final = (
-    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "gone", "open", "report"),
-    *("resize", "start", "submit", "sweep", "take_over", "undo"),
+    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "gone", "hold", "keep_claimable", "open"),
+    *("page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
 )
 MOST: Final = 1000
-TEXTS: Final = {"attempt": "a", "uid": "u", "plan": "l", "outcome": "o", "result": "z"}
 
 
 class NotVerified(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
@@ -62,7 +62,7 @@ class Report:
 
     def encoded(self) -> bytes:
         told: dict[str, Any] = {"asks": self.asked, "run": self.running, "held": self.held, "outs": self.ended}
-        told |= {"jobs": {job.id: _asked(job) for job in self.jobs}}
+        told |= {"jobs": {job.id: told_of(job) for job in self.jobs}}
         return orjson.dumps({"u": self.uid, "n": self.pod, "l": self.layout, "m": self.mark, "g": self.grants} | told)
 
 
@@ -124,15 +124,15 @@ class SlotLedger:
 
     def submit(self, job: Job, wait: timedelta = timedelta(0)) -> tuple[JobRecord, tuple[Placed, ...]]:
         """Idempotent by id: said again, what has become of it."""
-        _, record, placed = self._call("submit", job.id, orjson.dumps(_asked(job)), _ms(wait))
+        _, record, placed = self.call("submit", job.id, orjson.dumps(told_of(job)), _ms(wait))
         return decoded(job.id, record), _placed(placed)
 
     def confirm(self, job: str, plan: str) -> Change:
         """`plan` is the attempt whose result was seen."""
-        return _change(self._call("confirm", job, plan))
+        return _change(self.call("confirm", job, plan))
 
     def cancel(self, job: str) -> Change:
-        return _change(self._call("cancel", job))
+        return _change(self.call("cancel", job))
 
     def record(self, job: str) -> JobRecord | None:
         stored: Any = self.redis.hget(f"{self.prefix}jobs", job)
@@ -141,7 +141,7 @@ class SlotLedger:
     # ---- what runners do
 
     def report(self, report: Report) -> Answer:
-        status, mark, *rest = self._call("report", report.encoded())
+        status, mark, *rest = self.call("report", report.encoded())
         if status == b"AGAIN":
             return Answer(mark.decode())
         grants, view, stop, known, placed = rest
@@ -157,69 +157,73 @@ class SlotLedger:
 
     def start(self, job: str, phase: str, attempt: str, uid: str) -> Started | None:
         """None: refused."""
-        status, *told = self._call("start", job, phase, attempt, uid)
+        status, *told = self.call("start", job, phase, attempt, uid)
         return Started(int(told[0]), told[1].decode()) if status == b"OK" else None
 
     def finish(self, job: str, phase: str, attempt: str, outcome: str, result: str = "") -> Change:
-        return _change(self._call("finish", job, phase, attempt, outcome, result))
+        return _change(self.call("finish", job, phase, attempt, outcome, result))
 
     # ---- what workers do
 
     def undo(self, job: str, attempt: str, wait: timedelta) -> tuple[int, tuple[Placed, ...]]:
         """The message could not be sent. How often that was so; -1: it is not this attempt any more."""
-        status, *rest = self._call("undo", job, attempt, _ms(wait))
+        status, *rest = self.call("undo", job, attempt, _ms(wait))
         return (int(rest[0]), _placed(rest[1])) if status == b"OK" else (-1, ())
 
     def sweep(self, remember: timedelta) -> Swept:
-        _, expired, placed = self._call("sweep", _ms(remember), MOST)
+        _, expired, placed = self.call("sweep", _ms(remember), MOST)
         return Swept(_texts(expired), _placed(placed))
 
     def verification(self) -> str:
         """The mark of the present one, begun if need be: ask before pods are listed."""
-        return str(self._call("begin", "", "[]")[1].decode())
+        return str(self.call("begin", "", "[]")[1].decode())
 
     def begin(self, uids: Collection[str], mark: str = "") -> None:
         """Expects the reports of these pods, all that Kubernetes had when the verification `mark` was the present one.
 
         Raises NotVerified when it is another by now: the list may lack newer pods, which have jobs.
         """
-        self._call("begin", mark or self.verification(), orjson.dumps(sorted(uids)))
+        self.call("begin", mark or self.verification(), orjson.dumps(sorted(uids)))
 
     def gone(self, uid: str) -> tuple[Placed, ...]:
-        return _placed(self._call("gone", uid)[1])
+        return _placed(self.call("gone", uid)[1])
 
     def fence(self, uid: str, token: str, floor: int) -> str:
         """'' when the pod is fenced; else why not: UNKNOWN, BUSY, CLOSED, FLOOR."""
-        return _refusal(self._call("close", uid, "fenced", token, floor))
+        return _refusal(self.call("close", uid, "fenced", token, floor))
 
     def claim(self, uid: str, token: str) -> str:
-        return _refusal(self._call("close", uid, "claimed", token, 0))
+        return _refusal(self.call("close", uid, "claimed", token, 0))
+
+    def hold(self, uid: str, token: str) -> bool:
+        """Claimed under `token`, because Kubernetes says whose it is. False: it has jobs, or nobody knows it."""
+        return not _refusal(self.call("hold", uid, token))
 
     def take_over(self, uid: str, holder: str, token: str) -> bool:
-        return bool(self._call("take_over", uid, holder, token)[0] == b"OK")
+        return bool(self.call("take_over", uid, holder, token)[0] == b"OK")
 
     def open(self, uid: str, token: str = "") -> tuple[Placed, ...] | None:
         """The pod was written in Kubernetes just before. None: its view has changed."""
-        status, *rest = self._call("open", uid, token)
+        status, *rest = self.call("open", uid, token)
         return _placed(rest[0]) if status == b"OK" else None
 
     def set_aside(self, uid: str, *, for_good: bool = False) -> bool:
         """No new jobs, whatever runs on it. False: its view has changed."""
-        return bool(self._call("aside", uid, "ending" if for_good else "away")[0] == b"OK")
+        return bool(self.call("aside", uid, "ending" if for_good else "away")[0] == b"OK")
 
     def resize(self, token: str, size: int | None, least: int, most: int, present: int) -> Size:
         """To `size`, or as it is; a size and not a change, so that a lost reply is asked again without harm.
 
         Raises StaleToken when a newer run has the pool.
         """
-        reply = self._call("resize", token, "" if size is None else size, least, most, present)
+        reply = self.call("resize", token, "" if size is None else size, least, most, present)
         if reply[0] == b"STALE":
             raise StaleToken(f"a newer run has pod pool {self.pool}")
         return Size(*(int(value) for value in reply[1:]))
 
     def enlist(self, token: str, names: Collection[str]) -> None:
         """Raises StaleToken."""
-        if self._call("enlist", token, orjson.dumps(list(names)))[0] == b"STALE":
+        if self.call("enlist", token, orjson.dumps(list(names)))[0] == b"STALE":
             raise StaleToken(f"a newer run has pod pool {self.pool}")
 
     def forget_size(self) -> None:
@@ -245,36 +249,11 @@ class SlotLedger:
         if names:
             self.redis.srem(f"{self.prefix}names", *names)
 
-    def _call(self, script: str, *args: Any) -> list[Any]:
+    def call(self, script: str, *args: Any) -> list[Any]:
         reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))
         if reply[0] == b"NOT_READY":
             raise NotVerified(f"the slots of pod pool {self.pool} are being verified")
         return reply
-
-
-def decoded(job: str, record: bytes) -> JobRecord:
-    told = orjson.loads(record)
-    texts = {long: told.get(short) or "" for long, short in TEXTS.items()}
-    phase, slot = told["f"][told["i"] - 1], told.get("x") or 0
-    return JobRecord(
-        job, JobState(told["s"]), tuple(told["f"]), phase, slot=slot, serial_key=told["k"], priority=told["r"], **texts
-    )
-
-
-def _asked(job: Job) -> dict[str, Any]:
-    """What a client asked for, as scripts and messages have it."""
-    return {
-        "f": job.phases,
-        "k": job.serial_key,
-        "r": job.priority,
-        "h": job.hold_ms,
-        "y": job.when_lost,
-        "b": job.body,
-    }
-
-
-def asked(job: str, told: dict[str, Any]) -> Job:
-    return Job(job, tuple(told["f"]), told["k"], told["r"], told["h"], WhenLost(told["y"]), told["b"])
 
 
 def _ms(length: timedelta) -> int:

@@ -13,7 +13,8 @@ import orjson
 from domain.scaling.unready import Unready
 from domain.slots.job import JobRecord
 from events.incarnation import incarnation
-from workers.stores.slots.ledger import Size, SlotLedger, decoded
+from workers.stores.slots.ledger import Size, SlotLedger
+from workers.stores.slots.records import decoded
 
 
 @dataclass(frozen=True)

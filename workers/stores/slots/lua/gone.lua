@@ -11,6 +11,7 @@ for _, slot in ipairs(pod and pod.s or {}) do
 end
 for _, class in ipairs(pod and pod.l or {}) do call('ZREM', P .. 'free:' .. class, uid) end
 call('HDEL', PODS, uid)
+unclaimable(uid)
 local left = {}
 for _, json in ipairs(call('HVALS', PODS)) do
   for _, class in ipairs(cjson.decode(json).l) do left[class] = true end

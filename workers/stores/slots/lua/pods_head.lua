@@ -14,8 +14,17 @@ local function busy(pod)
   return n
 end
 
+local function unclaimable(uid)
+  if call('ZREM', CLAIMABLE, uid) == 0 then return end
+  local facts = call('HGET', FACTS, uid)
+  local owner = facts and cjson.decode(facts).lastOwner or ''
+  call('HDEL', FACTS, uid)
+  if owner ~= '' then call('ZREM', P .. 'owned:' .. owner, uid) end
+end
+
 local function keep_pod(uid, pod) -- and its place in the index
   call('HSET', PODS, uid, cjson.encode(pod))
+  if pod.v ~= 'open' then unclaimable(uid) end
   local free = {}
   for x, class in ipairs(pod.l) do free[class] = free[class] or not pod.s[x] end
   for class, has in pairs(free) do

@@ -11,8 +11,9 @@ local r, m = cjson.decode(json), call('HMGET', META, 'mark', 'seen', 'grants')
 if not m[1] or m[2] ~= server then return { 'NOT_READY' } end
 if r.m ~= m[1] then return { 'AGAIN', m[1] } end
 local pod = pod_of(r.u)
-if not pod then
-  pod = { n = r.n, v = 'new', k = '', l = r.l, s = {} }
+pod = pod or { n = r.n, v = 'new', k = '', l = {}, s = {} }
+if #pod.l == 0 then -- new, or known by its claim only
+  pod.l = r.l
   for x = 1, #r.l do pod.s[x] = false end
   for _, class in ipairs(r.l) do call('SADD', CLASSES, class) end
 end

@@ -1,0 +1,91 @@
+"""Which pods of a pool a claim may have, and what claims must know of them: an index that each run of the pool mends.
+
+What leaves `open` leaves the index in the same script. Who takes a pod looks at the pod itself all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from domain.claims.pod import ClaimablePod, Phase
+from domain.errors import StaleToken
+from workers.stores.slots.ledger import SlotLedger
+
+
+def page(ledger: SlotLedger, owner: str, start: int, count: int) -> tuple[ClaimablePod, ...]:
+    """Up to `count` that `owner` had last, then up to `count` of all, the oldest first, from `start` on.
+
+    Raises NotVerified.
+    """
+    _, known, oldest = ledger.call("page", owner, start, count)
+    found = (_pod(ledger, facts) for facts in (*(known if start == 0 else ()), *oldest))
+    return tuple({pod.uid: pod for pod in found}.values())
+
+
+def present_revision(ledger: SlotLedger) -> str:
+    """What new pods are made from, '' before the first run."""
+    stored: Any = ledger.redis.hget(f"{ledger.prefix}meta", "revision")
+    return stored.decode() if stored else ""
+
+
+def keep_claimable(ledger: SlotLedger, token: str, revision: str, pods: Collection[ClaimablePod]) -> str:
+    """Exactly these from now on, except what has got jobs or was closed meanwhile. The revision that claims were told.
+
+    Raises StaleToken when a newer run has the pool.
+    """
+    stored: Any = ledger.redis.hgetall(f"{ledger.prefix}claimable-facts")
+    wanted = {pod.uid.encode(): (pod, _facts(pod)) for pod in pods}
+    changed = {uid.decode(): _entry(*told) for uid, told in wanted.items() if stored.get(uid) != told[1]}
+    dropped = [uid.decode() for uid in stored if uid not in wanted]
+    reply = ledger.call("keep_claimable", token, revision, orjson.dumps(changed), orjson.dumps(dropped))
+    if reply[0] == b"STALE":
+        raise StaleToken(f"a newer run has pod pool {ledger.pool}")
+    return str(reply[1].decode())
+
+
+def tell_revision(ledger: SlotLedger, revision: str) -> None:
+    """Claims on pods of the pool have been woken since it is the present one."""
+    ledger.redis.hset(f"{ledger.prefix}meta", "told", revision)
+
+
+def forget_claimable(ledger: SlotLedger) -> None:
+    """The pool is gone."""
+    stored: Any = ledger.redis.hvals(f"{ledger.prefix}claimable-facts")
+    owners = {orjson.loads(facts)["lastOwner"] for facts in stored} - {""}
+    names = ("claimable", "claimable-facts", *(f"owned:{owner}" for owner in owners))
+    ledger.redis.delete(*(f"{ledger.prefix}{name}" for name in names))
+    ledger.redis.hdel(f"{ledger.prefix}meta", "revision")
+
+
+def _entry(pod: ClaimablePod, facts: bytes) -> Mapping[str, Any]:
+    return {"at": int(pod.created.timestamp()), "owner": pod.last_owner, "facts": facts.decode()}
+
+
+def _facts(pod: ClaimablePod) -> bytes:
+    told = {
+        "uid": pod.uid,
+        "name": pod.name,
+        "revision": pod.revision,
+        "created": pod.created.isoformat(),
+        "lastOwner": pod.last_owner,
+        "labels": dict(pod.labels),
+    }
+    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+
+
+def _pod(ledger: SlotLedger, facts: bytes) -> ClaimablePod:
+    told = orjson.loads(facts)
+    return ClaimablePod(
+        name=told["name"],
+        uid=told["uid"],
+        pool=ledger.pool.rpartition("/")[2],
+        revision=told["revision"],
+        phase=Phase.IDLE,
+        created=datetime.fromisoformat(told["created"]),
+        last_owner=told["lastOwner"],
+        labels=told["labels"],
+    )
