@@ -20,7 +20,9 @@ local function names_of(head)
   return names
 end
 
-for _, folder in ipairs({ "events/workqueue/lua", "workers/stores/lua", "workers/stores/slots/lua" }) do
+for _, folder in ipairs({
+  "events/workqueue/lua", "workers/stores/claims/lua", "workers/stores/lua", "workers/stores/slots/lua",
+}) do
   local known = {}
   local heads = io.popen("ls " .. folder .. "/*head.lua 2>/dev/null")
   for head in heads:lines() do
