@@ -42,11 +42,15 @@ class Step:
 
 @dataclass(frozen=True)
 class View:
-    """The pods that carry the claim's label, those that it names, and for how long the named one is missing."""
+    """The pods that carry the claim's label, those that it names, and for how long the named one is missing.
+
+    Within `grace` a missing pod is not lost.
+    """
 
     labelled: tuple[ClaimablePod, ...]
     named: Mapping[str, ClaimablePod]
     missing: timedelta = timedelta.max
+    grace: timedelta = MISSING
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,7 +75,7 @@ def _look_for_one(claim: Claim) -> Step:
 def _keep(claim: Claim, seen: View) -> Step:
     pod = seen.named.get(claim.pod)
     if pod is None:
-        return Step(Action.WAIT if seen.missing < MISSING else Action.CLEAR)
+        return Step(Action.WAIT if seen.missing < seen.grace else Action.CLEAR)
     if claim.pod not in seen.names:
         return Step(Action.CLEAR)  # never asserted: it may be another's by now
     if not pod.alive or pod.phase is not Phase.BOUND:

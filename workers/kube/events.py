@@ -43,6 +43,10 @@ class KubeEvents:
         }
         self._emit(involved, namespace, reason, message, "Normal", once)
 
+    def pod_claim(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
+        about = {"kind": "PodClaim", "apiVersion": "berthmaster.dev/v1alpha1", "namespace": namespace}
+        self._emit(about | {"name": name, "uid": uid}, namespace, reason, message, "Normal", once)
+
     def _emit(self, involved: dict[str, Any], namespace: str, reason: str, message: str, kind: str, once: str) -> None:
         digest = hashlib.sha256(f"{involved.get('uid')}|{reason}|{once}".encode()).hexdigest()[:16]
         name = f"{involved['name'][:200]}.{digest}"

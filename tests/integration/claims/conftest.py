@@ -1,0 +1,17 @@
+"""Claims on each Kubernetes server."""
+
+from __future__ import annotations
+
+import pytest
+from redis import Redis
+
+from tests.fixtures.kube import Kube
+from tests.support.claim_world import ClaimWorld
+
+
+@pytest.fixture
+def world(redis: Redis, kube: Kube, crds: None) -> ClaimWorld:
+    """With one pool, `warm`, that has no pods yet."""
+    made = ClaimWorld(redis, kube.api, kube.namespace)
+    made.pool()
+    return made

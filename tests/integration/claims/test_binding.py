@@ -1,0 +1,183 @@
+"""A claim finds a pod and keeps it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from domain.claims.labels import CLAIM_FINALIZER, CORDON, LAST_OWNER
+from domain.outcome import Settled, Wait
+from tests.support.claim_world import READY, ClaimWorld
+
+
+@pytest.mark.row("WC-01", "WC-12")
+def test_a_claim_gets_a_free_pod_with_its_labels_on_it(world: ClaimWorld) -> None:
+    pod = world.pod("p1", tier="free")
+    world.claim(ownerName="alice", additionalPodLabels={"match": "7"})
+    assert world.run() == Settled()
+    claim = world.read()
+    assert (claim["spec"]["podName"], world.phase()) == ("p1", "Bound")
+    assert claim["metadata"]["finalizers"] == [CLAIM_FINALIZER]
+    assert claim["status"]["boundTime"]
+    assert world.holder("p1") == "Bound a"
+    assert world.labels("p1").items() >= {"berthmaster.dev/owner": "alice", "match": "7", "tier": "free"}.items()
+    assert world.views() == {"p1": "claimed"}
+    assert pod["metadata"]["uid"] == world.get("p1")["metadata"]["uid"]
+
+
+@pytest.mark.row("WC-01", "WC-10")
+def test_a_claim_without_a_pool_stays_pending_and_says_why(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.claim(poolName="cold")
+    ended = world.run()
+    assert isinstance(ended, Wait)
+    assert world.phase() == "Pending"
+    assert world.condition("Bound")["reason"] == "NoPool"
+    assert "no pool cold" in world.condition("Bound")["message"]
+    world.claim("b", poolName="", selector={"size": "big"})
+    world.run("b")
+    assert world.condition("Bound", "b")["reason"] == "NoPool"
+
+
+@pytest.mark.row("WC-10", "WC-48")
+def test_a_claim_that_waits_looks_again_less_and_less_often(world: ClaimWorld) -> None:
+    world.claim()
+    waits = []
+    for _ in range(6):
+        ended = world.run()
+        assert isinstance(ended, Wait)
+        waits.append(ended.for_)
+        world.lease_ends()
+    assert waits == [timedelta(seconds=s) for s in (5, 10, 20, 40, 60, 60)]
+
+
+@pytest.mark.row("WC-09")
+def test_a_claim_that_finds_no_pod_is_nominated_and_makes_its_pool_look(world: ClaimWorld) -> None:
+    world.claim(ownerName="alice")
+    world.run()
+    assert world.condition("Bound")["reason"] == "WaitingForPod"
+    (waits,) = world.services.waiting.all(world.namespace)
+    assert (waits.name, waits.pool, waits.owner) == ("a", "warm", "alice")
+    assert world.redis.hexists("{queue}dirty", f"podpool/{world.namespace}/warm")
+    world.pod("p1")
+    world.run()
+    assert world.phase() == "Bound"
+    assert world.services.waiting.all(world.namespace) == ()
+
+
+@pytest.mark.row("WC-09")
+def test_a_claim_without_a_pool_of_its_own_is_nominated_to_one_that_fits_and_has_room(world: ClaimWorld) -> None:
+    world.pool("big", {"size": "big"}, most=1)
+    world.pool("bigger", {"size": "big"})
+    world.pod("p1", "big", size="small")
+    world.claim(poolName="", selector={"size": "big"})
+    world.run()
+    (waits,) = world.services.waiting.all(world.namespace)
+    assert waits.pool == "bigger"
+    world.claim("b", poolName="big", selector={"size": "big"})
+    world.run("b")
+    assert world.condition("Bound", "b")["reason"] == "PoolFull"
+
+
+@pytest.mark.row("WC-08")
+def test_only_a_pod_of_the_pool_with_the_labels_and_of_the_present_template_is_taken(world: ClaimWorld) -> None:
+    world.pool("other")
+    world.pod("elsewhere", "other", size="big")
+    world.pod("small", size="small")
+    world.revision = "r0"
+    world.pod("outdated", size="big")
+    world.revision = "r1"
+    world.offer()
+    world.claim(selector={"size": "big"})
+    world.run()
+    assert world.pod_of() == ""
+    world.pod("fits", size="big")
+    world.run()
+    assert world.pod_of() == "fits"
+
+
+@pytest.mark.row("WC-08", "WC-11")
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        [{"type": "Ready", "status": "False"}],
+        [*READY["conditions"], {"type": "PodResizeInProgress", "status": "True"}],
+    ],
+)
+def test_a_pod_that_is_not_normal_any_more_is_not_bound_and_stays_free(
+    world: ClaimWorld, conditions: list[dict[str, Any]]
+) -> None:
+    """The index still offers it."""
+    world.pod("p1")
+    world.status("p1", {"conditions": conditions})
+    world.claim()
+    world.run()
+    assert (world.pod_of(), world.holder("p1"), world.views()) == ("", "Idle", {"p1": "open"})
+    world.status("p1", READY)
+    world.offer()
+    world.run()
+    assert world.pod_of() == "p1"
+
+
+def test_a_cordoned_pod_is_not_bound(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.annotate("p1", CORDON, "true")
+    world.claim()
+    world.run()
+    assert (world.pod_of(), world.views()) == ("", {"p1": "open"})
+
+
+@pytest.mark.row("WC-07")
+def test_the_pod_that_the_same_owner_had_last_comes_first_and_then_the_truly_older(world: ClaimWorld) -> None:
+    """11:59:59 is older than 12:00:01, whatever their seconds say."""
+    for name in ("young", "old", "known"):
+        world.pod(name, offer=False)
+    world.label("known", LAST_OWNER, "alice")
+    noon = world.clock.replace(hour=12, minute=0, second=0)
+    ages = {"young": 1, "old": -1, "known": 30}
+    world.offer(created={name: noon + timedelta(seconds=s) for name, s in ages.items()})
+    assert [world.bound(claim, ownerName="alice") for claim in ("a", "b", "c")] == ["known", "old", "young"]
+
+
+@pytest.mark.row("WC-05")
+def test_a_pod_that_another_claim_names_is_not_chosen(world: ClaimWorld) -> None:
+    world.pod("p1")
+    first = world.bound("first")
+    world.pod("p2")
+    world.move("p2", "first")
+    world.services.index.remember(world.namespace, "first", world.read("first")["metadata"]["uid"], [first, "p2"])
+    assert world.bound("second") == ""
+    world.pod("p3")
+    world.run("second")
+    assert world.pod_of("second") == "p3"
+
+
+@pytest.mark.row("WC-01")
+def test_a_claim_on_a_pod_of_an_older_template_is_outdated_and_keeps_it(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound()
+    world.revision = "r2"
+    world.offer()
+    world.run()
+    assert (world.phase(), world.pod_of()) == ("Outdated", "p1")
+
+
+@pytest.mark.row("WC-12")
+def test_labels_that_a_claim_adds_later_come_to_its_pod(world: ClaimWorld) -> None:
+    world.pod("p1", tier="free")
+    world.bound(additionalPodLabels={"tier": "paid"})
+    world.spec(additionalPodLabels={"tier": None, "match": "8"})
+    world.run()
+    assert world.labels("p1")["match"] == "8"
+    assert world.labels("p1")["tier"] == "free"
+
+
+@pytest.mark.row("WC-09")
+def test_a_run_that_finds_nothing_to_do_writes_nothing(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound()
+    before = (world.read(), world.get("p1"))
+    world.run()
+    assert (world.read(), world.get("p1")) == before

@@ -1,0 +1,103 @@
+"""A claim that is deleted gives back what is its own, and nothing else, and ends whatever there is."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.claims.labels import CLAIM_FINALIZER, CLAIMED_BY
+from domain.outcome import Settled, Wait
+from events.kube_api import Conflict
+from tests.support.claim_world import ClaimWorld
+from tests.support.interposed_kube import InterposedKube
+from workers.claims.looking import wish_of
+
+
+@pytest.mark.row("WC-19", "WC-12", "WC-21")
+def test_a_deleted_claim_gives_its_pod_back_and_is_gone(world: ClaimWorld) -> None:
+    world.pod("p1", tier="free")
+    world.bound(ownerName="alice", additionalPodLabels={"tier": "paid"})
+    world.delete()
+    assert not world.gone()
+    world.run()
+    assert world.gone()
+    assert (world.holder("p1"), world.last_owner("p1")) == ("Draining", "alice")
+    assert world.labels("p1")["tier"] == "free"
+    assert world.views() == {"p1": "claimed"}, "its pool opens it when it has drained"
+    assert world.redis.hexists("{queue}dirty", f"podpool/{world.namespace}/warm")
+    assert list(world.redis.scan_iter("{claims:*")) == []
+
+
+@pytest.mark.row("WC-19", "WC-20")
+@pytest.mark.parametrize(("own", "others"), [(0, 2), (1, 1), (0, 0)], ids=["owned by others", "mixed", "none"])
+def test_finalizing_releases_its_own_label_only_and_completes(world: ClaimWorld, own: int, others: int) -> None:
+    claim = world.claim()
+    labels = [claim["metadata"]["uid"]] * own + ["another"] * others
+    for n, uid in enumerate(labels):
+        world.pod(f"p{n}", **{CLAIMED_BY: uid, "berthmaster.dev/phase": "Bound"})
+    pods = [f"p{n}" for n in range(own + others)]
+    world.api.patch(
+        f"{world.claims_path()}/a",
+        {"metadata": {"finalizers": [CLAIM_FINALIZER]}, "spec": {"podName": pods[-1] if pods else "nowhere"}},
+    )
+    world.delete()
+    assert world.run() == Settled()
+    assert world.gone()
+    assert [world.holder(pod) for pod in pods] == ["Draining"] * own + ["Bound another"] * others
+
+
+@pytest.mark.row("WC-19")
+def test_a_patch_that_fails_is_tried_again_with_a_pause_and_then_it_ends(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound()
+    world.delete()
+
+    def conflict(_: str) -> None:
+        raise Conflict(409, "Conflict", "the object has been modified")
+
+    kube = InterposedKube(world.api, "PATCH", "/pods/", conflict, times=1000)
+    ended = world.run(services=world.on(kube))
+    assert isinstance(ended, Wait), "no hot loop"
+    assert 1000 - kube.left < 20
+    assert (world.gone(), world.holder("p1")) == (False, "Bound a")
+    world.run()
+    assert (world.gone(), world.holder("p1")) == (True, "Draining")
+
+
+@pytest.mark.row("WC-19")
+def test_a_claim_that_ends_after_a_loss_of_redis_finds_its_pod_by_the_label(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound()
+    world.spec(podName=None)
+    world.delete()
+    world.redis.flushall()
+    assert world.queue.claim("1:test")
+    world.queue.stamp("1:test")
+    world.run()
+    assert (world.gone(), world.holder("p1")) == (True, "Draining")
+
+
+@pytest.mark.row("WC-19")
+def test_what_a_deleted_claim_asked_for_does_not_matter() -> None:
+    meta = {"uid": "u", "name": "a", "deletionTimestamp": "2026-01-01T12:00:00Z"}
+    wish = wish_of({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}})
+    assert (wish.claim.deleting, wish.claim.pod, wish.labels) == (True, "p1", {CLAIMED_BY: "u"})
+
+
+@pytest.mark.row("WC-20", "WC-06")
+def test_a_claim_made_anew_by_its_name_does_not_have_the_pod_of_the_old_one(world: ClaimWorld) -> None:
+    """Rule uid."""
+    world.pod("p1")
+    world.bound()
+    old = world.read()["metadata"]["uid"]
+    world.api.patch(f"{world.claims_path()}/a", {"metadata": {"finalizers": None}})
+    world.delete()
+    world.claim(podName="p1")
+    world.run()
+    assert world.pod_of() == ""
+    assert world.labels("p1")[CLAIMED_BY] == old
+
+
+def test_a_run_for_a_claim_that_is_gone_forgets_it(world: ClaimWorld) -> None:
+    world.services.index.remember(world.namespace, "a", "uid", ["p1"])
+    assert world.run() == Settled()
+    assert list(world.redis.scan_iter("{claims:*")) == []

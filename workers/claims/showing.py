@@ -1,0 +1,50 @@
+"""What people read of a claim: its status, written when it changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from domain.claims.claim import ClaimPhase
+from domain.claims.claim_status import MOVED, Reason, bound, claim_status, moved
+from domain.claims.labels import BOUND_AT
+from domain.status import Condition
+from workers.claims.acting import Acting
+from workers.claims.looking import Sight, Wish
+
+Json = dict[str, Any]
+
+
+def show(acting: Acting, wish: Wish, seen: Sight, revision: str, otherwise: Reason) -> None:
+    """`revision`: of the present template of its pool; `otherwise`: why it has no pod."""
+    meta, said = acting.claim["metadata"], acting.claim.get("status") or {}
+    conditions = [Condition(type="Valid", status="True", reason="Accepted", message="")]
+    conditions.append(bound(wish.claim, seen.view, otherwise))
+    if move := moved(wish.claim, seen.view, acting.ended, _said(said, MOVED)):
+        conditions.append(move)
+    since = (meta.get("annotations") or {}).get(BOUND_AT, "")
+    _write(acting, claim_status(wish.claim, seen.view, revision, meta["generation"], since, conditions))
+
+
+def show_invalid(acting: Acting, problem: str) -> None:
+    """Only what is wrong: the rest stays as it was."""
+    said = acting.claim.get("status") or {}
+    condition = Condition(type="Valid", status="False", reason="Invalid", message=problem)
+    kept = [each for each in said.get("conditions") or () if each["type"] != "Valid"]
+    status = said | {"conditions": [condition.model_dump(by_alias=True), *kept]}
+    _write(acting, {"phase": ClaimPhase.PENDING.value} | status | {"observedGeneration": _generation(acting)})
+
+
+def _generation(acting: Acting) -> int:
+    return int(acting.claim["metadata"]["generation"])
+
+
+def _said(status: Json, kind: str) -> Json | None:
+    return next((each for each in status.get("conditions") or () if each["type"] == kind), None)
+
+
+def _write(acting: Acting, status: Json) -> None:
+    wanted = {key: value for key, value in status.items() if value is not None}
+    if wanted == (acting.claim.get("status") or {}):
+        return
+    acting.keep()
+    acting.wrote(acting.services.claims.set_status(acting.claim, status))

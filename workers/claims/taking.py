@@ -1,0 +1,132 @@
+"""A free pod becomes a claim's own: first in the slot ledger, then in Kubernetes, each as it was just read.
+
+The ledger decides between claims, jobs and scale-down; the version of the pod decides against whatever is late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from domain.claims.candidates import candidates
+from domain.claims.labels import TOUCHED
+from domain.claims.pod import ClaimablePod
+from events.kube_api import Conflict, NotFound
+from workers.claims.looking import Looking, Wish
+from workers.claims.services import ClaimServices
+from workers.kube.claimable_pods import ClaimPods, claimable
+from workers.run import Run
+from workers.stores.slots.claimable import page
+from workers.stores.slots.ledger import NotVerified, SlotLedger
+
+log = structlog.get_logger()
+Json = dict[str, Any]
+TRIES = 3
+PAGE = 50
+MOST = 1000
+SAID = {
+    "UNKNOWN": "its runner has not reported",
+    "BUSY": "it has jobs",
+    "CLOSED": "somebody else has taken it, or it is being closed",
+}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The pod as it was written, or in words why it cannot be had."""
+
+    pod: Json | None = None
+    why: str = ""
+
+
+class Taking:
+    """Of one claim, in one run."""
+
+    def __init__(self, services: ClaimServices, run: Run, namespace: str, name: str, wish: Wish) -> None:
+        self._services, self._run, self._namespace, self._name = services, run, namespace, name
+        self._wish, self._claim = wish, wish.claim
+        self._pods, self._looking = ClaimPods(services.kube, namespace), Looking(services, namespace, name)
+        self.unverified: list[str] = []
+
+    def any(self, own: tuple[ClaimablePod, ...]) -> Json | None:
+        """`own`: pods that an earlier run has taken in Redis and never wrote."""
+        for pod in (*own, *self._candidates()):
+            if taken := self.take(pod).pod:
+                return taken
+        return None
+
+    def take(self, wanted: ClaimablePod) -> Taken:
+        """This one, if it is free. Raises NotVerified."""
+        ledger = self._services.ledger(f"{self._namespace}/{wanted.pool}")
+        for _ in range(TRIES):
+            if refusal := ledger.claim(wanted.uid, self._claim.uid):
+                return Taken(why=SAID.get(refusal, refusal))
+            self._services.index.tries(self._namespace, self._claim.uid, wanted.name)
+            self._run.keep(self._services.call_time)
+            pod = self._pods.read(wanted.name)
+            if pod is None or pod["metadata"]["uid"] != wanted.uid:
+                return Taken(why="it is gone")
+            if why := self._unfit(pod):
+                self._put_back(ledger, pod)
+                return Taken(why=why)
+            if refusal := ledger.claim(wanted.uid, self._claim.uid):  # it may have been taken over since
+                return Taken(why=SAID.get(refusal, refusal))
+            if written := self._written(pod):
+                log.info("pod_taken", namespace=self._namespace, claim=self._name, pod=wanted.name)
+                return Taken(written)
+        return Taken(why="it changes all the time")
+
+    def hold(self, pod: Json) -> Json:
+        """A new version of it, with what the claim wants to be written on it. Raises Conflict or NotFound."""
+        self._run.keep(self._services.call_time)
+        added = self._wish.spec.additional_pod_labels
+        return self._pods.hold(pod, self._wish.labels, added, self._run.token)
+
+    def _unfit(self, pod: Json) -> str:
+        return self._looking.unfit(self._claim, claimable(pod, self._services.now()))
+
+    def _written(self, pod: Json) -> Json | None:
+        try:
+            return self.hold(pod)
+        except (Conflict, NotFound):
+            return None
+
+    def _put_back(self, ledger: SlotLedger, pod: Json) -> None:
+        """Opens a free pod that will not do after all. Any other is its pool's business."""
+        uid, token = pod["metadata"]["uid"], f"{self._run.token}/back"
+        if not claimable(pod, self._services.now()).free or not ledger.take_over(uid, self._claim.uid, token):
+            return
+        self._run.keep(self._services.call_time)
+        try:
+            self._pods.write(pod, {}, {TOUCHED: token})
+        except (Conflict, NotFound):
+            return  # its pool lifts what stays
+        self._services.index.has_left(self._namespace, self._claim.uid, pod["metadata"]["name"])
+        self._services.dispatcher(ledger).dispatch(ledger.open(uid, token) or ())
+
+    def _candidates(self) -> Iterator[ClaimablePod]:
+        for start in range(0, MOST, PAGE):
+            found = {pool: self._page(pool, start) for pool in self.pools()}
+            if not any(found.values()):
+                return
+            pods = [pod for some in found.values() for pod in some]
+            named = self._services.index.named_by_others(self._namespace, (pod.name for pod in pods), self._name)
+            revisions = {pool: self._looking.revision(pool) for pool in found}
+            yield from candidates(self._claim, pods, revisions, named)
+
+    def _page(self, pool: str, start: int) -> tuple[ClaimablePod, ...]:
+        try:
+            return page(self._services.ledger(f"{self._namespace}/{pool}"), self._claim.owner, start, PAGE)
+        except NotVerified:
+            self.unverified.append(pool)
+            return ()
+
+    def pools(self) -> list[str]:
+        """Those whose pods may do."""
+        if self._claim.pool:
+            return [self._claim.pool]
+        known = (name.split("/") for name in self._services.pools.all())
+        return sorted(pool for namespace, pool in known if namespace == self._namespace)

@@ -1,0 +1,16 @@
+"""How many pods a pool has, as far as Redis knows: enough to choose a pool by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workers.stores.slots.ledger import SlotLedger
+
+
+def population(ledger: SlotLedger) -> int:
+    """Pods that have reported, and those that shall be created and were not seen yet."""
+    pipe = ledger.redis.pipeline(transaction=True)
+    pipe.hlen(f"{ledger.prefix}pods")
+    pipe.scard(f"{ledger.prefix}names")
+    counts: list[Any] = pipe.execute()
+    return sum(int(count) for count in counts)
