@@ -15,6 +15,7 @@ from events import routing
 from events.schemas import PREFIX
 
 LABEL = PREFIX + "claimed-by"
+SET_LABEL = PREFIX + "claimset"
 
 
 def prefix(namespace: str) -> str:
@@ -32,17 +33,25 @@ def namers(namespace: str, pod: str) -> str:
     return f"{prefix(namespace)}pod:{pod}"
 
 
+def sets(namespace: str) -> str:
+    """Key of a hash: UID of a set of claims -> its name."""
+    return f"{prefix(namespace)}sets"
+
+
 def concerned(redis: Redis, pods: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Keys of the claims that any of these pods concerns; one round trip."""
+    """Keys of the claims that any of these pods concerns, and of their sets; one round trip."""
     pipe, asked = redis.pipeline(transaction=False), []
     for pod in pods:
         meta = pod["metadata"]
+        labels = meta.get("labels") or {}
         asked.append(meta["namespace"])
-        pipe.hget(uids(meta["namespace"]), (meta.get("labels") or {}).get(LABEL, ""))
+        pipe.hget(uids(meta["namespace"]), labels.get(LABEL, ""))
         pipe.smembers(namers(meta["namespace"], meta["name"]))
+        pipe.hget(sets(meta["namespace"]), labels.get(SET_LABEL, ""))
     replies: list[Any] = pipe.execute() if asked else []
     found: set[str] = set()
-    for namespace, labelled, named in zip(asked, replies[::2], replies[1::2], strict=True):
+    for namespace, labelled, named, of in zip(asked, replies[::3], replies[1::3], replies[2::3], strict=True):
         names = {*named, labelled} - {None}
         found |= {routing.pod_claim_key(namespace, name.decode()) for name in names}
+        found |= {routing.pod_claim_set_key(namespace, of.decode())} if of else set()
     return found

@@ -1,4 +1,4 @@
-"""Pods of pod pools: they are never stored; whatever becomes of one, its pool runs, and so do the claims on it."""
+"""Pods of pod pools: they are never stored; whatever becomes of one, its pool runs, and so does the claim on it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ class PoolPodFeed:
         self.resource, self.redis, self.queue, self.sender = resource, redis, queue, sender
 
     def listing(self, listing: Listing, relist: bool) -> None:
-        """Whose pods went unseen is in no list, so that every claim looks."""
+        """Whose pods went unseen is in no list, so that every claim looks, and every set."""
         del relist  # a pool's run lists its pods itself
         pools = {item.mark.key for item in listing.items}
         self.sender.require_lease()
-        self.sender.patiently(self.resource, lambda: self.touch(pools | known_keys(self.queue, "podclaim")))
+        self.sender.patiently(self.resource, lambda: self.touch(pools | self.claims()))
 
     def batch(self, batch: Batch) -> None:
         pods: list[dict[str, Any]] = [event["object"] for event in batch.events]
         pools = {self.resource.key(pod["metadata"]) for pod in pods}
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch(pools | concerned(self.redis, pods)))
+
+    def claims(self) -> set[str]:
+        return known_keys(self.queue, "podclaim") | known_keys(self.queue, "podclaimset")
 
     def touch(self, keys: set[str]) -> None:
         if keys:

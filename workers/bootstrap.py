@@ -13,8 +13,9 @@ from redis import Redis
 
 from events import routing
 from events.workqueue import Workqueue
-from workers.claim_services import claim_services
+from workers.claim_services import claim_services, claim_set_services
 from workers.claims.services import ClaimServices
+from workers.claimsets.services import ClaimSetServices
 from workers.pod_pool_services import pod_pool_services
 from workers.podpools.services import PodPoolServices
 from workers.port_services import port_services
@@ -62,6 +63,10 @@ class Services:
     @cached_property
     def claims(self) -> ClaimServices:
         return claim_services(self.settings, self.redis, self.queue, self.podpools)
+
+    @cached_property
+    def claimsets(self) -> ClaimSetServices:
+        return claim_set_services(self.settings, self.redis, self.podpools.kube)
 
     @cached_property
     def ports(self) -> PortServices:

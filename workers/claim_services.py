@@ -1,15 +1,19 @@
-"""Builds what the runs of claims use, from the settings; part of the bootstrap, apart as a concept of its own."""
+"""Builds what the runs of claims and of their sets use; part of the bootstrap, apart as a concept of its own."""
 
 from __future__ import annotations
 
 from redis import Redis
 
+from events.kube_api import KubeApi
 from events.workqueue import Workqueue
 from workers.claims.services import ClaimServices
+from workers.claimsets.services import ClaimSetServices
+from workers.kube.pod_claim_sets import PodClaimSets
 from workers.kube.pod_claims import PodClaims
 from workers.podpools.services import PodPoolServices
 from workers.settings import WorkerSettings
 from workers.stores.claims.index import ClaimIndex
+from workers.stores.claims.set_names import ClaimSetNames
 from workers.stores.claims.waiting import WaitingClaims
 
 
@@ -30,3 +34,7 @@ def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, poo
         retry_longest=settings.claims.retry_longest,
         call_time=settings.call_time,
     )
+
+
+def claim_set_services(settings: WorkerSettings, redis: Redis, kube: KubeApi) -> ClaimSetServices:
+    return ClaimSetServices(kube, PodClaimSets(kube), ClaimSetNames(redis), settings.call_time)

@@ -38,6 +38,10 @@ class SetMember:
         """Another is made in its place."""
         return not self.current or self.phase is ClaimPhase.OUTDATED
 
+    @property
+    def serves(self) -> bool:
+        return self.ready and self.phase is ClaimPhase.BOUND
+
 
 def first_to_go(members: Iterable[SetMember]) -> tuple[SetMember, ...]:
     """In the order of removal. One that moves is never chosen: it would leave two pods behind."""

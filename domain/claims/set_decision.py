@@ -14,7 +14,6 @@ from enum import StrEnum
 from itertools import count, islice
 from typing import Final
 
-from domain.claims.claim import ClaimPhase
 from domain.claims.scale_in import SetMember, first_to_go
 
 MOST: Final = 10
@@ -63,9 +62,9 @@ class SetView:
         return tuple(member for member in self.live if member.old)
 
     @property
-    def updated_serve(self) -> bool:
-        """One by one: none is replaced while another's successor is on its way."""
-        return all(m.ready and m.phase is ClaimPhase.BOUND for m in self.live if not m.old)
+    def booting(self) -> tuple[SetMember, ...]:
+        """Those that are not old and do not serve. One by one: none is replaced while there is one of them."""
+        return tuple(member for member in self.live if not member.old and not member.serves)
 
 
 def set_step(seen: SetView) -> SetStep:
@@ -81,17 +80,20 @@ def set_step(seen: SetView) -> SetStep:
 
 
 def to_go(seen: SetView) -> tuple[SetMember, ...]:
-    """Who is too many. While old ones are replaced, one more than wanted is none too many until it serves."""
+    """Who is too many. While there are old ones, one more than wanted is none too many until it serves."""
     if seen.surplus > 1 or (seen.surplus == 1 and not seen.old):
         return first_to_go(seen.live)[: min(seen.surplus - bool(seen.old), MOST)]
-    return replaceable(seen)[:1] if seen.surplus == 1 else ()
+    if seen.surplus < 1:
+        return ()
+    one_too_many = first_to_go(seen.booting) if len(seen.booting) > 1 else ()
+    return (replaceable(seen) or one_too_many)[:1]
 
 
 def replaceable(seen: SetView) -> tuple[SetMember, ...]:
     """Old ones that may go now, if there is another in their place. One without a pod serves nobody."""
     going = first_to_go(seen.old)
     idle = tuple(member for member in going if not member.has_pod)
-    return idle or (going if seen.updated_serve else ())
+    return idle or (() if seen.booting else going)
 
 
 def _more(seen: SetView) -> int:

@@ -14,3 +14,9 @@ class ReconcilePodClaim(Payload):
     key: Annotated[str, StringConstraints(pattern=rf"^podclaim/{NAME}/{NAME}$")]
     requested: bool = False
     """As for a pod."""
+
+
+class ReconcilePodClaimSet(Payload):
+    key: Annotated[str, StringConstraints(pattern=rf"^podclaimset/{NAME}/{NAME}$")]
+    requested: bool = False
+    """As for a pod."""

@@ -1,4 +1,4 @@
-"""Tasks of claims on warm pods."""
+"""Tasks of claims on warm pods, and of sets of claims."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from celery import shared_task
 from events import routing
 from workers.bootstrap import services
 from workers.claims.reconciler import PodClaimsReconciler
-from workers.tasks.claim_payloads import ReconcilePodClaim
+from workers.claimsets.reconciler import PodClaimSetsReconciler
+from workers.tasks.claim_payloads import ReconcilePodClaim, ReconcilePodClaimSet
 from workers.tasks.keys import reconcile_key
 from workers.tasks.payloads import takes
 
@@ -18,3 +19,11 @@ def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
     """Finds the claim a pod, keeps it, moves it, or gives it back."""
     parts = services()
     reconcile_key(parts, asked, PodClaimsReconciler(parts.claims))
+
+
+@shared_task(name=routing.CLAIM_SETS_RECONCILE)
+@takes(ReconcilePodClaimSet)
+def reconcile_pod_claim_set(asked: ReconcilePodClaimSet) -> None:
+    """Makes and removes claims until there are as many as wanted, of the present template."""
+    parts = services()
+    reconcile_key(parts, asked, PodClaimSetsReconciler(parts.claimsets))

@@ -102,6 +102,12 @@ def test_no_second_one_is_replaced_while_a_successor_boots() -> None:
     assert step(2, old(serves(0)), serves(1, ready=False)) == REST
 
 
+@pytest.mark.row("WC-34", "WC-35")
+def test_of_two_that_boot_while_there_are_old_ones_one_is_too_many() -> None:
+    assert step(2, old(serves(0)), serves(1, ready=False), waits(2)) == said(Do.RECORD, 2)
+    assert step(1, old(serves(0)), serves(1, ready=False)) == REST
+
+
 @pytest.mark.row("WC-34")
 def test_an_old_claim_without_a_pod_is_replaced_at_once() -> None:
     assert step(2, old(lost(0)), old(waits(1))) == said(Do.CREATE, 2)

@@ -1,0 +1,1 @@
+"""Sets of claims: as many as wanted, of the present template."""

@@ -1,0 +1,156 @@
+"""Reconciles one PodClaimSet: one step after the other, each from a new look, until there is nothing to do.
+
+A set has no finalizer: its claims are its dependents, and Kubernetes deletes them after it. So its end needs no run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final
+
+import structlog
+from pydantic import ValidationError
+
+from domain.claims.pod_claim_set import PodClaimSetSpec
+from domain.claims.set_decision import Do, SetStep, set_step
+from domain.claims.set_status import invalid_set_status, missing, set_status
+from domain.errors import TransientError
+from domain.outcome import Outcome, Settled, Wait
+from domain.spec_errors import spec_problem
+from events.kube_api import Conflict, Denied, Invalid, NotFound
+from events.routing import split_key
+from workers.claimsets.observe import Look, looked, record_of
+from workers.claimsets.services import ClaimSetServices
+from workers.kube.errors import translated
+from workers.kube.pod_claim_sets import SetClaims, as_snapshot
+from workers.run import Run
+
+log = structlog.get_logger()
+Json = dict[str, Any]
+LOOKS: Final = 50
+"""A run that has so much to do gives its worker to others meanwhile."""
+CHANGED: Final = timedelta(milliseconds=250)
+LOOK_AGAIN: Final = timedelta(seconds=30)
+
+
+class PodClaimSetsReconciler:
+    """Callable with a Run whose key is a set's."""
+
+    def __init__(self, services: ClaimSetServices) -> None:
+        self._services = services
+
+    def __call__(self, run: Run) -> Outcome:
+        _, namespace, name = split_key(run.key)
+        with translated():
+            try:
+                return ClaimSetRun(self._services, run, namespace, name).outcome()
+            except (Conflict, NotFound) as error:
+                raise TransientError(
+                    f"PodClaimSet {namespace}/{name} has changed meanwhile: {error}", CHANGED
+                ) from error
+
+
+class ClaimSetRun:
+    def __init__(self, services: ClaimSetServices, run: Run, namespace: str, name: str) -> None:
+        self._services, self._run, self._namespace, self._name = services, run, namespace, name
+        self._taken, self._problem = frozenset[str](), ""
+        self._doers: dict[Do, Callable[[Look, SetStep], bool]] = {
+            Do.CREATE: self._create,
+            Do.RECORD: self._record,
+            Do.REMOVE: self._remove,
+            Do.SPARE: self._spare,
+        }
+
+    def outcome(self) -> Outcome:
+        for _ in range(LOOKS):
+            claim_set = self._services.sets.read(self._namespace, self._name)
+            if claim_set is None or "deletionTimestamp" in claim_set["metadata"]:
+                return self._leave()
+            try:
+                spec = PodClaimSetSpec.model_validate(claim_set["spec"])
+            except ValidationError as error:
+                return self._invalid(claim_set, spec_problem(error))
+            look = self._look(claim_set, spec)
+            step = set_step(look.view)
+            if step.do is Do.REST or not self._done(look, step):
+                return self._show(look, step)
+        return Wait(CHANGED, "there is more to do")
+
+    def _leave(self) -> Outcome:
+        if self._run.snapshot:
+            self._services.names.drop(self._namespace, self._run.snapshot.uid)
+        return Settled()
+
+    def _invalid(self, claim_set: Json, problem: str) -> Outcome:
+        """Its claims stay as they are."""
+        log.warning("claim_set_invalid", set=self._name, reason=problem)
+        self._write(claim_set, invalid_set_status(problem, claim_set["metadata"]["generation"]))
+        return Settled()
+
+    def _look(self, claim_set: Json, spec: PodClaimSetSpec) -> Look:
+        """The index is written before the pods are read: no change of one falls between."""
+        self._services.names.put(self._namespace, claim_set["metadata"]["uid"], self._name)
+        self._run.keep(self._services.call_time)
+        return looked(claim_set, spec, self._claims(claim_set), self._taken)
+
+    def _claims(self, claim_set: Json) -> SetClaims:
+        return SetClaims(self._services.kube, claim_set)
+
+    def _done(self, look: Look, step: SetStep) -> bool:
+        """False: nobody but a person can mend it. A look that came too late is no failure, it is taken again."""
+        log.info("claim_set_step", set=self._name, step=step.do, claims=step.names)
+        try:
+            return self._doers[step.do](look, step)
+        except (Denied, Invalid) as error:
+            self._problem = f"Kubernetes refuses to {step.do} {', '.join(step.names)}: {error}"
+            log.warning("claim_set_refused", set=self._name, reason=self._problem)
+            return False
+
+    def _create(self, look: Look, step: SetStep) -> bool:
+        """A name that is there ends the step: by whom it was made, the next look says."""
+        claims = self._claims(look.claim_set)
+        for name in step.names:
+            self._run.keep(self._services.call_time)
+            if not claims.create(name, look.spec.template):
+                self._taken |= {name}
+                break
+        return True
+
+    def _record(self, look: Look, step: SetStep) -> bool:
+        self._run.keep(self._services.call_time)
+        written = self._services.sets.set_status(look.claim_set, {"removing": record_of(look, step.names)})
+        self._run.saw(as_snapshot(written))
+        return True
+
+    def _remove(self, look: Look, step: SetStep) -> bool:
+        claims = self._claims(look.claim_set)
+        for name in step.names:
+            self._run.keep(self._services.call_time)
+            if not claims.delete(look.objects[name]):
+                break
+            log.info("claim_removed", set=self._name, claim=name)
+        return True
+
+    def _spare(self, look: Look, step: SetStep) -> bool:
+        claims = self._claims(look.claim_set)
+        for name in step.names:
+            self._run.keep(self._services.call_time)
+            claims.spare(look.objects[name])
+        return True
+
+    def _show(self, look: Look, step: SetStep) -> Outcome:
+        generation = look.claim_set["metadata"]["generation"]
+        status = set_status(look.view, look.spec.selector, generation, self._problem)
+        if step.do is not Do.REST:
+            del status["removing"]  # it may be alive
+        self._write(look.claim_set, status)
+        why = self._problem or missing(look.view)
+        return Wait(LOOK_AGAIN, why) if why else Settled()
+
+    def _write(self, claim_set: Json, status: Json) -> None:
+        shown = claim_set.get("status") or {}
+        if all(shown.get(key) == value for key, value in status.items()):
+            return
+        self._run.keep(self._services.call_time)
+        self._run.saw(as_snapshot(self._services.sets.set_status(claim_set, status)))

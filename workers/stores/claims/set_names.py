@@ -1,0 +1,18 @@
+"""Which set a pod's label `claimset` means, as events.claim_index reads it. Can be lost: each run writes it again."""
+
+from __future__ import annotations
+
+from redis import Redis
+
+from events.claim_index import sets
+
+
+class ClaimSetNames:
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def put(self, namespace: str, uid: str, name: str) -> None:
+        self._redis.hset(sets(namespace), uid, name)
+
+    def drop(self, namespace: str, uid: str) -> None:
+        self._redis.hdel(sets(namespace), uid)
