@@ -12,7 +12,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging
 
-from workers import log_setup, transport_guard
+from workers import log_setup, task_story, transport_guard
 from workers.bootsteps import CONSUMER_STEPS, WORKER_STEPS
 from workers.celery_settings import configuration
 from workers.settings import WorkerSettings
@@ -38,7 +38,8 @@ def create_app(
         return configuration(settings())
 
     def log_joined(**_details: Any) -> None:
-        log_setup.set_up(settings().log)
+        chosen = settings()
+        log_setup.set_up(chosen.log, [task_story.listen] if chosen.celery.task_events else [])
 
     application.add_defaults(configured)
     setup_logging.connect(log_joined, weak=False, dispatch_uid="berthmaster")  # Celery then leaves logging alone

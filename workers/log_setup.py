@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -26,10 +27,10 @@ SHARED: list[Processor] = [
 ]
 
 
-def set_up(settings: LogSettings) -> None:
-    """Replaces the handlers of the root logger by one that writes to standard error."""
+def set_up(settings: LogSettings, listeners: Sequence[Processor] = ()) -> None:
+    """Replaces the handlers of the root logger by one that writes to standard error; `listeners` see our events."""
     structlog.configure(
-        processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*listeners, *SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.make_filtering_bound_logger(settings.level),
         cache_logger_on_first_use=False,

@@ -28,6 +28,14 @@ Address = Annotated[
 ]
 
 
+Open = Annotated[bool, typer.Option("--unauthenticated", help="Let everybody in who reaches the address")]
+AUTHENTICATION = frozenset({"--basic-auth", "--basic_auth", "--auth"})
+UNGUARDED = """Flower would let everybody in. Do one of:
+  set FLOWER_BASIC_AUTH=USER:PASSWORD in its environment (a command line is seen by every user of the machine)
+  give it an OAuth provider: --auth and --auth-provider, see the documentation of Flower
+  berthmaster flower --unauthenticated, behind a proxy that asks who comes"""
+
+
 class Command(NamedTuple):
     arguments: list[str]
     environment: Mapping[str, str] = {}
@@ -58,6 +66,12 @@ def flower_command(address: str, port: int, rest: Sequence[str]) -> Command:
     return Command(["-m", "celery", "-A", "workers.app", "flower", *limits, *rest])
 
 
+def asks_who_comes(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether Flower is told to."""
+    said = {argument.partition("=")[0] for argument in arguments}
+    return bool(said & AUTHENTICATION or environment.get("FLOWER_BASIC_AUTH") or environment.get("FLOWER_AUTH"))
+
+
 def add_to(application: typer.Typer) -> None:
     for command in (publisher, worker, beat, flower):
         application.command(context_settings=PASSED_ON)(command)
@@ -80,9 +94,17 @@ def beat(context: typer.Context) -> None:
     become(beat_command(context.args))
 
 
-def flower(context: typer.Context, address: Address = "127.0.0.1", port: Port = 5555) -> None:
-    """Shows tasks and workers; workers must send events (celery.task_events)."""
+def flower(
+    context: typer.Context, address: Address = "127.0.0.1", port: Port = 5555, unauthenticated: Open = False
+) -> None:
+    """Shows tasks and workers; workers must send events (celery.task_events). Options of Flower are passed on.
+
+    It shows arguments of tasks and can stop workers, so it does not start without a password or an OAuth provider.
+    """
     configured()
+    if not unauthenticated and not asks_who_comes(context.args, os.environ):
+        typer.echo(UNGUARDED, err=True)
+        raise typer.Exit(2)
     become(flower_command(address, port, context.args))
 
 

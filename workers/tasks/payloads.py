@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from domain.spec import NAME
 from workers import metrics
 from workers.jobs.submission import faults
+from workers.task_story import told
 
 log = structlog.get_logger()
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
@@ -69,12 +70,12 @@ class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not 
 P = TypeVar("P", bound=Payload)
 
 
-def takes(model: type[P]) -> Callable[[Callable[[P], None]], Callable[..., None]]:
+def takes(model: type[P]) -> Callable[[Callable[[P], None]], Callable[..., str | None]]:
     """Makes a function of a payload into one that Celery can call with whatever came in a message."""
 
-    def checked(run: Callable[[P], None]) -> Callable[..., None]:
-        def task(*args: Any, **kwargs: Any) -> None:
-            run(read(model, args, kwargs))
+    def checked(run: Callable[[P], None]) -> Callable[..., str | None]:
+        def task(*args: Any, **kwargs: Any) -> str | None:
+            return told(lambda: run(read(model, args, kwargs)))
 
         task.__name__, task.__doc__, task.__module__ = run.__name__, run.__doc__, run.__module__
         return task

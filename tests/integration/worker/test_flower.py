@@ -1,0 +1,118 @@
+"""Flower as `berthmaster flower` starts it: closed, and readable."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import orjson
+import pytest
+
+from compose.sandbox.daemon import free_port
+from events import routing
+from tests.integration.worker.fleet import Fleet
+from tests.support.celery_worker import CeleryProcess
+from tests.support.slot_world import SlotWorld
+from tests.support.waiting import eventually
+
+COMMAND = [sys.executable, "-c", "from workers.cli.main import app; app()", "flower"]
+USER, PASSWORD = "ops", "let-me-in"
+
+
+class Flower:
+    def __init__(self, fleet: Fleet, log: Path) -> None:
+        self.port = free_port()
+        own = {"BERTHMASTER_CLUSTER": "test", "BERTHMASTER_REDIS__URL": fleet.url}
+        environment = {**os.environ, **own, "FLOWER_BASIC_AUTH": f"{USER}:{PASSWORD}"}
+        with log.open("w") as file:
+            command = [*COMMAND, "--port", str(self.port)]
+            self.process = subprocess.Popen(command, env=environment, stdout=file, stderr=file)
+
+    def get(self, path: str, known: bool = True) -> tuple[int, str]:
+        secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        request = Request(
+            f"http://127.0.0.1:{self.port}{path}", headers={"Authorization": f"Basic {secret}"} if known else {}
+        )
+        try:
+            with urlopen(request, timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as refused:
+            with refused:
+                return refused.code, ""
+
+    def up(self) -> bool:
+        try:
+            return self.get("/healthcheck")[0] == HTTPStatus.OK
+        except OSError:
+            return False
+
+    def tasks(self, name: str) -> list[dict[str, Any]]:
+        """Those that have ended."""
+        found = orjson.loads(self.get("/api/tasks")[1]).values()
+        return [task for task in found if task["name"] == name and task["state"] == "SUCCESS"]
+
+
+@pytest.fixture
+def watched(make_fleet: Callable[[], Fleet]) -> Fleet:
+    """A fleet whose real workers send task events."""
+    fleet = make_fleet()
+    fleet.publish_anew()
+    return fleet
+
+
+@pytest.fixture
+def flower(watched: Fleet, tmp_path: Path) -> Iterator[Flower]:
+    running = Flower(watched, tmp_path / "flower.log")
+    try:
+        eventually(running.up)
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+
+
+def test_flower_shows_nothing_to_who_does_not_say_who_he_is(flower: Flower) -> None:
+    for path in ("/", "/tasks", "/workers", "/api/tasks", "/api/workers"):
+        assert flower.get(path, known=False)[0] == HTTPStatus.UNAUTHORIZED, path
+        assert flower.get(path)[0] == HTTPStatus.OK, path
+    for path in ("/metrics", "/healthcheck"):  # as docs/operations.md warns
+        assert flower.get(path, known=False)[0] == HTTPStatus.OK, path
+
+
+def test_flower_does_not_start_open_unless_told_to() -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FLOWER_")}
+    ended = subprocess.run(
+        COMMAND,
+        env={**environment, "BERTHMASTER_CLUSTER": "test"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert "FLOWER_BASIC_AUTH=USER:PASSWORD" in ended.stderr
+    assert "--unauthenticated" in ended.stderr
+
+
+def test_people_see_what_a_task_was_asked_and_what_it_did(flower: Flower, watched: Fleet, tmp_path: Path) -> None:
+    own = {"BERTHMASTER_CELERY__TASK_EVENTS": "true", "BERTHMASTER_KUBERNETES__SERVER": "http://127.0.0.1:1"}
+    worker = CeleryProcess("worker", "told", tmp_path, watched.url, own, application="workers.app")
+    watched.workers.append(worker.start().ready())
+    slots = SlotWorld(watched.redis)
+    slots.add("a")
+    job = {"id": "j1", "pool": slots.ledger.pool, "task": "demo.run", "phases": ["plan"]}
+    watched.redis.lpush(routing.JOBS, routing.message(routing.SLOTS_SUBMIT, job))
+    (task,) = eventually(lambda: flower.tasks(routing.SLOTS_SUBMIT))
+    assert "'id': 'j1'" in task["args"]
+    assert "job_submitted pool=ci/runners job=j1 state=placed" in task["result"]
+    shown = re.findall(r'flower_events_total\{.*type="task-job_submitted".*\} 1\.0', flower.get("/metrics")[1])
+    assert shown != []

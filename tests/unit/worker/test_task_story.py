@@ -1,0 +1,17 @@
+"""What a task says that it did."""
+
+from __future__ import annotations
+
+from workers.task_story import in_words, listen, told
+
+
+def test_a_line_is_the_event_and_its_facts_without_what_every_line_has() -> None:
+    event = {"event": "port_allocated", "pod": "games/a", "port": 30000, "lb": "", "level": "info", "token": "1-a"}
+    assert in_words(event) == "port_allocated pod=games/a port=30000"
+
+
+def test_outside_of_a_task_nothing_is_kept() -> None:
+    event = {"event": "port_allocated", "pod": "games/a"}
+    said: list[object] = []
+    assert told(lambda: said.append(listen(None, "info", event))) is None
+    assert said == [event]
