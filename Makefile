@@ -2,7 +2,7 @@
 # ARGS passes through: make sandbox ARGS="--pods 120 --once", make test ARGS="-k ledger".
 
 .DEFAULT_GOAL := help
-.PHONY: help sandbox test lint format bench rows apiserver crds reference clean
+.PHONY: help sandbox test lint format bench rows apiserver crds reference dashboards clean
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 PYTHON ?=
@@ -44,6 +44,9 @@ crds: $(DEV) ## write deploy/crds from the models
 
 reference: $(DEV) ## write docs/reference from the models
 	@$(VENV)/python -m scripts.reference $(ARGS)
+
+dashboards: $(DEV) ## write deploy/dashboards from their panels
+	@$(VENV)/python -m scripts.dashboards $(ARGS)
 
 clean: ## remove the environment and what tools have left
 	rm -rf .venv .sandbox build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -30,7 +30,7 @@ GAUGES: Final = {
     "berthmaster_queue_oldest_seconds": Told("How long the oldest queued key has waited."),
     "berthmaster_broker_messages": Told("Messages in the queues, if the broker is the Redis of the state.", ("queue",)),
     "berthmaster_ports": Told("Ports of a pool: allocated, free, or waited for.", ("pool", "state")),
-    "berthmaster_waiting_pods": Told("Pods that wait: for ports, or for their namespace's share.", ("pool", "for")),
+    "berthmaster_waiting_pods": Told("Pods that wait: for ports, or for their namespace's share.", ("pool", "reason")),
     "berthmaster_load_balancers": Told(
         "Load balancers of a pool: giving ports, filling, retiring, or closed to new ones.", ("pool", "state")
     ),

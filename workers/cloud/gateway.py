@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from workers.cloud import metrics
 from workers.cloud.answers import Answers
-from workers.cloud.errors import Throttled, translate
+from workers.cloud.errors import CloudError, Throttled, translate
 from workers.cloud.priority import Priority
 from workers.cloud.rates import ACTIONS, ApiClass, Buckets, OverBudget
 from workers.cloud.settings import AwsSettings
@@ -68,17 +68,17 @@ class Gateway:
         self._take_token(ACTIONS[action])
         if self.caller.keep:
             self.caller.keep(self.settings.call_timeout)
-        code, started = "ok", time.monotonic()
+        failure: CloudError | None = None
+        started = time.monotonic()
         try:
             return method(*args, **parameters)
         except (ClientError, BotoCoreError) as error:
             failure = translate(action, error)
-            code = failure.code
             if isinstance(failure, Throttled):
                 self._buckets.drain(ACTIONS[action])
             raise failure from error
         finally:
-            metrics.observe_call(action, code, time.monotonic() - started)
+            metrics.observe_call(action, failure, time.monotonic() - started)
 
     def pages(self, method: Callable[..., Any], **parameters: Any) -> Iterator[Any]:
         """All answers of a describing method, each page with a token of its own."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Histogram
 
+from workers.cloud.errors import CloudError
+
 CALLS = Counter(
-    "berthmaster_aws_calls_total", "Calls to AWS, by action and error code (`ok`: none).", ["action", "code"]
+    "berthmaster_aws_calls_total",
+    "Calls to AWS, by action, what became of them (ok, throttled, denied, notfound, ...) and AWS's error code.",
+    ["action", "result", "code"],
 )
 CALL_SECONDS = Histogram(
     "berthmaster_aws_call_seconds",
@@ -20,8 +24,9 @@ BUDGET_WAITS = Counter(
 )
 
 
-def observe_call(action: str, code: str, seconds: float) -> None:
-    CALLS.labels(action, code).inc()
+def observe_call(action: str, failure: CloudError | None, seconds: float) -> None:
+    result, code = (type(failure).__name__.lower(), failure.code) if failure else ("ok", "")
+    CALLS.labels(action, result, code).inc()
     CALL_SECONDS.labels(action).observe(seconds)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from prometheus_client import REGISTRY
 
 from compose.sandbox.daemon import free_port
 from domain.errors import StaleToken, TerminalError, TransientError
 from tests.contract.aws.conftest import Driving
 from tests.fixtures.aws import REGION, Aws
+from tests.support.registries import count
 from workers.cloud.aws_nlb import aws_nlb
 from workers.cloud.errors import CODES, CloudError, Denied, Invalid, Throttled, Unavailable
+from workers.cloud.metrics import CALLS
 from workers.cloud.priority import Priority
 from workers.cloud.rates import Unlimited
 from workers.cloud.settings import AwsSettings
@@ -21,8 +22,7 @@ SERVER_ERRORS = set(CODES[Unavailable])
 
 
 def samples(code: str) -> float:
-    labels = {"action": "DescribeTargetHealth", "code": code}
-    return REGISTRY.get_sample_value("berthmaster_aws_calls_total", labels) or 0.0
+    return count(CALLS, action="DescribeTargetHealth", code=code)
 
 
 @pytest.mark.row("CL-14")

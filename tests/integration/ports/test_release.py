@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from prometheus_client import REGISTRY
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Interposed
+from tests.support.registries import count
 from tests.support.waiting import eventually
 from tests.support.world_checks import check_all
+from workers.cloud.metrics import CALLS
 from workers.cloud.rates import OverBudget
 from workers.cloud.tags import OWNER, PORT, UID, WANT
 from workers.pools.audit import audit
@@ -102,8 +103,7 @@ def test_a_failed_delete_keeps_the_port_out_of_use(fleet: Fleet, aws: Aws, code:
 
 
 def failed_deletes(code: str) -> float:
-    labels = {"action": "DeleteListener", "code": code}
-    return REGISTRY.get_sample_value("berthmaster_aws_calls_total", labels) or 0.0
+    return count(CALLS, action="DeleteListener", code=code)
 
 
 @pytest.mark.row("CL-03", "EV-07")
