@@ -14,6 +14,8 @@ from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
 from workers.podpools.services import PodPoolServices
 from workers.settings import WorkerSettings
+from workers.stores.claims.index import ClaimIndex
+from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames, ShownStatus
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 
@@ -39,6 +41,8 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
         environment=lambda pool, spec: runner_environment(settings, pool, spec),
         names=PodPoolNames(redis),
         shown=ShownStatus(redis),
+        claims=ClaimIndex(redis),
+        waiting=WaitingClaims(redis),
         call_time=settings.call_time,
         silence=settings.slots.silence,
     )

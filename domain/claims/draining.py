@@ -6,9 +6,13 @@ session can come ('settle'). A pod that never answers is not idle: when the time
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import TypeVar
+
+X = TypeVar("X")
 
 
 @dataclass(frozen=True)
@@ -50,3 +54,20 @@ def next_of(drain: Drain, wait: DrainWait, recycle: bool) -> Next:
     if drain.since >= wait.least and drain.asked != drain.id:
         return Next.ASK
     return Next.WAIT
+
+
+def due(drain: Drain, wait: DrainWait) -> timedelta:
+    """When to look again, whatever happens until then."""
+    next_at = wait.most if drain.asked == drain.id else min(wait.least, wait.most)
+    return max(timedelta(0), next_at - drain.since)
+
+
+def in_order(drains: Iterable[tuple[X, Drain]]) -> list[tuple[X, Drain]]:
+    """Those that are of no use first, then those without sessions, then the others, the oldest first."""
+    return sorted(drains, key=lambda each: (each[1].usable, each[1].sessions != 0, -each[1].since))
+
+
+def counted(told: str) -> tuple[int, str]:
+    """`NUMBER ID` as a workload says it: how many sessions, for which drain. What is no such thing counts nothing."""
+    number, _, drain = told.partition(" ")
+    return (int(number), drain) if number.isascii() and number.isdigit() and drain else (-1, "")

@@ -41,6 +41,7 @@ def decide(seen: Sensed, policy: Policy, now: datetime) -> Decision:
         tick.sensors,
         tick.minimum,
         tick.confirmed,
+        tick.warm,
         tick.cold,
         tick.waiting,
         tick.busy,
@@ -56,9 +57,22 @@ def owed(seen: Sensed, policy: Policy) -> int:
     return max(policy.min_pods, -(-seen.reserved // max(1, len(policy.slots))))
 
 
+def least(seen: Sensed, policy: Policy) -> int:
+    """What stays of a pool without jobs."""
+    return max(owed(seen, policy), policy.max_idle)
+
+
+def kept(seen: Sensed, policy: Policy, size: int, there: int) -> int:
+    """`size`, without pods that claims have taken and nothing asks for again.
+
+    `there`: pods with slots, booting ones included. Those that waiting claims are to have are none of `size`.
+    """
+    return size if seen.asked else min(size, max(least(seen, policy), there - seen.claims))
+
+
 def utilisation(seen: Sensed, policy: Policy) -> float:
     """Used and reserved slots as a share of all, those of booting pods included; 0 without pods."""
-    slots = seen.pods.giving * len(policy.slots)
+    slots = (seen.pods.open + seen.booting) * len(policy.slots)
     return (seen.used + seen.reserved) / slots if slots else 0.0
 
 
@@ -85,12 +99,18 @@ class _Tick:
         short = self._short(self.seen.confirmed or {})
         return self._up(self.policy.step, f"{short} confirmed jobs without a fitting slot") if short else None
 
+    def warm(self) -> Decision | None:
+        """No cooldown: a claim that finds a warm pod waits for nothing."""
+        there, most = self.seen.pods.free + self.seen.booting, self.policy.max_idle
+        return self._up(most - there, f"{there} warm pods, maxIdle {most}") if there < most else None
+
     def cold(self) -> Decision | None:
-        waiting = sum((self.seen.waiting or {}).values()) + self.seen.claims
-        return self._up(1, f"no pods and {waiting} waiting") if waiting and not self.seen.pods.giving else None
+        waiting = sum((self.seen.waiting or {}).values())
+        giving = self.seen.pods.open + self.seen.booting
+        return self._up(1, f"no pods and {waiting} waiting") if waiting and not giving else None
 
     def waiting(self) -> Decision | None:
-        count = self._short(self._jobs()) + max(0, self.seen.claims - self.seen.pods.booting)
+        count = self._short(self._jobs())
         return self._up_when_cool(f"{count} waiting without a fitting slot") if count else None
 
     def busy(self) -> Decision | None:
@@ -111,7 +131,7 @@ class _Tick:
 
     def idle(self) -> Decision | None:
         pods = self.seen.pods.open
-        surplus = pods - owed(self.seen, self.policy)
+        surplus = pods - least(self.seen, self.policy)
         if surplus <= 0 or utilisation(self.seen, self.policy) >= self.policy.down_below:
             return _hold(f"{pods} idle pods, none too many")
         last = max((t for t in (self.seen.last_up, self.seen.last_down) if t), default=None)
@@ -137,7 +157,7 @@ class _Tick:
         """Jobs beyond the idle slots and those of pods that boot."""
         slots = Counter(self.seen.idle or {})
         for accepts in self.policy.slots:
-            slots[accepts] += self.seen.pods.booting
+            slots[accepts] += self.seen.booting
         return sum(unplaced(jobs, slots).values())
 
     def _jobs(self) -> dict[str, int]:

@@ -40,6 +40,7 @@ class Place(StrEnum):
     OPEN = "open"
     BOOTING = "booting"
     AWAY = "away"
+    CORDONED = "cordoned"
     CLAIMED = "claimed"
     DRAINING = "draining"
 
@@ -50,9 +51,10 @@ PLACES |= {View.CLAIMED: Place.CLAIMED, View.FENCED: Place.DRAINING, View.ENDING
 
 @dataclass(frozen=True)
 class Member:
-    """`silent`: since its runner's last report. Ages in the clocks of their servers.
+    """`silent`: since its runner's last report; `closed`: since it was fenced or claimed. In the clocks of servers.
 
-    `stage`, `claimed_by`, `drain`: what its labels say of claims, and the id of its drain.
+    `cordoned`: a person wants nothing new on it, so that it counts as not ready. `stage`, `claimed_by`, `drain`: what
+    its labels say of claims, and the id of its drain.
     """
 
     name: str
@@ -65,12 +67,14 @@ class Member:
     view: View = View.UNKNOWN
     busy: int = 0
     silent: timedelta = timedelta(0)
+    closed: timedelta = timedelta(0)
     token: str = ""
     secret: str = ""  # name of the runner token that it has, '' for none
     runner: bool = True  # reports for it
     stage: Phase = Phase.IDLE
     claimed_by: str = ""
     drain: str = ""
+    cordoned: bool = False
 
     @property
     def place(self) -> Place:
@@ -78,7 +82,8 @@ class Member:
             return Place.DRAINING
         if self.held:
             return Place.CLAIMED if self.claimed_by or self.stage is Phase.BOUND else Place.DRAINING
-        return PLACES[self.view]
+        place = PLACES[self.view]
+        return Place.CORDONED if self.cordoned and place in (Place.OPEN, Place.BOOTING, Place.AWAY) else place
 
     @property
     def gives_slots(self) -> bool:
@@ -88,6 +93,12 @@ class Member:
     def held(self) -> bool:
         """It is, or was, a claim's, and nobody may have it."""
         return bool(self.claimed_by) or self.stage in USED
+
+    @property
+    def drains(self) -> bool:
+        """Given back, and not held up by a person."""
+        given_back = self.stage is Phase.DRAINING and not self.claimed_by and not self.terminating
+        return given_back and not self.cordoned and not self.busy
 
     @property
     def holder(self) -> str:
@@ -110,6 +121,7 @@ class Patience:
 
     ready: timedelta
     silence: timedelta = timedelta(minutes=2)
+    take: timedelta = timedelta(seconds=30)  # from the ledger to the label
 
 
 def made_of(revision: str, secret: str) -> str:
@@ -125,7 +137,7 @@ def care(member: Member, now: str, patience: Patience) -> Care:
         return _held(member, patience)
     if member.view is View.ENDING or useless(member, patience):
         return Care.REMOVE
-    if member.view is View.FENCED:
+    if member.view is View.FENCED or (member.view is View.CLAIMED and member.closed > patience.take):
         return Care.LIFT
     if member.view is View.UNKNOWN:
         return Care.REGISTER if member.ready and not member.runner else Care.NOTHING
@@ -159,15 +171,19 @@ def useless(member: Member, patience: Patience) -> str:
     if member.phase in ("Failed", "Succeeded"):
         return f"it has {member.phase.lower()}"
     if member.view is View.UNKNOWN:
-        return "it never reported" if member.age > patience.ready else ""
+        return "it never reported" if member.age > patience.ready and not member.cordoned else ""
     silent = member.runner and member.silent > patience.silence
     return f"its runner is silent for {member.silent}" if silent else ""
 
 
+def free(member: Member) -> bool:
+    """Warm: nothing is on it."""
+    return member.idle and member.ready and not member.terminating
+
+
 def claimable(member: Member, revision: str) -> bool:
     """Whether a claim may have it."""
-    ready = member.idle and member.ready and not member.terminating
-    return ready and member.stage is Phase.IDLE and member.revision == revision
+    return free(member) and member.stage is Phase.IDLE and member.revision == revision
 
 
 def surplus(members: Iterable[Member], count: int, now: str) -> tuple[Member, ...]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
+from domain.claims.draining import DrainWait
 from domain.scaling.pod_pool_rules import RULES
 from domain.scaling.sensed import Accepts, Policy
 from domain.spec import Length, Spec, broken_rules, each_once, length
@@ -126,12 +127,17 @@ class PodPoolSpec(Spec):
             slots=self.layout,
             min_pods=self.min_replicas,
             max_pods=self.max_replicas,
+            max_idle=self.max_idle,
             up_above=self.scaling.up_above,
             down_below=self.scaling.down_below,
             step=self.scaling.step,
             up_cooldown=length(self.scaling.up_cooldown),
             down_cooldown=length(self.scaling.down_cooldown),
         )
+
+    @property
+    def drain_wait(self) -> DrainWait:
+        return DrainWait(length(self.min_drain), length(self.drain_timeout))
 
     @property
     def reservation(self) -> timedelta:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from domain.scaling.members import Member, Place
+from domain.scaling.members import Member, Place, free
 from domain.scaling.runner_token import when
 from domain.status import Condition, Shape
 
@@ -15,7 +15,9 @@ from domain.status import Condition, Shape
 class PodCounts(Shape):
     open: Annotated[int, Field(description="take jobs")]
     booting: Annotated[int, Field(description="created, have not reported yet")]
+    idle: Annotated[int, Field(description="those of the open ones that are warm: nothing is on them")]
     away: Annotated[int, Field(description="not ready, keep what runs on them")]
+    cordoned: Annotated[int, Field(description="a person wants nothing new on them")]
     claimed: Annotated[int, Field(description="taken whole by claims")]
     draining: Annotated[int, Field(description="end, or are about to")]
 
@@ -38,6 +40,7 @@ class PodPoolStatus(Shape):
     pods: PodCounts
     slots: SlotCounts
     waiting: Annotated[int, Field(description="jobs that wait for a slot")]
+    waiting_claims: Annotated[int, Field(description="claims that wait for a pod of this pool")]
     reason: Annotated[str, Field(description="why the pool has the size that it has")]
     conditions: list[Condition]
 
@@ -45,15 +48,15 @@ class PodPoolStatus(Shape):
 def pod_pool_status(
     members: Iterable[Member],
     slots: SlotCounts,
-    waiting: int,
+    waiting: tuple[int, int],
     size: int,
     decision: str,
     conditions: list[Condition],
     about: tuple[str, int],
 ) -> dict[str, Any]:
-    """`conditions` beside Valid. `about`: name of the pool, generation of the spec."""
+    """`conditions` beside Valid. `waiting`: jobs, claims. `about`: name of the pool, generation of the spec."""
     pods = _counts(list(members))
-    total = pods.open + pods.booting + pods.away + pods.claimed + pods.draining
+    total = pods.open + pods.booting + pods.away + pods.cordoned + pods.claimed + pods.draining
     return PodPoolStatus(
         observed_generation=about[1],
         replicas=total,
@@ -62,7 +65,8 @@ def pod_pool_status(
         label_selector=f"berthmaster.dev/pool={about[0]}",
         pods=pods,
         slots=slots,
-        waiting=waiting,
+        waiting=waiting[0],
+        waiting_claims=waiting[1],
         reason=decision,
         conditions=[
             Condition(type="Valid", status="True", reason="Accepted", message=""),
@@ -90,4 +94,5 @@ def invalid_status(problem: str, generation: int) -> dict[str, Any]:
 
 
 def _counts(members: list[Member]) -> PodCounts:
-    return PodCounts(**{place.value: sum(m.place is place for m in members) for place in Place})
+    counts = {place.value: sum(m.place is place for m in members) for place in Place}
+    return PodCounts(idle=sum(map(free, members)), **counts)

@@ -18,6 +18,8 @@ class Pods:
     booting: int = 0  # created, not registered yet
     claimed: int = 0  # taken whole by claims
     draining: int = 0
+    cordoned: int = 0
+    free: int = 0  # those of the open ones that are warm: ready, and nothing is on them
 
     @property
     def giving(self) -> int:
@@ -26,7 +28,7 @@ class Pods:
 
     @property
     def all(self) -> int:
-        return self.giving + self.claimed + self.draining
+        return self.giving + self.claimed + self.draining + self.cordoned
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,21 @@ class Sensed:
     idle: Mapping[Accepts, int] | None = None
     waiting: Mapping[str, int] | None = None
     confirmed: Mapping[str, int] | None = None
-    claims: int = 0  # pending claims that no idle pod can serve
+    claims: int = 0  # that wait for a pod more than there shall be
     last_up: datetime | None = None
     last_down: datetime | None = None
     problem: str = ""
+
+    @property
+    def booting(self) -> int:
+        """Those that no waiting claim is to have."""
+        return max(0, self.pods.booting - self.claims)
+
+    @property
+    def asked(self) -> bool:
+        """Jobs run, have a slot, or wait."""
+        waiting = [*(self.waiting or {}).values(), *(self.confirmed or {}).values()]
+        return bool(self.used or self.reserved or any(waiting))
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,7 @@ class Policy:
     slots: tuple[Accepts, ...]
     min_pods: int = 0
     max_pods: int = 10
+    max_idle: int = 0
     up_above: float = 0.8
     down_below: float = 0.2
     step: int = 1

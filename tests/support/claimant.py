@@ -25,6 +25,17 @@ class Claimant:
     pod: str = ""
     read: Json = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.lives()
+
+    def lives(self) -> None:
+        """Its run has said so to Redis."""
+        self.pool.services.claims.remember(self.pool.namespace, self.uid, self.uid, [])
+
+    def dies(self) -> None:
+        """By force: no run of it gives anything back."""
+        self.pool.services.claims.forget(self.pool.namespace, self.uid, self.uid)
+
     def offered(self) -> tuple[ClaimablePod, ...]:
         return page(self.pool.slots.ledger, self.owner, 0, 50)
 

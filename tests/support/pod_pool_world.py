@@ -23,6 +23,8 @@ from workers.kube.pod_pools import PodPools
 from workers.podpools.reconciler import PodPoolsReconciler
 from workers.podpools.services import PodPoolServices
 from workers.reconcile import reconcile
+from workers.stores.claims.index import ClaimIndex
+from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames, ShownStatus
 from workers.stores.slots.ledger import SlotLedger
 from workers.stores.slots.view import PodSlots, view
@@ -62,6 +64,8 @@ class PodPoolWorld:
             environment=lambda pool, _: [{"name": "BERTHMASTER_RUNNER__POOL", "value": pool}],
             names=PodPoolNames(redis),
             shown=ShownStatus(redis),
+            claims=ClaimIndex(redis),
+            waiting=WaitingClaims(redis),
             silence=SILENCE,
         )
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}

@@ -21,7 +21,7 @@ from domain.claims.labels import (
     SESSIONS,
     TOUCHED,
 )
-from domain.claims.pod import ClaimablePod, Phase
+from domain.claims.pod import USED, ClaimablePod, Phase
 from events.kube_api import KubeApi, NotFound
 from workers.kube.pods import pod_path
 from workers.kube.pool_pods import POOL, REVISION
@@ -60,6 +60,12 @@ def phase_of(labels: Mapping[str, str]) -> Phase:
     """Whatever is no phase is Unknown: nobody may have such a pod."""
     told = labels.get(PHASE, "")
     return Phase(told) if told in PHASES else Phase.UNKNOWN
+
+
+def held(pod: Json) -> bool:
+    """It is, or was, a claim's."""
+    labels = pod["metadata"].get("labels") or {}
+    return bool(labels.get(CLAIMED_BY)) or phase_of(labels) in USED
 
 
 def is_ready(status: Json) -> bool:

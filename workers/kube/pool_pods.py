@@ -8,8 +8,8 @@ from typing import Any, Final
 import orjson
 import structlog
 
-from domain.claims.labels import CLAIMED_BY, PHASE, PREFIX
-from domain.claims.pod import USED, Phase
+from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, PREFIX, SESSIONS
+from domain.claims.pod import Phase
 from domain.scaling.pod_pool import PodPoolSpec
 from events.kube_api import AlreadyExists, Conflict, Denied, KubeApi, NotFound
 from workers.kube.pods import pod_path
@@ -21,24 +21,12 @@ REVISION: Final = "berthmaster.dev/revision"
 CARRIED: Final = "berthmaster.dev/runner-token"  # which one it has, see domain.scaling.runner_token
 OPENED: Final = "berthmaster.dev/opened"
 RUNNER: Final = "berthmaster.dev/runner"  # annotation of a pod without one
-PHASES: Final = {phase.value: phase for phase in Phase}
 
 
 def revision_of(spec: PodPoolSpec) -> str:
     """Names what pods are made from, their slots too: pods of another one are replaced."""
     made_from = [spec.template, [sorted(slot.accepts) for slot in spec.slots]]
     return hashlib.sha256(orjson.dumps(made_from, option=orjson.OPT_SORT_KEYS)).hexdigest()[:10]
-
-
-def stage_of(labels: dict[str, str]) -> Phase:
-    """What is no phase of ours is unknown."""
-    return PHASES.get(labels.get(PHASE, ""), Phase.UNKNOWN)
-
-
-def held(pod: Json) -> bool:
-    """It is, or was, a claim's."""
-    labels = pod["metadata"].get("labels") or {}
-    return bool(labels.get(CLAIMED_BY)) or stage_of(labels) in USED
 
 
 class PoolPods:
@@ -72,7 +60,7 @@ class PoolPods:
         patch = {
             "resourceVersion": meta["resourceVersion"],
             "uid": meta["uid"],
-            "annotations": {OPENED: token},
+            "annotations": {OPENED: token, DRAIN: None, GIVEN_BACK: None, SESSIONS: None},
             "labels": {PHASE: Phase.IDLE},
         }
         try:

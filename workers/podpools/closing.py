@@ -5,7 +5,8 @@ from __future__ import annotations
 import structlog
 
 from domain.scaling.members import Member
-from workers.kube.pool_pods import PoolPods, held
+from workers.kube.claimable_pods import held
+from workers.kube.pool_pods import PoolPods
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from domain.scaling.members import Patience, made_of, surplus
+from domain.scaling.members import Patience, made_of
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.spec import length
 from domain.spec_errors import spec_problem
@@ -14,9 +14,10 @@ from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.observe import Seen, needs, observed, spec_of, utc_now
-from workers.podpools.scaling import decided, expected, space
+from workers.podpools.scaling import expected, planned
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import tokens_of
+from workers.podpools.wanting import count
 from workers.podpools.watching import watched
 from workers.stores.slots.ledger import Size, SlotLedger
 from workers.stores.slots.view import standing, view
@@ -56,6 +57,7 @@ def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: Po
     namespace = ledger.pool.split("/")[0]
     pods = PoolPods(services.kube, namespace, pool.body["name"], owner_reference(pool))
     now, stands = utc_now(), standing(ledger)
+    waiting = services.waiting.all(namespace)
     seen = observed(pods.labelled(), pods.owns, view(ledger), now)
     tokens = tokens_of(services, None, ledger, pool, spec)
     name, token = tokens.foreseen(now, not any(pod.busy for pod in seen.slots.pods))
@@ -70,22 +72,21 @@ def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: Po
     )
     if stands.size is None:
         return replace(told, problem="not every pod has reported since Redis was new: the size stays until then")
-    return _sized(told, seen, stands.size, spec, made)
+    claims = count(waiting, pool.body["name"], seen.members)
+    return _sized(told, seen, stands.size, spec, claims, made)
 
 
-def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, made: str) -> Foreseen:
-    unseen, present = expected(seen)
+def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -> Foreseen:
+    present = expected(seen)[1]
     size = replace(size, pods=_within(spec, size.pods if size.pods >= 0 else present))
-    decision, _ = decided(seen, size, spec, utc_now())
-    pods = _within(spec, size.pods + decision.change)
-    barred, room = space(seen, unseen, spec)
+    plan = planned(seen, size, spec, claims, made)
     return replace(
         told,
-        change=decision.change,
-        reason=barred or decision.reason,
-        size=pods,
-        create=len(unseen) + max(0, min(pods - present, room)),
-        remove=tuple(member.name for member in surplus(seen.members, present - pods, made)),
+        change=plan.decision.change,
+        reason=plan.barred or plan.decision.reason,
+        size=plan.wanted,
+        create=len(plan.unseen) + plan.create,
+        remove=tuple(member.name for member in plan.remove),
     )
 
 

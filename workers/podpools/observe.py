@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from domain.claims.labels import CLAIMED_BY, GIVEN_BACK
-from domain.scaling.members import Care, Member, Patience, Place, View, care
+from domain.claims.labels import CLAIMED_BY, CORDON, GIVEN_BACK
+from domain.scaling.members import Care, Member, Patience, Place, View, care, free
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import SlotCounts
 from domain.scaling.runner_token import carried
 from domain.scaling.sensed import Accepts, Pods, Sensed
 from domain.slots.job import accepted
-from workers.kube.pool_pods import CARRIED, REVISION, RUNNER, stage_of
+from workers.kube.claimable_pods import is_ready, phase_of
+from workers.kube.pool_pods import CARRIED, REVISION, RUNNER
 from workers.stores.slots.ledger import Size
 from workers.stores.slots.view import PodSlots, SlotsView
 
@@ -45,24 +46,26 @@ def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
     labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
     has = carried(annotations.get(CARRIED))
     created = datetime.fromisoformat(meta["creationTimestamp"])
-    conditions = status.get("conditions") or ()
+    cordoned = annotations.get(CORDON) == "true"
     return Member(
         name=meta["name"],
         uid=meta["uid"],
         revision=labels.get(REVISION, ""),
         age=max(now - created, timedelta(0)),
         phase=status.get("phase", "Pending"),
-        ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
+        ready=is_ready(status) and not cordoned,
         terminating="deletionTimestamp" in meta,
         view=View(told.view) if told else View.UNKNOWN,
         busy=told.busy if told else 0,
         silent=told.silent if told else timedelta(0),
+        closed=told.closed if told else timedelta(0),
         token=told.token if told else "",
         secret=has.name if has else "",
         runner=RUNNER not in annotations,
-        stage=stage_of(labels),
+        stage=phase_of(labels),
         claimed_by=labels.get(CLAIMED_BY, ""),
         drain=annotations.get(GIVEN_BACK, "").partition(" ")[0],
+        cordoned=cordoned,
     )
 
 
@@ -85,7 +88,7 @@ def needs(
             yield aged, needed
 
 
-def sensed(seen: Seen, size: Size, now: datetime, unseen: int) -> Sensed:
+def sensed(seen: Seen, size: Size, now: datetime, unseen: int, claims: int) -> Sensed:
     """`unseen`: pods that shall be there and are in no list yet; they boot. Slots of pods that are away count too."""
     places = Counter(m.place for m in seen.members)
     return Sensed(
@@ -94,11 +97,14 @@ def sensed(seen: Seen, size: Size, now: datetime, unseen: int) -> Sensed:
             booting=places[Place.BOOTING] + unseen,
             claimed=places[Place.CLAIMED],
             draining=places[Place.DRAINING],
+            cordoned=places[Place.CORDONED],
+            free=sum(map(free, seen.members)),
         ),
         used=seen.slots.used,
         reserved=seen.slots.reserved,
         idle=_idle(seen.slots),
         waiting=seen.slots.waiting,
+        claims=claims,
         last_up=_ago(size.up, now),
         last_down=_ago(size.down, now),
     )

@@ -6,15 +6,17 @@ what claims may have, then size.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 
 import orjson
 import structlog
 from pydantic import ValidationError
 
 from domain.errors import TransientError
-from domain.outcome import Outcome, Settled
-from domain.scaling.members import Patience, made_of
+from domain.outcome import Outcome, Settled, Wait
+from domain.scaling.members import Member, Patience, made_of
+from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import invalid_status, pod_pool_status, ready, runner_token
 from domain.spec import length
 from domain.spec_errors import spec_problem
@@ -25,12 +27,16 @@ from workers.kube.errors import translated
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.caring import Caring
+from workers.podpools.draining import Draining
 from workers.podpools.leaving import leave, written_off
 from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of, utc_now
 from workers.podpools.offering import offer
+from workers.podpools.pacing import rest, too_soon
+from workers.podpools.reclaiming import reclaim
 from workers.podpools.scaling import Scaled, Scaling
 from workers.podpools.services import PodPoolServices
-from workers.podpools.tokens import tokens_of
+from workers.podpools.tokens import Issued, tokens_of
+from workers.podpools.wanting import count, wake
 from workers.podpools.watching import watched
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
@@ -65,6 +71,7 @@ class PodPoolRun:
         self._services, self._run, self._namespace, self._pool = services, run, namespace, pool
         self._name: str = pool.body["name"]
         self._ledger: SlotLedger = services.ledger(f"{namespace}/{self._name}")
+        self._pods_seen: tuple[Member, ...] = ()
         self._pods = PoolPods(services.kube, namespace, self._name, owner_reference(pool))
 
     def outcome(self) -> Outcome:
@@ -75,34 +82,54 @@ class PodPoolRun:
             log.warning("pod_pool_invalid", pool=self._ledger.pool, reason=problem)
             self._show(invalid_status(problem, self._pool.body["generation"]))
             return Settled()
+        if left := too_soon(self._ledger):
+            return Wait(left, "the last run was just now, and long")
+        began = time.monotonic()
+        outcome = self._valid(spec)
+        if len(self._pods_seen) >= self._services.many:
+            rest(self._ledger, timedelta(seconds=time.monotonic() - began))
+        return outcome
+
+    def _valid(self, spec: PodPoolSpec) -> Outcome:
         mark = self._ledger.verification()
+        waiting = self._services.waiting.all(self._namespace)
         seen = self._observe()
+        if reclaim(self._services, self._run, self._namespace, seen):
+            seen = self._observe()
         tokens = tokens_of(self._services, self._run, self._ledger, self._pool, spec)
         issued = tokens.verify(seen.labelled)
         self._ledger.begin([member.uid for member in seen.members if member.runner], mark)
-        asked = datetime.fromtimestamp(int(mark) / 1e6, UTC)
+        seen = self._cared(seen, spec, issued, mark)
+        made = made_of(revision_of(spec), issued.name)
+        drained = Draining(self._services, self._run, self._ledger, self._pods, spec, made).drain(seen)
+        if drained.changed:
+            seen = self._observe()
+        scaling = Scaling(self._services, self._run, self._ledger, self._pods, spec)
+        size = scaling.begin(seen, drained.returned)
+        offer(self._run, self._ledger, seen, revision_of(spec))
+        wake(self._run, waiting, self._namespace, self._name, seen, revision_of(spec))
+        before, issued = issued, tokens.rotate(issued, seen.labelled, utc_now(), self._idle)
+        if before.name and issued.name != before.name:
+            self._event("TokenRotated", f"pods with {before.name} are replaced when they are idle")
+        scaled = scaling.scale(seen, size, issued, count(waiting, self._name, seen.members))
+        self._tell(scaled)
+        self._status(scaled)
+        return Wait(drained.wait, "pods drain") if drained.wait else Settled()
+
+    def _cared(self, seen: Seen, spec: PodPoolSpec, issued: Issued, mark: str) -> Seen:
+        """What there is after what is gone was written off, and each pod got what it needs."""
         for pod in seen.slots.pods:
             if pod.uid in seen.gone and not written_off(self._services, self._run, self._pods, self._ledger, pod):
                 self._ledger.set_aside(pod.uid)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
-        made = made_of(revision_of(spec), issued.name)
+        asked = utc_now() - datetime.fromtimestamp(int(mark) / 1e6, UTC)
         heard = watched(self._ledger, self._services.silence, looks=True)
-        cared = list(needs(seen, made, patience, utc_now() - asked, heard, known=not issued.problem))
+        made = made_of(revision_of(spec), issued.name)
+        cared = list(needs(seen, made, patience, asked, heard, known=not issued.problem))
         caring = Caring(self._services, self._run, self._ledger, self._pods, patience, self._event)
         for member, needed in cared:
             caring.care(seen.objects[member.uid], member, needed)
-        if cared or seen.gone:
-            seen = self._observe()
-        scaling = Scaling(self._services, self._run, self._ledger, self._pods, spec)
-        size = scaling.begin(seen)
-        offer(self._run, self._ledger, seen, revision_of(spec))
-        before, issued = issued, tokens.rotate(issued, seen.labelled, utc_now(), self._idle)
-        if before.name and issued.name != before.name:
-            self._event("TokenRotated", f"pods with {before.name} are replaced when they are idle")
-        scaled = scaling.scale(seen, size, issued)
-        self._tell(scaled)
-        self._status(scaled)
-        return Settled()
+        return self._observe() if cared or seen.gone else seen
 
     def _idle(self) -> bool:
         return not any(pod.busy for pod in view(self._ledger).pods)
@@ -112,6 +139,7 @@ class PodPoolRun:
         self._run.keep(self._services.call_time)
         seen = observed(self._pods.labelled(), self._pods.owns, view(self._ledger), utc_now())
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
+        self._pods_seen = seen.members
         return seen
 
     def _tell(self, scaled: Scaled) -> None:
@@ -125,7 +153,7 @@ class PodPoolRun:
 
     def _status(self, scaled: Scaled) -> None:
         seen = scaled.seen
-        waiting = sum(seen.slots.waiting.values())
+        waiting = sum(seen.slots.waiting.values()), scaled.claims
         about = (self._name, int(self._pool.body["generation"]))
         conditions, issued = [ready(scaled.barred)], scaled.issued
         if issued.name or issued.problem:

@@ -7,13 +7,12 @@ read changes nothing.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 
 import structlog
 
-from domain.scaling.decision import Decision, decide, owed
-from domain.scaling.members import made_of, surplus
+from domain.scaling.decision import Decision, decide, kept, owed
+from domain.scaling.members import Member, Place, made_of, surplus
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.sensed import Sensed
 from domain.scaling.unready import blocked
@@ -27,25 +26,52 @@ from workers.run import Run
 from workers.stores.slots.ledger import Size, SlotLedger
 
 log = structlog.get_logger()
+ELSEWHERE = (Place.CLAIMED, Place.CORDONED)
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """`size`: pods with slots that there shall be."""
+    """`size`: pods with slots that there shall be; `claims` wait for a pod of this pool."""
 
     seen: Seen
     size: int
     reason: str
     issued: Issued
+    claims: int = 0
     barred: str = ""  # why no pod is created, whatever was decided
     change: str = ""  # Up or Down
 
 
-def decided(seen: Seen, size: Size, spec: PodPoolSpec, now: datetime) -> tuple[Decision, Sensed]:
-    """What is to be done, and what that was made from. Changes nothing."""
+@dataclass(frozen=True)
+class Plan:
+    """`size`: pods with slots that there shall be; `wanted`: with those that waiting claims are to have.
+
+    `unseen`: names of pods that are in no list yet; `create`: new ones; `remove`: only if they are still idle.
+    """
+
+    decision: Decision
+    what: Sensed
+    size: int
+    wanted: int
+    unseen: frozenset[str]
+    create: int
+    remove: tuple[Member, ...]
+    barred: str
+
+
+def planned(seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -> Plan:
+    """What is to be done, and what that was made from. Changes nothing. `made`: what pods are made of at present."""
     unseen, present = expected(seen)
-    what = sensed(seen, size, now, len(unseen) + max(0, size.pods - present))
-    return decide(what, spec.policy, now), what
+    what, policy = sensed(seen, size, utc_now(), len(unseen), claims), spec.policy
+    pods = kept(what, policy, size.pods, present)
+    missing = max(0, _wanted(seen, spec, pods + claims) - present)
+    what = replace(what, pods=replace(what.pods, booting=what.pods.booting + missing))
+    decision = decide(what, policy, utc_now())
+    pods = max(spec.min_replicas, min(spec.max_replicas, pods + decision.change))
+    wanted = _wanted(seen, spec, pods + claims)
+    barred, room = space(seen, unseen, spec)
+    remove = () if claims else surplus(seen.members, present - wanted, made)
+    return Plan(decision, what, pods, wanted, unseen, max(0, min(wanted - present, room)), remove, barred)
 
 
 def expected(seen: Seen) -> tuple[frozenset[str], int]:
@@ -60,6 +86,11 @@ def space(seen: Seen, unseen: frozenset[str], spec: PodPoolSpec) -> tuple[str, i
     return barred, 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
 
 
+def _wanted(seen: Seen, spec: PodPoolSpec, pods: int) -> int:
+    """Beside those that claims have."""
+    return max(0, min(pods, spec.max_replicas - sum(m.place in ELSEWHERE for m in seen.members)))
+
+
 @dataclass(frozen=True)
 class Scaling:
     """Makes one pool as large as the decision says."""
@@ -70,25 +101,29 @@ class Scaling:
     pods: PoolPods
     spec: PodPoolSpec
 
-    def begin(self, seen: Seen) -> Size:
-        """From now on older runs are refused. Raises NotVerified while it is not known what runs."""
-        return self._resized(None, expected(seen)[1])
+    def begin(self, seen: Seen, returned: int = 0) -> Size:
+        """From now on older runs are refused. Raises NotVerified while it is not known what runs.
 
-    def scale(self, seen: Seen, size: Size, issued: Issued) -> Scaled:
+        `returned`: pods that are warm again, which go after the cooldown only.
+        """
+        present = expected(seen)[1]
+        size = self._resized(None, present)
+        return self._resized(size.pods + returned, present) if returned else size
+
+    def scale(self, seen: Seen, size: Size, issued: Issued, claims: int) -> Scaled:
         """One decision, and its effect; `issued` is what new pods get."""
-        spec, ledger, (unseen, present) = self.spec, self.ledger, expected(seen)
-        decision, what = decided(seen, size, spec, utc_now())
-        if decision.change:
-            size = self._resized(size.pods + decision.change, present)
+        spec, ledger, (_, present) = self.spec, self.ledger, expected(seen)
+        plan = planned(seen, size, spec, claims, made_of(revision_of(spec), issued.name))
+        decision = plan.decision
+        if plan.size != size.pods:
+            size = self._resized(plan.size, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
-        barred, room = space(seen, unseen, spec)
-        record(ledger, decision, size.pods, what)
-        self._create(unseen, min(size.pods - present, room), issued)
-        now = made_of(revision_of(spec), issued.name)
-        for member in surplus(seen.members, present - size.pods, now):
-            close_and_delete(self.services, self.run, ledger, self.pods, member, owed(what, spec.policy))
+        record(ledger, decision, plan.wanted, plan.what)
+        self._create(plan.unseen, plan.create, issued)
+        for member in plan.remove:
+            close_and_delete(self.services, self.run, ledger, self.pods, member, owed(plan.what, spec.policy))
         change = decision.move.value if decision.change else ""
-        return Scaled(seen, size.pods, barred or decision.reason, issued, barred, change)
+        return Scaled(seen, plan.wanted, plan.barred or decision.reason, issued, claims, plan.barred, change)
 
     def _resized(self, size: int | None, present: int) -> Size:
         return self.ledger.resize(self.run.token, size, self.spec.min_replicas, self.spec.max_replicas, present)

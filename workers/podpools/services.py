@@ -11,6 +11,8 @@ from events.kube_api import KubeApi
 from workers.jobs.dispatch import Dispatcher
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
+from workers.stores.claims.index import ClaimIndex
+from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames, ShownStatus
 from workers.stores.slots.ledger import SlotLedger
 
@@ -22,6 +24,7 @@ class PodPoolServices:
     """`ledger` and `dispatcher` are of a pool (namespace/name); `environment(pool)` is what its runners are told.
 
     `forget_queue(pool, pod)`: that pod is gone, and its name never comes again.
+    `many`: pods from which on the runs of a pool pause between them.
     """
 
     kube: KubeApi
@@ -33,5 +36,8 @@ class PodPoolServices:
     environment: Callable[[str, Json], list[Json]]
     names: PodPoolNames
     shown: ShownStatus
+    claims: ClaimIndex
+    waiting: WaitingClaims
     call_time: timedelta = timedelta(seconds=15)
     silence: timedelta = timedelta(minutes=2)
+    many: int = 200

@@ -66,6 +66,7 @@ def test_labels_of_ours_in_a_template_are_of_no_effect(make_pool: MakePool) -> N
 def redis_is_lost(pool: PodPoolWorld, uid: str) -> None:
     pool.redis.flushall()
     pool.claim()
+    Claimant(pool).lives()
     pool.run()
     pool.kubelet_reports()
 

@@ -60,6 +60,7 @@ def test_a_lost_redis_knows_pods_without_runners_again_after_one_run(make_pool: 
     booting = make_one_more(pool)
     pool.redis.flushall()
     pool.claim()
+    claimant.lives()
     pool.run()
     views = {pod.name: (pod.view, pod.token) for pod in pool.ledger_pods()}
     (idle,) = live(pool) - {claimant.pod, booting}

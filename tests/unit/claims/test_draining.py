@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from domain.claims.draining import Drain, DrainWait, Next, next_of
+from domain.claims.draining import Drain, DrainWait, Next, counted, due, in_order, next_of
 
 WAIT = DrainWait(timedelta(seconds=15), timedelta(minutes=5))
 
@@ -48,3 +48,29 @@ def test_a_pool_that_does_not_recycle_lets_it_drain_first() -> None:
 
 def test_a_pod_of_no_use_is_not_waited_for() -> None:
     assert after(0, usable=False) is Next.GO
+
+
+@pytest.mark.row("WC-25")
+def test_what_is_of_no_use_ends_first_then_what_has_no_sessions_then_the_oldest() -> None:
+    drains = {
+        "late": Drain("a", timedelta(minutes=9), sessions=2),
+        "later": Drain("b", timedelta(minutes=8), sessions=-1),
+        "done": Drain("c", timedelta(minutes=1), sessions=0),
+        "broken": Drain("d", timedelta(0), usable=False),
+    }
+    assert [name for name, _ in in_order(reversed(drains.items()))] == ["broken", "done", "late", "later"]
+
+
+@pytest.mark.row("WC-22", "WC-48")
+@pytest.mark.parametrize(("since", "asked", "left"), [(0, "", 15), (10, "", 5), (10, "d2", 290), (400, "d2", 0)])
+def test_a_drain_is_looked_at_again_in_time(since: float, asked: str, left: float) -> None:
+    assert due(Drain("d2", timedelta(seconds=since), asked=asked), WAIT) == timedelta(seconds=left)
+    shorter = DrainWait(timedelta(minutes=1), timedelta(seconds=30))
+    assert due(Drain("d2", timedelta(0)), shorter) == timedelta(seconds=30)
+
+
+@pytest.mark.row("WC-23")
+@pytest.mark.parametrize("told", ["", "0", "0 ", "-1 d2", "many d2", "1.5 d2", " d2", "\u0663 d2"])
+def test_what_is_no_number_for_a_drain_counts_nothing(told: str) -> None:
+    assert counted(told) == (-1, "")
+    assert counted("3 d2") == (3, "d2")

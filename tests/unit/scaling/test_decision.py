@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.scaling.decision import Move, decide, owed, utilisation
+from domain.scaling.decision import Move, decide, kept, owed, utilisation
 from domain.scaling.sensed import Accepts, Pods, Policy, Sensed
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -50,6 +50,58 @@ def test_idle_pods_go_one_at_a_time_down_to_the_minimum() -> None:
 @pytest.mark.parametrize("work", [{"used": 1}, {"reserved": 1}])
 def test_nothing_goes_while_a_slot_is_used_or_reserved(work: dict[str, int]) -> None:
     assert change(seen(10, **work)) == 0
+
+
+@pytest.mark.row("WC-36", "WC-37")
+@pytest.mark.parametrize(
+    ("there", "more"),
+    [
+        ({}, 3),
+        ({"opened": 2, "free": 2}, 1),
+        ({"opened": 3, "free": 1}, 2),
+        ({"opened": 3, "free": 3}, 0),
+        ({"opened": 1, "free": 1, "booting": 2}, 0),
+        ({"opened": 1, "free": 1, "booting": 2, "claims": 2}, 2),
+        ({"opened": 3, "free": 2, "claimed": 6}, 1),
+        ({"opened": 3, "free": 1, "claimed": 6}, 1),
+        ({"opened": 3, "free": 1, "claimed": 7}, 0),
+    ],
+)
+def test_warm_pods_are_made_at_once_as_far_as_the_maximum_goes(there: dict[str, int], more: int) -> None:
+    left = dict(there)
+    claims = left.pop("claims", 0)
+    pods = Pods(open=left.pop("opened", 0), **left)
+    what = Sensed(pods=pods, claims=claims, used=pods.open - pods.free, last_up=NOW)
+    assert change(what, max_idle=3) == more
+
+
+@pytest.mark.row("WC-36", "WC-39")
+def test_warm_pods_too_many_go_after_the_cooldown_and_never_while_claims_wait() -> None:
+    what = Sensed(pods=Pods(open=5, free=5), idle=idle(5))
+    assert change(what, max_idle=3) == -1
+    assert change(what, max_idle=5) == 0
+    assert change(replace(what, last_down=NOW), max_idle=3) == 0
+    assert change(replace(what, claims=1), max_idle=3) == 0
+
+
+@pytest.mark.row("WC-36", "WC-09")
+@pytest.mark.parametrize(
+    ("size", "there", "claims", "rules", "left"),
+    [
+        (3, 2, 0, {"max_idle": 3}, 3),  # one was taken: it is made anew
+        (1, 0, 0, {}, 0),  # it is not
+        (1, 0, 1, {}, 0),  # another claim waits: that is one pod, not two
+        (2, 2, 1, {}, 1),
+        (2, 1, 0, {"min_pods": 2}, 2),
+        (3, 5, 2, {"max_idle": 3}, 3),
+    ],
+)
+def test_what_claims_took_is_made_anew_only_where_it_is_wanted(
+    size: int, there: int, claims: int, rules: dict[str, int], left: int
+) -> None:
+    what = Sensed(pods=Pods(open=there), claims=claims)
+    assert kept(what, policy(**rules), size, there) == left
+    assert kept(replace(what, used=1), policy(**rules), size, there) == size
 
 
 @pytest.mark.row("SD-06")

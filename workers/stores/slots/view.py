@@ -20,7 +20,7 @@ from workers.stores.slots.records import decoded
 @dataclass(frozen=True)
 class PodSlots:
     """`layout`, `slots` and `states` go together: what each accepts, the job in it or '', and whether that job runs
-    or keeps it: running, reserved or ''. `silent`: since its last report.
+    or keeps it: running, reserved or ''. `silent`: since its last report; `closed`: since it was fenced or claimed.
     """
 
     uid: str
@@ -31,6 +31,7 @@ class PodSlots:
     slots: tuple[str, ...]
     silent: timedelta
     states: tuple[str, ...]
+    closed: timedelta = timedelta(0)
 
     @property
     def busy(self) -> int:
@@ -112,7 +113,8 @@ def _pod(uid: bytes, told: dict[str, Any], now: int) -> PodSlots:
     slots = tuple(slot["j"] if slot else "" for slot in told["s"])
     silent = timedelta(milliseconds=max(0, now - int(told["t"])))
     states = tuple(slot["s"] if slot else "" for slot in told["s"])
-    return PodSlots(uid.decode(), told["n"], told["v"], told["k"], tuple(told["l"]), slots, silent, states)
+    closed = timedelta(milliseconds=max(0, now - int(told.get("c", now))))
+    return PodSlots(uid.decode(), told["n"], told["v"], told["k"], tuple(told["l"]), slots, silent, states, closed)
 
 
 def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:

@@ -17,6 +17,6 @@ if view == 'fenced' then
   end
   if left < tonumber(floor) then return { 'FLOOR' } end
 end
-pod.v, pod.k = view, token
+pod.v, pod.k, pod.c = view, token, now_ms()
 keep_pod(uid, pod)
 return { 'OK' }

@@ -7,6 +7,6 @@ if call('HGET', META, 'seen') ~= server then return { 'NOT_READY' } end
 local pod = pod_of(uid)
 if not pod then return { 'UNKNOWN' } end
 if busy(pod) > 0 then return { 'BUSY' } end
-pod.v, pod.k = 'claimed', token
+pod.v, pod.k, pod.c = 'claimed', token, now_ms()
 keep_pod(uid, pod)
 return { 'OK' }

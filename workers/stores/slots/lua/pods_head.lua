@@ -1,5 +1,5 @@
 -- Third head: pods, their slots, and the index of free ones.
--- KEYS[1] as in names_head. A pod is JSON {n name, v view, k token, t ms of its last report, l [class, ...],
+-- KEYS[1] as in names_head. A pod is JSON {n name, v view, k token, t ms of its last report, c of its closing, l [class, ...],
 --   s [false or {j job, a attempt, s state, g grant}, ...]}.
 -- ARGV and returns: see each script. View: new (reported, not open yet), open, fenced, claimed. Only open pods are in free:CLASS, the
 -- fullest first. The state of a slot is running or reserved; nobody counts them but who reads them all.

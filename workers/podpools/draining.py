@@ -1,0 +1,116 @@
+"""Pods that claims gave back: their sessions end, and they are warm again, or go. Every write is of what was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import structlog
+
+from domain.claims.draining import Drain, Next, counted, due, in_order, next_of
+from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, SESSIONS
+from domain.claims.pod import Phase
+from domain.scaling.members import Member, View
+from domain.scaling.pod_pool import PodPoolSpec
+from events.kube_api import Conflict, NotFound
+from workers.kube.claimable_pods import ClaimPods
+from workers.kube.pool_pods import PoolPods
+from workers.podpools.observe import Seen, utc_now
+from workers.podpools.services import PodPoolServices
+from workers.run import Run
+from workers.stores.slots.ledger import SlotLedger
+
+log = structlog.get_logger()
+Json = dict[str, Any]
+SOON: Final = timedelta(seconds=1)
+WAITING: Final = (Next.WAIT, Next.ASK)
+
+
+@dataclass(frozen=True)
+class Drained:
+    """`returned`: pods that are warm again. `wait`: until a drain must be looked at again, None for none."""
+
+    returned: int = 0
+    changed: bool = False
+    wait: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class Draining:
+    """Of one run; `made` is what pods are made of at present: those of anything else are replaced."""
+
+    services: PodPoolServices
+    run: Run
+    ledger: SlotLedger
+    pods: PoolPods
+    spec: PodPoolSpec
+    made: str
+
+    def drain(self, seen: Seen) -> Drained:
+        now, wait = utc_now(), self.spec.drain_wait
+        members = [m for m in seen.members if m.drains]
+        drains = in_order((m, drain_of(m, seen.objects[m.uid], now)) for m in members)
+        steps = [(m, drain, next_of(drain, wait, self._recycled(m))) for m, drain in drains]
+        done = [step for m, drain, step in steps if self._does(m, drain, step, seen.objects[m.uid])]
+        asked = [replace(drain, asked=drain.id) if step is Next.ASK else drain for _, drain, step in steps]
+        left = [due(drain, wait) for drain, (*_, step) in zip(asked, steps, strict=True) if step in WAITING]
+        return Drained(done.count(Next.IDLE), bool(done), max(SOON, min(left)) if left else None)
+
+    def _recycled(self, member: Member) -> bool:
+        return self.spec.recycle == "reuse" and member.made_of == self.made
+
+    def _does(self, member: Member, drain: Drain, step: Next, pod: Json) -> bool:
+        if step is Next.WAIT and drain.id:
+            return False
+        log.info("pod_drains", pool=self.ledger.pool, pod=member.name, step=step, sessions=drain.sessions)
+        if not drain.id:
+            return self._written(pod, {}, {GIVEN_BACK: f"{self.run.token} {utc_now().isoformat(timespec='seconds')}"})
+        if step is Next.ASK:
+            return self._written(pod, {}, {DRAIN: drain.id})
+        if step is Next.GO:
+            return self._written(pod, {PHASE: Phase.TERMINATING}, {})
+        return self._opened(member, pod)
+
+    def _opened(self, member: Member, pod: Json) -> bool:
+        """From its claim's token to ours, then the pod, then Redis: what others decided before conflicts."""
+        token = f"{self.run.token}/drained"
+        if member.view is not View.CLAIMED or not self.ledger.take_over(member.uid, member.token, token):
+            return False
+        self.run.keep(self.services.call_time)
+        if not self.pods.write(pod, token):
+            return False
+        self.services.dispatcher(self.ledger).dispatch(self.ledger.open(member.uid, token) or ())
+        return True
+
+    def _written(self, pod: Json, labels: Json, annotations: Json) -> bool:
+        self.run.keep(self.services.call_time)
+        try:
+            ClaimPods(self.services.kube, pod["metadata"]["namespace"]).write(pod, labels, annotations)
+        except (Conflict, NotFound):
+            return False
+        return True
+
+
+def drain_of(member: Member, pod: Json, now: datetime) -> Drain:
+    """A container that started anew has lost its sessions with all that it knew: nobody else gets such a pod."""
+    notes = pod["metadata"].get("annotations") or {}
+    began = _when(notes.get(GIVEN_BACK, "").partition(" ")[2])
+    if began is None:
+        return Drain("", timedelta(0))
+    sessions, answers = counted(notes.get(SESSIONS, ""))
+    usable = member.phase == "Running" and member.ready and not _started_after(pod, began)
+    return Drain(member.drain, now - began, notes.get(DRAIN, ""), answers, sessions, usable)
+
+
+def _started_after(pod: Json, began: datetime) -> bool:
+    containers = (pod.get("status") or {}).get("containerStatuses") or ()
+    starts = (_when(((each.get("state") or {}).get("running") or {}).get("startedAt") or "") for each in containers)
+    return any(start > began for start in starts if start)
+
+
+def _when(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,37 @@
+"""Pods whose claim is gone, however it went, are given back."""
+
+from __future__ import annotations
+
+import structlog
+
+from domain.claims.pod import Phase
+from events.kube_api import Conflict, NotFound
+from workers.kube.claimable_pods import ClaimPods
+from workers.kube.pod_claims import PodClaims
+from workers.podpools.observe import Seen, utc_now
+from workers.podpools.services import PodPoolServices
+from workers.run import Run
+
+log = structlog.get_logger()
+
+
+def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> bool:
+    """Whether any was. Claims are listed after the pods: a UID that is in no such list never comes back."""
+    held = [m for m in seen.members if m.claimed_by and not m.terminating]
+    unknown = {m.claimed_by for m in held}
+    unknown -= services.claims.known(namespace, unknown).keys()
+    if not unknown:
+        return False
+    run.keep(services.call_time)
+    unknown -= {claim["metadata"]["uid"] for claim in PodClaims(services.kube).all(namespace)}
+    dangling = [m for m in held if m.claimed_by in unknown]
+    for member in dangling:
+        phase = Phase.TERMINATING if member.phase in ("Failed", "Succeeded") else Phase.DRAINING
+        run.keep(services.call_time)
+        try:
+            drain = f"{run.token} {utc_now().isoformat(timespec='seconds')}"
+            ClaimPods(services.kube, namespace).release(seen.objects[member.uid], phase, drain)
+        except (Conflict, NotFound):
+            continue
+        log.warning("pod_reclaimed", namespace=namespace, pod=member.name, claim=member.claimed_by)
+    return bool(dangling)
