@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from scripts.dashboard_parts import Board, Panel, gauge, quantile, rate, stat
+from scripts.dashboard_parts import POOL, Board, Panel, gauge, quantile, rate, stat
+from scripts.dashboard_pods import CLAIMS, PODS
 
-POOL: Final = 'pool=~"$pool"'
 WAITING: Final = 'state="waiting"'
-ALL_SLOTS: Final = gauge("berthmaster_slots", "pool, state", POOL)
-BUSY_SLOTS: Final = gauge("berthmaster_slots", "pool, state", f'{POOL}, state=~"running|reserved"')
 
 
 OVERVIEW: Final = Board(
@@ -129,46 +127,6 @@ PORTS: Final = Board(
     ),
     ("pool", "berthmaster_ports"),
 )
-PODS: Final = Board(
-    "Berthmaster / Pod pools, slots and jobs",
-    (
-        (
-            "Slots and jobs",
-            (
-                Panel("Slots", ((gauge("berthmaster_slots", "pool, state", POOL), "{{pool}} {{state}}"),)),
-                Panel("Jobs", ((gauge("berthmaster_jobs", "pool, state", POOL), "{{pool}} {{state}}"),)),
-                Panel(
-                    "Share of slots in use",
-                    (
-                        (
-                            f"sum by (pool) ({BUSY_SLOTS}) / sum by (pool) ({ALL_SLOTS})",
-                            "{{pool}}",
-                        ),
-                    ),
-                    "percentunit",
-                ),
-            ),
-        ),
-        (
-            "Size",
-            (
-                Panel(
-                    "Pods",
-                    (
-                        (gauge("berthmaster_pool_pods", "pool, view", POOL), "{{pool}} {{view}}"),
-                        (gauge("berthmaster_pool_size", "pool", POOL), "{{pool}} wanted"),
-                    ),
-                ),
-                Panel(
-                    "Decisions, by move",
-                    ((rate("berthmaster_scaling_decisions_total", "pool, move", POOL), "{{pool}} {{move}}"),),
-                    "ops",
-                ),
-            ),
-        ),
-    ),
-    ("pool", "berthmaster_slots"),
-)
 AWS: Final = Board(
     "Berthmaster / AWS",
     (
@@ -268,4 +226,4 @@ QUEUE: Final = Board(
         ),
     ),
 )
-BOARDS: Final = {"overview": OVERVIEW, "ports": PORTS, "pod-pools": PODS, "aws": AWS, "queue": QUEUE}
+BOARDS: Final = {"overview": OVERVIEW, "ports": PORTS, "pod-pools": PODS, "claims": CLAIMS, "aws": AWS, "queue": QUEUE}

@@ -5,7 +5,9 @@ Every worker tells the same state, so gauges of it are taken by `max`, over whoe
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+POOL: Final = 'pool=~"$pool"'
 
 
 class Panel(NamedTuple):

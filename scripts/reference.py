@@ -1,4 +1,4 @@
-"""Writes docs/reference from the models: every field of our resources, every setting. `--check`: are they current?
+"""Writes docs/reference from the models: each field of our resources, setting and metric. `--check`: are they current?
 
 One source for what is declared and what is documented: `make reference`.
 """
@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 
 from domain.duration import SECONDS
 from events.settings import ProcessSettings
-from scripts import crds
+from scripts import crds, signals
 from workers.runner.settings import RunnerSettings
 from workers.settings import WorkerSettings
 
@@ -125,13 +125,19 @@ def written(time: timedelta) -> str:
     return f"{time // units[unit]}{unit}"
 
 
+def metrics() -> str:
+    rows = [(f"`{each.name}`", each.kind, ", ".join(each.labels), each.text) for each in signals.metrics()]
+    words = "Of workers and the publisher (`berthmaster_publisher_...`); [operations](../operations.md) says more."
+    return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "what it says"), rows)])
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
 def documents() -> dict[str, str]:
-    return {"resources.md": resources(), "settings.md": settings()}
+    return {"metrics.md": metrics(), "resources.md": resources(), "settings.md": settings()}
 
 
 def stale(folder: Path) -> list[str]:

@@ -48,6 +48,7 @@ GAUGES: Final = {
     "berthmaster_jobs": Told(
         "Jobs of a pod pool: waiting, running, reserved, or ended and still known.", ("pool", "state")
     ),
+    "berthmaster_claims": Told("Claims on whole pods, by the phase that their status shows.", ("namespace", "phase")),
     READABLE: Told("1 if Redis answered this scrape: then the other gauges of the state are there."),
 }
 

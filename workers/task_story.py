@@ -19,8 +19,8 @@ SHOWN: Final = frozenset(
         *("port_allocated", "allocation_failed", "port_inherited", "port_released", "pod_state_changed"),
         *("scale_up_requested", "load_balancers_added", "scale_up_failed", "load_balancer_removed"),
         *("pool_resized", "pod_created", "pod_deleted", "pod_removed"),
-        *("job_submitted", "job_confirmed", "job_cancelled", "reservation_expired"),
-        *("claim_bound", "claim_lost", "claim_released"),
+        *("job_submitted", "job_placed", "job_confirmed", "job_cancelled", "reservation_expired"),
+        *("pod_taken", "pod_given_back", "claim_changed", "claim_set_step"),
     }
 )
 UNSAID: Final = frozenset({"event", "level", "logger", "timestamp", "key", "token", "tries"})

@@ -65,7 +65,7 @@ class Acting:
 
     def tell(self, reason: str, words: str, once: str) -> None:
         about = (self.namespace, self.name, self.claim["metadata"]["uid"])
-        log.info("claim", namespace=self.namespace, claim=self.name, did=reason, words=words)
+        log.info("claim_changed", namespace=self.namespace, claim=self.name, reason=reason, words=words)
         self.services.events.pod_claim(*about, reason, words, once)
 
     # ---- the steps

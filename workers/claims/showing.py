@@ -43,6 +43,7 @@ def _said(status: Json, kind: str) -> Json | None:
 
 
 def _write(acting: Acting, status: Json) -> None:
+    acting.services.index.shows(acting.namespace, acting.name, status["phase"])
     wanted = {key: value for key, value in status.items() if value is not None}
     if wanted == (acting.claim.get("status") or {}):
         return

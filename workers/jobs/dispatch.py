@@ -32,7 +32,13 @@ class Dispatcher:
 
         What takes its place there is sent by the sweep: the broker is most likely still away.
         """
-        for each in self._sender.send(placed):
+        asked = list(placed)
+        unsent = self._sender.send(asked)
+        for each in asked:
+            if each not in unsent:
+                facts = {"job": each.id, "phase": each.phase, "attempt": each.attempt, "pod": each.pod}
+                log.info("job_placed", pool=self._ledger.pool, **facts)
+        for each in unsent:
             wait = WAITS[min(each.tries, len(WAITS) - 1)]
             tries, _ = self._ledger.undo(each.id, each.attempt, wait)
             log.warning("job_unsent", pool=self._ledger.pool, job=each.id, attempt=each.attempt, tries=tries)

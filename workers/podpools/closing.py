@@ -29,6 +29,7 @@ def close_and_delete(
         if refusal := ledger.fence(member.uid, run.token, floor):
             log.info("fence_refused", pool=ledger.pool, pod=member.name, reason=refusal.lower())
             return False
+        log.info("pod_fenced", pool=ledger.pool, pod=member.name)
         run.keep(services.call_time)
         if pods.delete(pod):
             log.info("pod_deleted", pool=ledger.pool, pod=member.name)

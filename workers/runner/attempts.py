@@ -41,6 +41,7 @@ class Attempts:
                 return False
         if started.plan:
             self._spool.drop(started.plan)
+        log.info("job_started", job=placed.id, phase=placed.phase, attempt=placed.attempt, slot=started.slot)
         return True
 
     def end(self, attempt: str, outcome: str, result: str = "") -> None:
@@ -51,6 +52,7 @@ class Attempts:
             return
         kept = kept.after(outcome, result)
         self._remember(kept)
+        log.info("job_ended", job=kept.job.id, phase=kept.phase, attempt=attempt, outcome=outcome)
         try:
             change = self._ledger.finish(kept.job.id, kept.phase, attempt, outcome, result)
         except AWAY as error:

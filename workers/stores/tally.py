@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -11,6 +12,7 @@ from redis.client import Pipeline
 from events.incarnation import INCARNATION
 from events.workqueue import Workqueue
 from workers.stores import ledger_tally
+from workers.stores.claims.index import PHASES
 from workers.stores.pool_names import PodPoolNames, PoolNames
 from workers.stores.slots import tally as slots_tally
 
@@ -51,11 +53,13 @@ class Tally:
             pipe.llen(queue)
         for kind in KINDS:
             pipe.smembers(kind.names)
+        pipe.hgetall(PHASES)
         replies: list[Any] = pipe.execute()
-        lengths, names = replies[: len(self._queues)], replies[len(self._queues) :]
+        lengths, names, claims = replies[: len(self._queues)], replies[len(self._queues) : -1], replies[-1]
         found["berthmaster_broker_messages"] = {
             (queue,): length for queue, length in zip(self._queues, lengths, strict=True)
         }
+        found["berthmaster_claims"] = _claims(claims)
         pools = [(kind, name.decode()) for kind, some in zip(KINDS, names, strict=True) for name in sorted(some)]
         for name, told in self._counted(pools):
             for gauge, by_state in told.items():
@@ -73,3 +77,10 @@ class Tally:
         rest = iter(replies)
         for kind, name in pools:
             yield name, kind.read(server, *(next(rest) for _ in range(kind.commands)))
+
+
+def _claims(phases: dict[bytes, bytes]) -> dict[tuple[str, ...], float]:
+    counts: Counter[tuple[str, ...]] = Counter()
+    for name, phase in phases.items():
+        counts[(name.decode().partition("/")[0], phase.decode())] += 1
+    return dict(counts)

@@ -18,6 +18,8 @@ from events.claim_index import namers, prefix, uids
 from events.incarnation import INCARNATION
 from events.workqueue.scripts import Scripts
 
+PHASES: Final = "berthmaster:claims"
+"""Key of a hash: namespace/name of a claim -> its phase, for who counts them."""
 LUA: Final = Path(__file__).parent / "lua"
 
 
@@ -33,7 +35,12 @@ class ClaimIndex:
 
     def forget(self, namespace: str, name: str, uid: str = "") -> None:
         """`uid` '': there is no claim of this name."""
+        self._redis.hdel(PHASES, f"{namespace}/{name}")
         self._scripts["forget"]([prefix(namespace)], (name, uid))
+
+    def shows(self, namespace: str, name: str, phase: str) -> None:
+        """What its status says."""
+        self._redis.hset(PHASES, f"{namespace}/{name}", phase)
 
     def known(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
         """UID -> name, of those of these claims that are remembered."""

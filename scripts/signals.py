@@ -1,0 +1,37 @@
+"""The part of the reference that is about metrics: every one of every process, from the registries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from prometheus_client import REGISTRY
+
+from events.metrics import Metrics
+from workers.app import TASKS
+from workers.gauges import GAUGES
+
+
+class Signal(NamedTuple):
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    text: str
+
+
+def metrics() -> Iterator[Signal]:
+    """Names without the `_bucket`, `_sum` and `_count` of a histogram."""
+    for module in TASKS:
+        import_module(module)
+    found = [*_of(REGISTRY), *_of(Metrics().registry)]
+    yield from sorted([*found, *(Signal(name, "gauge", told.labels, told.text) for name, told in GAUGES.items())])
+
+
+def _of(registry: Any) -> Iterator[Signal]:
+    for metric in registry._collector_to_names:
+        name = getattr(metric, "_name", "")
+        if name.startswith("berthmaster_"):
+            kind = metric._type
+            full = f"{name}_total" if kind == "counter" else name
+            yield Signal(full, kind, tuple(metric._labelnames), metric._documentation)

@@ -1,0 +1,33 @@
+"""Each transition of a slot and of a pod is one line of the log."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.integration.podpools.conftest import MakePool
+from tests.support.log_lines import told
+
+
+@pytest.mark.row("EV-17")
+def test_each_transition_of_a_pod_and_its_jobs_is_one_line(make_pool: MakePool) -> None:
+    pool = make_pool(maxReplicas=1)
+    with capture_logs() as lines:
+        pool.slots.submit("j")
+        pool.settle()
+        (name,) = pool.names()
+        pool.finish_all()
+        pool.settle(8)
+        assert pool.pods() == []
+    about = {"pool": pool.slots.ledger.pool}
+    expected: list[tuple[str, dict[str, object]]] = [
+        ("pool_resized", {"change": 1, "size": 1}),
+        ("pod_created", {"pod": name}),
+        ("pod_cared_for", {"pod": name, "care": "open"}),
+        ("job_placed", {"job": "j", "pod": name, "phase": "plan"}),
+        ("pool_resized", {"change": -1, "size": 0}),
+        ("pod_fenced", {"pod": name}),
+        ("pod_deleted", {"pod": name}),
+    ]
+    counts = [(event, len(told(lines, event, **about, **facts))) for event, facts in expected]
+    assert counts == [(event, 1) for event, _ in expected]
