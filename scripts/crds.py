@@ -149,17 +149,23 @@ def definitions() -> dict[str, Json]:
     return {f"{crd['metadata']['name']}.yaml": crd for crd in (port_pool(), pod_pool(), pod_claim(), pod_claim_set())}
 
 
+def files() -> dict[str, Json]:
+    """The definitions, and what `kubectl apply -k` reads."""
+    found = definitions()
+    head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+    return {**found, "kustomization.yaml": {**head, "resources": sorted(found)}}
+
+
 def stale(folder: Path) -> list[str]:
     """The files that do not say what the models say; the order of keys does not matter."""
-    wanted = definitions()
-    files = (path for path in folder.glob("*.yaml") if path.name != "kustomization.yaml")
-    there = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in files}
+    wanted = files()
+    there = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in folder.glob("*.yaml")}
     return sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
 
 
 def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, definition in definitions().items():
+    for name, definition in files().items():
         text = yaml.safe_dump(definition, sort_keys=False, width=120)
         (folder / name).write_text(HEADER + text, encoding="utf-8")
 

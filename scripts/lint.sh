@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs every linter, also after one of them has found something, and ends with the names of those that did.
-# `--optional-luacheck`: see luacheck.sh.
+# `--optional-luacheck`: what is not installed is left out (see luacheck.sh), and said.
 set -u
 cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"
@@ -23,6 +23,7 @@ check format ruff format --check --quiet .
 check style python -m scripts.style
 check imports lint-imports --no-logo pyproject.toml
 check types mypy
+check dockerfile scripts/dockerfile.sh ${1:+--optional}
 check luacheck scripts/luacheck.sh ${1:+--optional}
 check rows python -m scripts.rows --check
 check crds python -m scripts.crds --check

@@ -86,6 +86,6 @@ def beat(settings: WorkerSettings) -> dict[str, Any]:
     }
     return {
         "beat_schedule": {task: {"task": task, "schedule": period} for task, period in periods.items()},
-        "beat_scheduler": "celery.beat:Scheduler",  # in memory: nothing is worth remembering, no file to write
+        "beat_scheduler": "workers.schedule:Schedule",  # in memory: nothing is worth remembering; with a heartbeat
         "beat_max_loop_interval": 1,  # looks again soon after a clock change or a lost Redis
     }

@@ -1,4 +1,4 @@
-"""A file that is fresh while a worker consumes, and the verdict that a probe reads from it.
+"""A file that is fresh while a worker consumes, or beat ticks, and the verdict that a probe reads from it.
 
 A worker has been seen alive by every other measure (process there, answers to pings) and yet deaf after a reconnect.
 So the file is touched from the event loop that consumes, only while it really reads from the broker and no task is
@@ -19,6 +19,11 @@ class Verdict(NamedTuple):
     alive: bool
     ready: bool
     reason: str
+
+
+def of_beat(file: Path) -> Path:
+    """Beat's own, beside the file of a worker, which may run on the same machine."""
+    return file.with_name(f"{file.name}.beat")
 
 
 def beat(file: Path) -> None:

@@ -143,7 +143,7 @@ class CelerySettings(Nested):
     """Sends task events for Flower; costs 15-40 % of the throughput of short tasks."""
 
     heartbeat_file: Path = Path(tempfile.gettempdir()) / "berthmaster-worker.heartbeat"
-    """Written while the worker consumes, read by `berthmaster healthcheck worker`; one a process."""
+    """Written while the worker consumes, read by `berthmaster healthcheck worker`; one a process, beat's beside it."""
 
     stuck_after: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0))
     """Age of a running task from which on the worker counts as stuck; raising it hides a deadlock longer."""

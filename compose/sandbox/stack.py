@@ -5,6 +5,7 @@ A context: leaving it stops everything. Tests use it as well, to kill parts of i
 
 from __future__ import annotations
 
+import json
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import Final, Self
 from urllib.request import urlopen
 
+from compose.sandbox.accounts import admit, settings_of
 from compose.sandbox.aws.remote import Remote
 from compose.sandbox.daemon import Daemon, answers, free_port
 from compose.sandbox.environment import MARK, variables, write
@@ -27,6 +29,9 @@ from workers.cli.processes import beat_command, flower_command, worker_command
 from workers.settings import WorkerSettings
 
 CRDS: Final = Path(__file__).parents[2] / "deploy" / "crds"
+POLICY: Final = Path(__file__).parents[2] / "deploy" / "iam" / "policy.json"
+OUR_KEY: Final = "berthmaster"
+"""Of our processes, which may do in AWS what the policy allows; people and tests use others, and may do anything."""
 FLOWER_USER: Final = "sandbox"
 STOP_WITHIN: Final = 10.0
 """Seconds until a process that does not end is killed."""
@@ -60,6 +65,7 @@ class Stack:
         self.flower_password = secrets.token_urlsafe(9)
         self.variables = variables(directory, self.redis.url, self.kube.kubeconfig, self.aws_url)
         self.settings = self.variables | {
+            "AWS_ACCESS_KEY_ID": OUR_KEY,
             "BERTHMASTER_LOG__FORMAT": "json",
             "BERTHMASTER_METRICS__ADDRESS": "127.0.0.1",
             "BERTHMASTER_CELERY__TASK_EVENTS": str(flower).lower(),
@@ -71,7 +77,7 @@ class Stack:
         }
         told = ["--port", str(self.aws_port), *(["--throttle"] if throttle else [])]
         self.aws = self.daemon("aws", ["-m", "compose.sandbox.aws", *told])
-        self.publisher = self.daemon("publisher", ["-m", "events"])
+        self.publisher = self.daemon("publisher", ["-m", "events"], **self.as_deployed("publisher"))
         self.workers = [self.worker(f"worker-{number + 1}") for number in range(workers)]
         self.beat = self.daemon("beat", beat_command(()).arguments)
         self.flower = self.flower_daemon() if flower else None
@@ -86,8 +92,13 @@ class Stack:
         own = {
             "BERTHMASTER_CELERY__HEARTBEAT_FILE": str(self.heartbeat(name)),
             "BERTHMASTER_METRICS__PORT": str(free_port()),
+            **self.as_deployed("worker"),
         }
         return self.daemon(name, command.arguments, **own)
+
+    def as_deployed(self, account: str) -> dict[str, str]:
+        """Where the API server knows accounts and roles, publisher and workers have those of deploy/."""
+        return settings_of(account, self.directory) if isinstance(self.kube, RealKube) else {}
 
     def flower_daemon(self) -> Daemon:
         """It shows arguments of tasks and can stop workers: for people with the password only."""
@@ -119,6 +130,7 @@ class Stack:
             daemon.launch()
         tell("definitions of our kinds")
         self.aws.await_ready(lambda: answers(self.aws_port))
+        self.remote_aws.change(policies={OUR_KEY: json.loads(POLICY.read_text())["Statement"]})
         tell("AWS")
 
     def complete(self) -> None:
@@ -129,6 +141,8 @@ class Stack:
     def define(self) -> None:
         api = self.kube.api("sandbox")
         apply(api, manifests(CRDS))
+        if isinstance(self.kube, RealKube):
+            admit(api, self.kube, self.directory)
         api.close()
 
     def working(self) -> bool:

@@ -66,7 +66,7 @@ def test_the_files_are_what_the_generator_writes() -> None:
 
 @pytest.mark.row("EV-20")
 def test_a_file_that_was_edited_is_missing_or_is_left_over_is_noticed(tmp_path: Path) -> None:
-    assert crds.stale(tmp_path) == sorted(crds.definitions())
+    assert crds.stale(tmp_path) == sorted(crds.files())
     crds.write(tmp_path)
     assert crds.stale(tmp_path) == []
     written = tmp_path / "portpools.berthmaster.dev.yaml"

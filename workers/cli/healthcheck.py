@@ -1,30 +1,74 @@
-"""`berthmaster healthcheck`: what the probes of a worker's container run."""
+"""`berthmaster healthcheck`: what the probes of a container run. Of a process that shares our settings and machine."""
 
 from __future__ import annotations
 
 import time
+from contextlib import closing
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from events.settings import ProcessSettings
 from workers.broker import broker_problem
 from workers.cli.configured import configured
-from workers.heartbeat import judge
+from workers.heartbeat import judge, of_beat
 
 healthcheck = typer.Typer(help="Probes for containers: exit status 0 is well, 1 is not.", no_args_is_help=True)
+ANSWER_WITHIN = 5.0  # seconds
+ANYWHERE = "0.0.0.0"  # noqa: S104 - it is compared with, not listened on
 Ready = Annotated[bool, typer.Option("--ready", help="Also fail while the broker is away, which no restart would mend")]
-
-
-@healthcheck.callback()
-def probes() -> None:
-    """Without this, typer makes the only command the whole application."""
+Serves = Annotated[bool, typer.Option("--ready", help="Also fail until the first lists are in")]
+Port = Annotated[int, typer.Option(help="Port that Flower listens on")]
 
 
 @healthcheck.command()
 def worker(ready: Ready = False) -> None:
-    """Whether the worker that shares our settings consumes: within 60 s of the broker's return, or it fails."""
+    """Whether the worker consumes: within 60 s of the broker's return, or it fails."""
     settings = configured()
-    verdict = judge(settings.celery.heartbeat_file, lambda: broker_problem(settings.broker_url) is None, time.time())
-    typer.echo(verdict.reason)
-    if not (verdict.ready if ready else verdict.alive):
+    judge_file(settings.celery.heartbeat_file, settings.broker_url, ready)
+
+
+@healthcheck.command()
+def beat(ready: Ready = False) -> None:
+    """Whether beat looks at its schedule: within 60 s of the broker's return, or it fails."""
+    settings = configured()
+    judge_file(of_beat(settings.celery.heartbeat_file), settings.broker_url, ready)
+
+
+@healthcheck.command()
+def publisher(ready: Serves = False) -> None:
+    """What the publisher says of itself at /livez, or /readyz."""
+    settings = ProcessSettings().publisher
+    host = "127.0.0.1" if settings.health_host == ANYWHERE else settings.health_host
+    ask(host, settings.health_port, "/readyz" if ready else "/livez")
+
+
+@healthcheck.command()
+def flower(port: Port = 5555) -> None:
+    """Whether Flower answers."""
+    ask("127.0.0.1", port, "/healthcheck")
+
+
+def judge_file(file: Path, broker: str, ready: bool) -> None:
+    verdict = judge(file, lambda: broker_problem(broker) is None, time.time())
+    end(verdict.ready if ready else verdict.alive, verdict.reason)
+
+
+def ask(host: str, port: int, path: str) -> None:
+    """Without the proxies that other addresses may need."""
+    try:
+        with closing(HTTPConnection(host, port, timeout=ANSWER_WITHIN)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            end(answer.status == HTTPStatus.OK, answer.read().decode(errors="replace").strip())
+    except (OSError, HTTPException) as error:
+        end(well=False, reason=f"no answer on port {port}: {error}")
+
+
+def end(well: bool, reason: str) -> None:
+    typer.echo(reason)
+    if not well:
         raise typer.Exit(1)

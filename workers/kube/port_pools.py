@@ -28,10 +28,6 @@ class PortPools:
         except NotFound:
             return None
 
-    def all(self) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self._kube.list(PATH)["items"]
-        return items
-
     def set_finalizers(self, pool: Snapshot, finalizers: list[str]) -> Snapshot:
         """Conditional on the version read. Raises Conflict or NotFound."""
         meta = {"resourceVersion": str(pool.version), "finalizers": finalizers}

@@ -17,11 +17,14 @@ from werkzeug.wrappers import Response
 from compose.sandbox.aws.calls import Call, now, parameters
 from compose.sandbox.aws.control import Control
 from compose.sandbox.aws.faults import Fault
+from compose.sandbox.aws.policy import Question, questions, refused
 from compose.sandbox.aws.responses import StrictResponse
-from compose.sandbox.aws.world import World
+from compose.sandbox.aws.world import ACCOUNT, World
 
 VERSION = "2015-12-01"  # of the Elastic Load Balancing API
 REGION = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/")
+KEY = re.compile(r"Credential=([^/]+)/")
+ARNS = "arn:aws:elasticloadbalancing:{}:{}:"
 CODE = re.compile(r"<Code>(.*?)</Code>")
 ERROR = (
     '<ErrorResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/">'
@@ -52,7 +55,7 @@ class Application:
         started, asked = time.monotonic(), now()
         request = BackendRequest(environ)
         action = request.form.get("Action", "")
-        region = _region(request)
+        region = _said(REGION, request, "us-east-1")
         fault = self.world.faults.take(action, unquote_plus(body))
         try:
             answer = self._answer(request, action, region, fault)
@@ -72,10 +75,22 @@ class Application:
             time.sleep(wait)
         if fault and fault.code:
             return _error(fault.code, fault.message, fault.status)
+        if forbidden := self._forbidden(request, action, region):
+            return _error("AccessDenied", f"not authorized to perform {forbidden.action} on {forbidden.resource}", 403)
         answer = self._carried_out(request)
         if fault and fault.lose == "cut":
             raise AnswerLostError(action)
         return _error("InternalFailure", fault.message, 500) if fault and fault.lose else answer
+
+    def _forbidden(self, request: Request, action: str, region: str) -> Question | None:
+        """By the policy of the caller's key; keys without one may do anything. Who describes names no resource."""
+        statements = self.world.settings.policies.get(_said(KEY, request, ""))
+        if statements is None:
+            return None
+        form = {} if action.startswith("Describe") else request.form
+        with self.world.lock:
+            tags_of = self.world.backend(region).tagging_service.get_tag_dict_for_resource
+            return refused(statements, questions(action, form, ARNS.format(region, ACCOUNT), tags_of))
 
     def _carried_out(self, request: Request) -> Response:
         with self.world.lock:
@@ -94,9 +109,10 @@ def _rewound(environ: dict[str, Any], body: str) -> dict[str, Any]:
     return {**environ, "wsgi.input": BytesIO(body.encode()), "CONTENT_LENGTH": str(len(body.encode()))}
 
 
-def _region(request: Request) -> str:
-    found = REGION.search(request.headers.get("Authorization", ""))
-    return found[1] if found else "us-east-1"
+def _said(pattern: re.Pattern[str], request: Request, otherwise: str) -> str:
+    """In the signature of the request."""
+    found = pattern.search(request.headers.get("Authorization", ""))
+    return found[1] if found else otherwise
 
 
 def _error(code: str, message: str, status: int) -> Response:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -45,4 +47,7 @@ class Settings(BaseModel):
             "describe": Bucket(per_second=12, burst=50),
         },
         description="a little above what the fleet permits itself by default",
+    )
+    policies: dict[str, list[dict[str, Any]]] = Field(
+        default={}, description="access key to the statements of its IAM policy; other keys may do anything"
     )

@@ -88,13 +88,16 @@ class KubeServer(ABC):
         return self.directory / "kubeconfig"
 
     def write_kubeconfig(self) -> None:
+        self.write_kubeconfig_of("admin", self.token, self.kubeconfig)
+
+    def write_kubeconfig_of(self, user: str, token: str, path: Path) -> None:
         cluster = {"server": self.url} | ({"certificate-authority": str(self.ca_file)} if self.ca_file else {})
         body = {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "sandbox", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": self.token}}],
-            "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": "admin"}}],
+            "users": [{"name": user, "user": {"token": token}}],
+            "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": user}}],
             "current-context": "sandbox",
         }
-        self.kubeconfig.write_text(json.dumps(body))
+        path.write_text(json.dumps(body))

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import boto3
 import orjson
 import pytest
+from botocore.exceptions import ClientError
 
 from domain.ports.pool import HealthCheck
-from tests.contract.aws.conftest import Driving
-from workers.cloud.rates import ACTIONS
-from workers.cloud.tags import RETIRING
+from tests.contract.aws.conftest import Driving, Maker
+from tests.fixtures.aws import REGION, Aws
+from workers.cloud.aws_nlb import on_client
+from workers.cloud.errors import Denied
+from workers.cloud.rates import ACTIONS, Unlimited
+from workers.cloud.tags import CLUSTER, RETIRING, UID
+
+if TYPE_CHECKING:
+    from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
 
 POLICY = Path(__file__).parents[3] / "deploy" / "iam" / "policy.json"
 
@@ -35,6 +46,94 @@ def everything(drive: Driving) -> None:
     drive.api.delete_listener(listener)
     drive.api.delete_target_group(group)
     drive.api.delete_load_balancer(balancer.arn)
+
+
+def shared(drive: Driving) -> None:
+    """A listener on a load balancer of others."""
+    balancer = Maker(drive.aws).balancer("lobby")
+    drive.listener(balancer, 20000, drive.group("bm-20000-a"))
+
+
+def restored(drive: Driving) -> None:
+    """Of what we made, tags that others removed are written again."""
+    balancer = drive.balancer("bm-arena-1")
+    group = drive.group("bm-30009-a")
+    arns = [balancer.arn, group, drive.listener(balancer.arn, 30009, group)]
+    client, again = drive.aws.client(), {CLUSTER: "blue", UID: "uid-1"}
+    client.remove_tags(ResourceArns=arns, TagKeys=list(again))
+    drive.api.tag(arns, again)
+
+
+SCENARIOS = (everything, shared, restored)
+STATEMENTS = orjson.loads(POLICY.read_bytes())["Statement"]
+
+
+Permitted = Callable[[list[dict[str, Any]]], Driving]
+OUR_KEY = "ours"
+
+
+@pytest.fixture(scope="module")
+def our_client(aws_server: Aws) -> ElasticLoadBalancingv2Client:
+    session = boto3.session.Session(aws_access_key_id=OUR_KEY, aws_secret_access_key="any")
+    client: ElasticLoadBalancingv2Client = session.client(
+        "elbv2", region_name=REGION, endpoint_url=aws_server.endpoint_url
+    )
+    return client
+
+
+@pytest.fixture
+def permitted(aws: Aws, our_client: ElasticLoadBalancingv2Client) -> Permitted:
+    """A driver that may do what these statements allow, where nothing is yet."""
+
+    def driving(statements: list[dict[str, Any]]) -> Driving:
+        aws.reset()
+        aws.change(policies={OUR_KEY: statements})
+        drive = Driving(aws)
+        drive.api = on_client(our_client, aws.settings, Unlimited())
+        return drive
+
+    return driving
+
+
+def denied(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except (Denied, ClientError) as error:
+        return "AccessDenied" in str(error)
+    return False
+
+
+@pytest.mark.row("EV-19")
+def test_the_policy_is_enough_for_everything_that_the_driver_does(aws: Aws, permitted: Permitted) -> None:
+    for scenario in SCENARIOS:
+        scenario(permitted(STATEMENTS))
+        assert [refusal for refusal in aws.refusals() if "AccessDenied" in refusal] == []
+
+
+@pytest.mark.row("EV-19")
+@pytest.mark.parametrize("left_out", STATEMENTS, ids=lambda statement: str(statement["Sid"]))
+def test_each_statement_of_the_policy_is_needed(permitted: Permitted, left_out: dict[str, Any]) -> None:
+    rest = [statement for statement in STATEMENTS if statement is not left_out]
+    assert [scenario for scenario in SCENARIOS if denied(partial(scenario, permitted(rest)))]
+
+
+@pytest.mark.row("EV-19")
+def test_the_policy_protects_what_is_not_ours(
+    permitted: Permitted, make: Maker, our_client: ElasticLoadBalancingv2Client
+) -> None:
+    drive = permitted(STATEMENTS)
+    balancer, group = make.balancer(), make.group()
+    listener = make.listener(balancer, 80, group)
+    forbidden: list[Callable[[], object]] = [
+        lambda: drive.api.delete_listener(listener),
+        lambda: drive.api.delete_target_group(group),
+        lambda: drive.api.delete_load_balancer(balancer),
+        lambda: drive.api.register(group, [("10.0.0.5", 7777)]),
+        lambda: drive.api.deregister(group, [("10.0.0.5", 7777)]),
+        lambda: drive.api.tag([balancer], {CLUSTER: "blue"}),
+        lambda: our_client.remove_tags(ResourceArns=[balancer], TagKeys=["team"]),
+    ]
+    assert [call for call in forbidden if not denied(call)] == []
 
 
 @pytest.mark.row("EV-19")

@@ -1,0 +1,43 @@
+# One image for every process; the arguments say which: publisher, worker (the default), beat or flower.
+#
+#   docker build -t berthmaster:0.1.0 .
+#   docker build -t berthmaster-sandbox:0.1.0 --build-arg EXTRAS=sandbox .   # with the strict AWS of the sandbox in it
+#
+# It writes to /tmp alone, so a read-only root with a tmpfs there is enough.
+ARG PYTHON=3.13.7-slim-bookworm
+
+FROM python:${PYTHON} AS build
+ARG EXTRAS=flower
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /src
+# Without pip in it: nothing is installed into a running container.
+RUN ["python", "-m", "venv", "--without-pip", "/opt/berthmaster"]
+COPY pyproject.toml README.md LICENSE ./
+COPY domain domain
+COPY events events
+COPY workers workers
+COPY compose compose
+# The folder itself; pyproject.toml says which versions of others it takes.
+# hadolint ignore=DL3013
+RUN pip --python /opt/berthmaster/bin/python install ".[${EXTRAS}]"
+
+FROM python:${PYTHON} AS runtime
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="berthmaster" \
+      org.opencontainers.image.description="Load-balancer ports, slots and claims for Kubernetes pods" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /opt/berthmaster /opt/berthmaster
+ENV PATH=/opt/berthmaster/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# A number, so that Kubernetes can see that it is not root.
+USER 10001:10001
+WORKDIR /tmp
+# Publisher (probes and metrics), workers (metrics), Flower.
+EXPOSE 8081 9090 5555
+# Of the default command. Whoever runs another one says `berthmaster healthcheck publisher`, `beat` or `flower`.
+HEALTHCHECK --interval=30s --timeout=15s --start-period=60s --retries=3 \
+    CMD ["berthmaster", "healthcheck", "worker"]
+ENTRYPOINT ["berthmaster"]
+CMD ["worker"]

@@ -1,0 +1,48 @@
+"""The service accounts and roles that deploy/ gives publisher and workers, for processes outside of a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from compose.sandbox.kube.apply import apply, manifests
+from compose.sandbox.kube.server import KubeServer
+from events.kube_api import KubeApi
+
+DEPLOY: Final = Path(__file__).parents[2] / "deploy"
+NAMESPACE: Final = "berthmaster"
+ACCOUNTS: Final = ("publisher", "worker")
+ACCESS: Final = (
+    "base/namespace.yaml",
+    "base/publisher-access.yaml",
+    "base/worker-access.yaml",
+    "overlays/sandbox/pod-pools.yaml",
+)
+A_DAY: Final = 86_400
+
+
+def admit(api: KubeApi, server: KubeServer, directory: Path) -> None:
+    """Makes accounts and roles, and writes a kubeconfig for each account. Raises KubeError."""
+    for file in ACCESS:
+        apply(api, manifests(DEPLOY / file))
+    for account in ACCOUNTS:
+        server.write_kubeconfig_of(account, token(api, account), kubeconfig(account, directory))
+
+
+def token(api: KubeApi, account: str) -> str:
+    """As a kubelet would put it into the account's pods."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
+    kind = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+    return str(api.create(path, {**kind, "spec": {"expirationSeconds": A_DAY}})["status"]["token"])
+
+
+def kubeconfig(account: str, directory: Path) -> Path:
+    return directory / f"{account}.kubeconfig"
+
+
+def settings_of(account: str, directory: Path) -> dict[str, str]:
+    """As the manifests set them."""
+    return {
+        "BERTHMASTER_KUBERNETES__KUBECONFIG": str(kubeconfig(account, directory)),
+        "BERTHMASTER_PUBLISHER__LEASE__NAMESPACE": NAMESPACE,
+    }

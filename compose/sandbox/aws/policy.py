@@ -1,0 +1,74 @@
+"""What an IAM policy allows of the calls of Elastic Load Balancing, as far as ours says it.
+
+A call is allowed when each of its questions is by some statement: one for each resource that it names, and AddTags once
+more for what is made with tags. Known are Allow, patterns of resources, and the conditions Null and StringEquals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+Tags = Mapping[str, str]
+NAMED = ("LoadBalancerArn", "ListenerArn", "TargetGroupArn")
+MADE = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
+
+
+class Question(NamedTuple):
+    action: str
+    resource: str
+    context: Tags
+
+
+def refused(statements: Iterable[Json], questions: Iterable[Question]) -> Question | None:
+    """The first question that no statement allows."""
+    rows = list(statements)
+    return next((each for each in questions if not any(allows(row, each) for row in rows)), None)
+
+
+def allows(statement: Json, question: Question) -> bool:
+    if statement["Effect"] != "Allow" or question.action not in statement["Action"]:
+        return False
+    if not any(fnmatchcase(question.resource, pattern) for pattern in listed(statement["Resource"])):
+        return False
+    conditions = statement.get("Condition", {})
+    return all(
+        holds(operator, question.context.get(key), listed(values))
+        for operator, rules in conditions.items()
+        for key, values in rules.items()
+    )
+
+
+def holds(operator: str, found: str | None, values: list[str]) -> bool:
+    if operator == "Null":
+        return str(found is None).lower() in values
+    if operator == "StringEquals":
+        return found in values
+    raise ValueError(f"an operator that the sandbox does not know: {operator}")
+
+
+def listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def questions(action: str, form: Mapping[str, str], arns: str, tags_of: Callable[[str], Tags]) -> Iterator[Question]:
+    """What AWS asks before it carries out a call. `arns`: what those of this account and region begin with."""
+    asked = {f"aws:RequestTag/{key}": value for key, value in tags_in(form).items()}
+    made = arns + MADE[action].format(form.get("Name", "")) if action in MADE else ""
+    for resource in [made] if made else named(form) or ["*"]:
+        own = {f"aws:ResourceTag/{key}": value for key, value in tags_of(resource).items()}
+        yield Question(f"elasticloadbalancing:{action}", resource, {**asked, **own})
+    if action.startswith("Create") and asked:
+        new = made or form.get("LoadBalancerArn", "").replace(":loadbalancer/", ":listener/") + "/0"
+        yield Question("elasticloadbalancing:AddTags", new, {**asked, "elasticloadbalancing:CreateAction": action})
+
+
+def named(form: Mapping[str, str]) -> list[str]:
+    return [value for key, value in form.items() if key in NAMED or key.startswith("ResourceArns.member.")]
+
+
+def tags_in(form: Mapping[str, str]) -> Tags:
+    keys = [name for name in form if name.startswith("Tags.member.") and name.endswith(".Key")]
+    return {form[name]: form.get(f"{name.removesuffix('Key')}Value", "") for name in keys}

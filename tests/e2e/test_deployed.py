@@ -1,0 +1,99 @@
+"""The system under exactly the accounts and roles of deploy/, on a real API server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compose.sandbox.kube.real import RealKube
+from compose.sandbox.workload import NAMESPACE, PODS, POOL, PORTPOOLS, pod, pool
+from domain.ports.pod import GATE
+from events.incarnation import connect
+from events.routing import LATENCY
+from events.workqueue import Workqueue
+from tests.fixtures.kube import Kustomize
+from tests.support.deployed import DEPLOY, Permission, asked, permitted, refused
+from tests.support.runner_pods import RunnerPods
+from tests.support.waiting import eventually
+from tests.support.whole import Whole, running
+
+PODPOOLS = f"/apis/berthmaster.dev/v1alpha1/namespaces/{NAMESPACE}/podpools"
+OURS = "berthmaster.dev"
+CLI = "from workers.cli.main import app; app()"
+NOT_YET = {  # claims are not reconciled yet
+    Permission("worker", verb, OURS, resource)
+    for resource, verbs in {
+        "podclaims": ("get", "list", "create", "patch", "delete"),
+        "podclaimsets": ("get", "list", "patch"),
+        "podclaims/status": ("patch",),
+        "podclaimsets/status": ("patch",),
+    }.items()
+    for verb in verbs
+} | {Permission("publisher", verb, OURS, f"podclaim{s}") for s in ("s", "sets") for verb in ("list", "watch")}
+ELSEWHERE = {  # asked for by admission (OwnerReferencesPermissionEnforcement), which is off by default
+    Permission("worker", "update", OURS, f"podclaim{s}/finalizers") for s in ("s", "sets")
+}
+
+
+def ports(system: Whole) -> None:
+    """A pool that asks for labels of namespaces, a pod with the readiness gate, and one without."""
+    body = pool(2, system.stack.remote_aws.network())
+    body["spec"]["allowedNamespaces"] = {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}}
+    system.api.create(PORTPOOLS, body)
+    gated: dict[str, Any] = pod(1)
+    gated["spec"]["readinessGates"] = [{"conditionType": GATE}]
+    for each in (gated, pod(2)):
+        system.api.create(PODS, each)
+    system.await_bound(2)
+
+
+def jobs(system: Whole) -> None:
+    """A pool of one runner whose token is rotated, so that the pod is replaced."""
+    template = {"spec": {"containers": [{"name": "runner", "image": "runner"}]}}
+    token = {"secretName": "runner-token", "rotateAfter": "2s"}
+    spec = {"template": template, "minReplicas": 1, "maxReplicas": 1, "runnerToken": token}
+    body = {"apiVersion": f"{OURS}/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
+    system.api.create(PODPOOLS, body | {"spec": spec})
+
+
+def look(system: Whole) -> None:
+    """What people do in a worker's pod, and a key that somebody sent of which Redis has no snapshot."""
+    for command in ("doctor", "status", "audit", "explain pod games/game-0001", "explain pool games/runners --dry-run"):
+        arguments = [sys.executable, "-c", CLI, *command.split(), "--json"]
+        done = subprocess.run(arguments, env=system.stack.workers[0].env, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    with closing(connect(system.stack.redis.url)) as redis:
+        Workqueue(redis, hint_queue=LATENCY).touch(["portpool/nowhere"])
+
+
+@pytest.mark.row("EV-18")
+def test_the_roles_allow_what_the_system_asks_for_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kustomize: Kustomize
+) -> None:
+    allowed = permitted(kustomize(DEPLOY / "overlays" / "sandbox"))
+    with running(tmp_path / "stack", "real", monkeypatch) as system:
+        server = system.stack.kube
+        assert isinstance(server, RealKube)
+        jobs(system)
+        ports(system)
+        with RunnerPods(system.api, NAMESPACE, tmp_path, system.stack.redis.url):
+            look(system)
+
+            def all_were_used() -> bool:
+                assert allowed - asked(server.audit_log) - NOT_YET - ELSEWHERE == set()
+                return True
+
+            eventually(all_were_used, 90, every=0.5)
+            for path in (f"{PODPOOLS}/runners", PODS, f"{PORTPOOLS}/{POOL}"):
+                system.api.delete(path)
+            eventually(lambda: not system.api.list(PORTPOOLS)["items"], 60)
+        assert refused(server.audit_log) == []
+        assert asked(server.audit_log) - allowed == set()
+        assert allowed >= NOT_YET | ELSEWHERE
+        assert [refusal for refusal in system.aws.refusals() if "AccessDenied" in refusal] == []
+        system.stack.check()
