@@ -8,7 +8,7 @@ import pytest
 
 from events.settings import ProcessSettings
 from scripts import reference
-from tests.unit.test_documents import variables
+from tests.support.variables import variables
 from workers.settings import WorkerSettings
 
 
