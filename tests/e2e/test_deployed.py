@@ -51,7 +51,11 @@ def jobs(system: Whole) -> None:
 
 def claims(system: Whole) -> None:
     """A set of two claims on warm pods, and then of one."""
-    pools = {"template": {"spec": {"containers": [{"name": "room", "image": "room"}]}}, "minReplicas": 2, "maxReplicas": 2}
+    pools = {
+        "template": {"spec": {"containers": [{"name": "room", "image": "room"}]}},
+        "minReplicas": 2,
+        "maxReplicas": 2,
+    }
     pool_body = {"apiVersion": f"{OURS}/v1alpha1", "kind": "PodPool", "metadata": {"name": "warm"}}
     system.api.create(PODPOOLS, pool_body | {"spec": pools})
     labels = {"of": "rooms"}
