@@ -69,7 +69,7 @@ class ClaimWorld:
 
     def on(self, api: KubeApi) -> ClaimServices:
         """The services of a worker that reaches Kubernetes by this."""
-        return replace(self.services, kube=api, claims=PodClaims(api))
+        return replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api))
 
     # ---- pools
 
@@ -90,12 +90,14 @@ class ClaimWorld:
         self.services.pools.add(f"{self.namespace}/{name}")
         self.offer(name)
 
-    def pod(self, name: str, pool: str = "warm", *, offer: bool = True, **labels: str) -> Json:
-        """Idle, ready, and offered."""
+    def pod(
+        self, name: str, pool: str = "warm", *, offer: bool = True, layout: tuple[str, ...] = (), **labels: str
+    ) -> Json:
+        """Idle, ready, and offered; `layout`: slots for jobs."""
         told = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
         self.api.create(f"{self.pods_path()}", {"metadata": {"name": name, "labels": told}, "spec": IMAGE})
         pod = self.status(name, READY)
-        self.slots[pool].add(pod["metadata"]["uid"], ())
+        self.slots[pool].add(pod["metadata"]["uid"], layout)
         if offer:
             self.offer(pool)
         return pod

@@ -12,8 +12,9 @@ from typing import Any
 import structlog
 
 from domain.claims.candidates import candidates
-from domain.claims.labels import TOUCHED
+from domain.claims.labels import CLAIMED_BY, TOUCHED
 from domain.claims.pod import ClaimablePod
+from domain.errors import TransientError
 from events.kube_api import Conflict, NotFound
 from workers.claims.looking import Looking, Wish
 from workers.claims.services import ClaimServices
@@ -69,6 +70,8 @@ class Taking:
             pod = self._pods.read(wanted.name)
             if pod is None or pod["metadata"]["uid"] != wanted.uid:
                 return Taken(why="it is gone")
+            if (pod["metadata"].get("labels") or {}).get(CLAIMED_BY) == self._claim.uid:
+                raise TransientError(f"another run of the claim has taken pod {wanted.name}")
             if why := self._unfit(pod):
                 self._put_back(ledger, pod)
                 return Taken(why=why)

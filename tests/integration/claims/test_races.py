@@ -1,0 +1,108 @@
+"""Workers that run side by side, on the sandbox's API server and a real Redis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from redis import Redis
+
+from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.claims.pod import ClaimablePod
+from tests.fixtures.kube import SandboxKube
+from tests.support.claim_world import ClaimWorld
+from tests.support.slot_world import SlotWorld
+from workers.claims.looking import wish_of
+from workers.claims.services import ClaimServices
+from workers.claims.taking import Taken, Taking
+from workers.kube.claimable_pods import claimable
+from workers.run import Run
+from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.view import view
+
+RUNS = 1000
+
+
+@pytest.fixture
+def world_sandbox(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -> ClaimWorld:
+    made = ClaimWorld(redis, kube_sandbox.api, kube_sandbox.namespace)
+    made.pool()
+    return made
+
+
+def taking(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[ClaimablePod], Taken]:
+    """What a run of that claim does to get one pod."""
+
+    class Kept(Run):
+        def __init__(self) -> None:
+            self.token = f"run-of-{name}"
+
+        def keep(self, at_least: timedelta) -> None:
+            """It has its lease."""
+
+    return Taking(services, Kept(), world.namespace, name, wish_of(world.claim(name))).take
+
+
+@pytest.mark.row("WC-03", "WC-04")
+@pytest.mark.parametrize("ledgers", ["one", "one each"])
+def test_of_two_claims_and_one_pod_exactly_one_gets_it_in_a_thousand_runs(
+    world_sandbox: ClaimWorld, ledgers: str
+) -> None:
+    """Also where Redis was lost and each sees the pod open: then its version in Kubernetes decides alone."""
+    world, won = world_sandbox, Counter[str]()
+    pod = claimable(world.pod("p1"), world.clock)
+    other = SlotWorld(world.redis, f"{world.namespace}/other")
+    other.add(pod.uid, ())
+    mine = {"a": world.slots["warm"].ledger, "b": world.slots["warm"].ledger if ledgers == "one" else other.ledger}
+    services = {name: with_ledger(world, ledger) for name, ledger in mine.items()}
+    other.redis.hset(f"{other.ledger.prefix}meta", "revision", world.revision)
+    takes = {name: taking(world, name, services[name]) for name in mine}
+    with ThreadPoolExecutor(2) as workers:
+        for _ in range(RUNS // 2):
+            start = Barrier(2)
+
+            def run(name: str, start: Barrier = start) -> str:
+                start.wait()
+                return name if takes[name](pod).pod else ""
+
+            (winner,) = set(workers.map(run, ("a", "b"))) - {""}
+            assert world.holder("p1") == f"Bound {winner}"
+            won[winner] += 1
+            free_again(world, set(mine.values()), pod.uid)
+    assert min(won["a"], won["b"]) > 0, "they did race"
+
+
+def with_ledger(world: ClaimWorld, ledger: SlotLedger) -> ClaimServices:
+    return replace(world.services, ledger=lambda _: ledger)
+
+
+def free_again(world: ClaimWorld, ledgers: set[SlotLedger], uid: str) -> None:
+    """Whoever had it."""
+    world.api.patch(f"{world.pods_path()}/p1", {"metadata": {"labels": {PHASE: "Idle", CLAIMED_BY: None}}})
+    for ledger in ledgers:
+        (told,) = view(ledger).pods
+        if told.view != "open":
+            assert ledger.take_over(uid, told.token, "again")
+            ledger.open(uid, "again")
+
+
+@pytest.mark.row("WC-03")
+def test_many_claims_share_as_many_pods(world_sandbox: ClaimWorld) -> None:
+    world, names = world_sandbox, [f"c{n}" for n in range(30)]
+    for n in range(len(names)):
+        world.pod(f"p{n}", offer=False)
+    world.offer()
+    for name in names:
+        world.claim(name)
+    with ThreadPoolExecutor(8) as workers:
+        list(workers.map(world.run, names))  # a quarrel ends a run: the next goes on
+    for name in names:
+        world.lease_ends(name)
+        world.run(name)
+    assert len({world.pod_of(name) for name in names}) == len(names)
+    assert all(world.holder(world.pod_of(name)) == f"Bound {name}" for name in names)
