@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from compose.sandbox.kube.apply import apply, manifests
 from domain.claims.pod_claim import PodClaimSpec
 from domain.claims.pod_claim_set import PodClaimSetSpec
 from domain.spec_errors import spec_problem
@@ -14,7 +16,18 @@ from tests.fixtures.kube import Kube
 
 Json = dict[str, Any]
 GROUP = "berthmaster.dev/v1alpha1"
+EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 pytestmark = pytest.mark.usefixtures("crds")
+
+
+@pytest.mark.parametrize(("file", "plural"), [("podclaim", "podclaims"), ("podclaimset", "podclaimsets")])
+def test_the_examples_are_taken_as_they_are(kube: Kube, file: str, plural: str) -> None:
+    (body,) = manifests(EXAMPLES / f"{file}.yaml")
+    body["metadata"]["namespace"] = kube.namespace
+    apply(kube.api, [body])
+    stored = kube.api.get(kube.path(plural, body["metadata"]["name"], group=GROUP))["spec"]
+    model = PodClaimSpec if file == "podclaim" else PodClaimSetSpec
+    assert model.model_validate(stored) == model.model_validate(body["spec"])
 
 
 def claim(kube: Kube, **spec: Any) -> Json:

@@ -22,6 +22,7 @@ from workers.log_setup import set_up
 from workers.stores.outage import OUTAGE
 
 if TYPE_CHECKING:
+    from events.workqueue import Standing
     from workers.ports.explaining import PoolStory, Story
 
 MOST_ROWS = 15
@@ -70,7 +71,7 @@ def document(told: Story) -> dict[str, Any]:
     """The same for programs."""
     pod = told.pod
     seen = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs)} if pod else None
-    run = told.run._asdict() | {"doing": run_in_words(told)}
+    run = told.run._asdict() | {"doing": run_in_words(told.run)}
     rest = {"trouble": asdict(told.trouble) if told.trouble else None, "pools": [asdict(pool) for pool in told.pools]}
     return {"name": told.name, "pod": seen, "problem": told.problem, "run": run, **rest}
 
@@ -97,14 +98,13 @@ def lines(told: Story) -> Iterator[str]:
         yield f"  phase {told.pod.phase}, address {', '.join(told.pod.ips) or 'none yet'}"
     if told.problem:
         yield f"  annotation: {told.problem}"
-    yield f"  run: {run_in_words(told)}"
+    yield f"  run: {run_in_words(told.run)}"
     if trouble := told.trouble:
         age = timedelta(seconds=max(0, told.run.now_ms // 1000 - trouble.at))
         yield f"  last AWS error, {age} ago: {trouble.action}: {trouble.reason}"
 
 
-def run_in_words(told: Story) -> str:
-    run = told.run
+def run_in_words(run: Standing) -> str:
     tries = f", after {run.tries} failures in a row" if run.tries else ""
     if run.held:
         return f"a worker is at it{tries}"

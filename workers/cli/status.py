@@ -1,4 +1,4 @@
-"""`berthmaster status`: port pools and pod pools as their status says, their slots, and what is in the workqueue."""
+"""`berthmaster status`: pools and claims as their status says, slots, and what is in the workqueue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from events import routing
 from events.kube_api import KubeError
 from events.workqueue import Workqueue
-from workers.cli import slots_grid
+from workers.cli import claims, slots_grid
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console
@@ -30,13 +30,14 @@ T = TypeVar("T")
 
 
 def status(as_json: AsJson = False) -> None:
-    """Shows port pools, pod pools with their slots, and the workqueue; exit status 1 if one of them cannot be read."""
+    """Shows pools with their slots, claims, and the workqueue; exit status 1 if one of them cannot be read."""
     settings = configured()
     problems: list[str] = []
     redis = connect_state(settings.redis)
     found: Json = {
         "pools": known(lambda: pools(settings), problems) or [],
         "podPools": known(lambda: slots_grid.pod_pools(kubernetes(settings)), problems) or [],
+        "claims": known(lambda: claims.claims(kubernetes(settings)), problems) or [],
         "queue": known(queue(redis).depth, problems) or {},
         "problems": problems,
     }
@@ -81,6 +82,8 @@ def show(found: Json) -> None:
     out.print(table)
     if found["podPools"]:
         slots_grid.show(out, found["podPools"])
+    if found["claims"]:
+        claims.show(out, found["claims"])
     out.print("workqueue:", ", ".join(f"{state} {number:g}" for state, number in found["queue"].items()) or "unknown")
     for problem in found["problems"]:
         out.print(f"[red]{escape(problem)}[/red]")

@@ -6,6 +6,7 @@ import pytest
 
 from domain.claims.labels import CLAIMED_BY, CORDON, PHASE
 from domain.outcome import Settled, Wait
+from tests.support.claim_meanwhile import standing_still
 from tests.support.claim_world import ClaimWorld
 
 
@@ -163,3 +164,27 @@ def test_a_target_that_is_lost_after_the_source_was_given_back_leaves_it_lost(wo
     world.end("p2")
     world.run()
     assert (world.phase(), world.pod_of(), world.holder("p1")) == ("Lost", "", "Draining")
+
+
+@pytest.mark.row("WC-27")
+def test_a_move_that_a_person_gives_up_in_time_changes_nothing(world: ClaimWorld) -> None:
+    on_one_of_two(world)
+    world.move("p2")
+    world.spec(podName="p1", sourcePod=None)
+    world.run()
+    assert (world.pod_of(), world.phase(), world.holder("p1"), world.holder("p2")) == ("p1", "Bound", "Bound a", "Idle")
+
+
+@pytest.mark.row("WC-27")
+def test_a_move_that_a_person_gives_up_too_late_ends_on_one_pod(world: ClaimWorld) -> None:
+    """The run was about to give the source back."""
+    on_one_of_two(world)
+    world.move("p2")
+    standing_still(world, "PATCH", "/pods/p1", lambda: world.spec(podName="p1", sourcePod=None))
+    world.run()
+    assert (world.pod_of(), world.phase(), world.holder("p1"), world.holder("p2")) == (
+        "p2",
+        "Bound",
+        "Draining",
+        "Bound a",
+    )

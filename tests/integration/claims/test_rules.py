@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from domain.claims.labels import CLAIMED_BY, PHASE
 from tests.support.claim_meanwhile import CLAIM, POD, standing_still
 from tests.support.claim_world import ClaimWorld
+from tests.support.interposed_kube import InterposedKube
+from tests.support.interruption import Killed
 from workers.kube.claimable_pods import ClaimPods
 
 
@@ -105,12 +108,18 @@ def test_a_run_that_wants_to_go_back_does_not_after_the_target_was_taken(world: 
     world.status("p2", {"conditions": [{"type": "Ready", "status": "False"}]})
     world.move("p2")
 
+    def die(_: str) -> None:
+        raise Killed
+
     def others() -> None:
         world.status("p2", {"conditions": [{"type": "Ready", "status": "True"}]})
-        world.run()
+        with suppress(Killed):  # before it writes the claim for any other reason
+            world.run(services=world.on(InterposedKube(world.api, "PATCH", "/a/status", die)))
+        world.lease_ends()
         assert (world.holder("p1"), world.holder("p2")) == ("Draining", "Bound a")
 
     standing_still(world, "PATCH", CLAIM, others)
+    assert world.pod_of() == "p2"
     world.run()
     assert (world.pod_of(), world.holder("p1"), world.holder("p2")) == ("p2", "Draining", "Bound a")
 
@@ -185,6 +194,25 @@ def test_a_run_that_stood_still_before_its_pod_was_lifted_does_not_bind_it(world
     assert {name: world.pod_of(name) for name in ("a", "b") if name == "a" or then != "open"} == (
         {"a": "p1"} if then == "open" else {"a": "", "b": "p1"}
     )
+
+
+@pytest.mark.row("WC-03", "WC-38")
+def test_a_run_that_stood_still_before_it_read_its_pod_asks_the_ledger_again(world: ClaimWorld) -> None:
+    """Rule order: what it reads is newer than its take, which is over: the pod has a job by now."""
+    pending(world)
+    world.pod("p1", layout=("*",))
+    slots, uid = world.slots["warm"], world.get("p1")["metadata"]["uid"]
+
+    def others() -> None:
+        assert slots.ledger.take_over(uid, world.read()["metadata"]["uid"], "sweep")
+        ClaimPods(world.api, world.namespace).write(world.get("p1"), {}, {"berthmaster.dev/touched": "sweep"})
+        slots.ledger.open(uid, "sweep")
+        slots.submit("j", "apply")
+        assert slots.state("j") == "placed"
+
+    standing_still(world, "GET", POD, others)
+    world.run()
+    assert (world.pod_of(), world.holder("p1"), slots.state("j")) == ("", "Idle", "placed")
 
 
 @pytest.mark.row("WC-04")

@@ -30,18 +30,6 @@ def berthmaster(environment: Mapping[str, str], *arguments: str) -> Result:
     return CliRunner().invoke(app, arguments, env={"BERTHMASTER_CLUSTER": "blue", **environment})
 
 
-@pytest.fixture
-def places(kube_sandbox: SandboxKube, crds_sandbox: None, redis_url: str) -> dict[str, str]:
-    del crds_sandbox  # only its doing is wanted
-    settings = kube_sandbox.settings
-    token = settings.token.get_secret_value() if settings.token else ""
-    return {
-        "BERTHMASTER_REDIS__URL": redis_url,
-        "BERTHMASTER_KUBERNETES__SERVER": settings.server or "",
-        "BERTHMASTER_KUBERNETES__TOKEN": token,
-    }
-
-
 def named(result: Result) -> dict[str, Any]:
     return {check["name"]: check for check in orjson.loads(result.output)}
 
