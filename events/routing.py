@@ -14,6 +14,8 @@ from uuid import uuid4
 
 import orjson
 
+from events import tracing
+
 LATENCY: Final = "berthmaster.latency"  # hints and what must stay in order with them
 JOBS: Final = "berthmaster.jobs"  # what clients ask for: however much it is, hints must not wait behind it
 MAINTENANCE: Final = "berthmaster.maintenance"  # ticks, scale-up, audit
@@ -144,4 +146,5 @@ def headers(task: str, identity: str, args: tuple[object, ...]) -> dict[str, obj
         "kwargsrepr": "{}",
         "origin": "berthmaster",
         "ignore_result": True,
+        **tracing.headers(),
     }

@@ -19,7 +19,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from events import routing
+from events import routing, tracing
 from events.election import Election
 from events.health import HealthServer
 from events.incarnation import connect
@@ -97,7 +97,10 @@ def stop_on_signals() -> Event:
 
 def main() -> int:
     configure_logs()
-    return Process(ProcessSettings(), stop_on_signals()).run()
+    settings = ProcessSettings()
+    if settings.tracing.endpoint:
+        tracing.start(settings.tracing.endpoint, settings.tracing.share, "berthmaster-publisher")
+    return Process(settings, stop_on_signals()).run()
 
 
 def configure_logs() -> None:

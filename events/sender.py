@@ -21,6 +21,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_ran
 from tenacity.nap import sleep_using_event
 from tenacity.stop import stop_when_event_set
 
+from events import tracing
 from events.lease import Lease
 from events.metrics import Metrics
 from events.resources import Resource
@@ -52,7 +53,7 @@ class Sender:
     def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
         """Raises ClaimLostError. `relist` between claim and stamp only."""
         for chunk in chunks(marks):
-            with self.metrics.sending(resource.name):
+            with tracing.span("publish", resource=resource.name), self.metrics.sending(resource.name):
                 self.patiently(resource, partial(self.attempt, resource, chunk, relist))
             self.metrics.published.labels(resource.name).inc(len(chunk))
 

@@ -160,6 +160,16 @@ class PublisherSettings(Nested):
     watch: WatchSettings = WatchSettings()
 
 
+class TracingSettings(Nested):
+    """Traces from a watch event to the calls of AWS; needs the packages of the extra `tracing`."""
+
+    endpoint: str = ""
+    """URL that spans are sent to (OTLP over HTTP, like `http://collector:4318/v1/traces`); empty means no traces."""
+
+    share: float = Field(default=1.0, ge=0, le=1)
+    """Share of the traces that is sent; raising it costs the workers and the collector time."""
+
+
 class ProcessSettings(BaseSettings):
     """All that a publisher process reads: `BERTHMASTER_*` variables, nested by a double underscore."""
 
@@ -169,3 +179,4 @@ class ProcessSettings(BaseSettings):
     broker: BrokerSettings = BrokerSettings()
     kubernetes: KubernetesSettings = KubernetesSettings()
     publisher: PublisherSettings = PublisherSettings()
+    tracing: TracingSettings = TracingSettings()

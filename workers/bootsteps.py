@@ -10,6 +10,7 @@ from celery.concurrency.prefork import TaskPool as Prefork
 from celery.worker import state
 from prometheus_client import REGISTRY
 
+from events import tracing
 from workers import gauges, heartbeat, shared_counters
 from workers.bootstrap import services
 
@@ -37,6 +38,15 @@ class ServeMetrics(bootsteps.StartStopStep):
 
     def start(self, worker: Any) -> None:  # noqa: ARG002 - Celery's signature
         gauges.serve(self._settings.address, self._settings.port, services().tally.read, self._registry)
+
+
+class SendTraces(bootsteps.Step):
+    """If there is somewhere to send them."""
+
+    def __init__(self, worker: Any, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
+        settings = services().settings.tracing
+        if settings.endpoint:
+            tracing.start(settings.endpoint, settings.share, "berthmaster-worker")
 
 
 class Heartbeat(bootsteps.StartStopStep):
@@ -84,5 +94,5 @@ def stuck(after: float) -> bool:
     return any(request.time_start and now - request.time_start > after for request in tuple(state.active_requests))
 
 
-WORKER_STEPS = (RefuseAutoscale, ServeMetrics)
+WORKER_STEPS = (RefuseAutoscale, ServeMetrics, SendTraces)
 CONSUMER_STEPS = (Heartbeat,)

@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from domain.backoff import RetryPolicy
 from domain.duration import Duration
 from domain.ports.retention import LONGEST
-from events.settings import BrokerSettings, KubernetesSettings, Nested, RedisSettings
+from events.settings import BrokerSettings, KubernetesSettings, Nested, RedisSettings, TracingSettings
 from workers.cloud.settings import AwsSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)
@@ -190,6 +190,7 @@ class WorkerSettings(BaseSettings):
     celery: CelerySettings = CelerySettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
+    tracing: TracingSettings = TracingSettings()
 
     @property
     def broker_url(self) -> str:

@@ -17,8 +17,8 @@ REPOSITORY = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OURS = {"domain", "events", "workers", "compose", "tests", "scripts"}
 PINNED_BY = {"pydantic-core": "pydantic", "mypy-boto3-elbv2": "boto3-stubs-lite"}  # exact versions, not ours to choose
-EXTRAS = {"domain": [], "events": [], "workers": [], "compose": ["sandbox"], "tests": ["sandbox", "dev"]}
-EXTRAS |= {"scripts": ["sandbox", "dev"]}
+EXTRAS = {"domain": [], "events": ["tracing"], "workers": [], "compose": ["sandbox"]}
+EXTRAS |= {"tests": ["sandbox", "tracing", "dev"], "scripts": ["sandbox", "dev"]}
 
 
 def normal(name: str) -> str:

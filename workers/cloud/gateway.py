@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from events import tracing
 from workers.cloud import metrics
 from workers.cloud.answers import Answers
 from workers.cloud.errors import CloudError, Throttled, translate
@@ -71,7 +72,8 @@ class Gateway:
         failure: CloudError | None = None
         started = time.monotonic()
         try:
-            return method(*args, **parameters)
+            with tracing.span(f"AWS {action}", caller=self.caller.name):
+                return method(*args, **parameters)
         except (ClientError, BotoCoreError) as error:
             failure = translate(action, error)
             if isinstance(failure, Throttled):

@@ -7,13 +7,15 @@ acknowledged. It is never repeated, because it would be as bad the next time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Annotated, Any, TypeVar
 
 import structlog
-from celery import Task
+from celery import Task, current_task
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from domain.spec import NAME
+from events import tracing
 from workers import metrics
 from workers.jobs.submission import faults
 from workers.task_story import told
@@ -75,12 +77,24 @@ def takes(model: type[P]) -> Callable[[Callable[[P], None]], Callable[..., str |
 
     def checked(run: Callable[[P], None]) -> Callable[..., str | None]:
         def task(*args: Any, **kwargs: Any) -> str | None:
-            return told(lambda: run(read(model, args, kwargs)))
+            with traced(model, args):
+                return told(lambda: run(read(model, args, kwargs)))
 
         task.__name__, task.__doc__, task.__module__ = run.__name__, run.__doc__, run.__module__
         return task
 
     return checked
+
+
+def traced(model: type[Payload], args: tuple[Any, ...]) -> AbstractContextManager[Any]:
+    """The span of a task, below that of who sent it; ticks have none, they come each second.
+
+    It names a key, and never what a job was given, which may be secret.
+    """
+    if model is Nothing or not current_task:
+        return tracing.OFF
+    about = {"key": args[0]} if args and isinstance(args[0], str) else {}
+    return tracing.span(current_task.name, current_task.request.get(tracing.HEADER), **about)
 
 
 def read(model: type[P], args: tuple[Any, ...], kwargs: dict[str, Any]) -> P:
