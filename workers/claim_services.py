@@ -14,6 +14,7 @@ from workers.podpools.services import PodPoolServices
 from workers.settings import WorkerSettings
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.set_names import ClaimSetNames
+from workers.stores.claims.set_pace import ClaimSetPace
 from workers.stores.claims.waiting import WaitingClaims
 
 
@@ -37,4 +38,4 @@ def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, poo
 
 
 def claim_set_services(settings: WorkerSettings, redis: Redis, kube: KubeApi) -> ClaimSetServices:
-    return ClaimSetServices(kube, PodClaimSets(kube), ClaimSetNames(redis), settings.call_time)
+    return ClaimSetServices(kube, PodClaimSets(kube), ClaimSetNames(redis), ClaimSetPace(redis), settings.call_time)

@@ -16,7 +16,7 @@ from typing import Final
 
 from domain.claims.scale_in import SetMember, first_to_go
 
-MOST: Final = 10
+MOST: Final = 50
 """Claims a step: each is one call, and what was seen grows old."""
 
 

@@ -21,6 +21,7 @@ from workers.claimsets.services import ClaimSetServices
 from workers.kube.pod_claim_sets import PodClaimSets
 from workers.reconcile import reconcile
 from workers.stores.claims.set_names import ClaimSetNames
+from workers.stores.claims.set_pace import ClaimSetPace
 
 Json = dict[str, Any]
 QUICK = RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=10))
@@ -37,7 +38,7 @@ class ClaimSetWorld:
         assert self.queue.claim("1:test")
         self.queue.stamp("1:test")
         self.key = pod_claim_set_key(namespace, "db")
-        self.services = ClaimSetServices(api, PodClaimSets(api), ClaimSetNames(redis))
+        self.services = ClaimSetServices(api, PodClaimSets(api), ClaimSetNames(redis), ClaimSetPace(redis))
         template = {"metadata": {"labels": {"app": "db"}}, "spec": {"poolName": "warm"}}
         spec = {"replicas": replicas, "selector": {"app": "db"}, "template": template}
         body = {"apiVersion": GROUP, "kind": "PodClaimSet", "metadata": {"name": "db"}, "spec": spec}

@@ -5,6 +5,7 @@ A set has no finalizer: its claims are its dependents, and Kubernetes deletes th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
@@ -28,7 +29,7 @@ from workers.run import Run
 
 log = structlog.get_logger()
 Json = dict[str, Any]
-LOOKS: Final = 50
+LOOKS: Final = 20
 """A run that has so much to do gives its worker to others meanwhile."""
 CHANGED: Final = timedelta(milliseconds=250)
 LOOK_AGAIN: Final = timedelta(seconds=30)
@@ -63,7 +64,9 @@ class ClaimSetRun:
         }
 
     def outcome(self) -> Outcome:
-        for _ in range(LOOKS):
+        if soon := self._services.pace.too_soon(self._namespace, self._name):
+            return Wait(soon, "a set that is large is not looked at all the time")
+        for looks in range(LOOKS):
             claim_set = self._services.sets.read(self._namespace, self._name)
             if claim_set is None or "deletionTimestamp" in claim_set["metadata"]:
                 return self._leave()
@@ -71,10 +74,14 @@ class ClaimSetRun:
                 spec = PodClaimSetSpec.model_validate(claim_set["spec"])
             except ValidationError as error:
                 return self._invalid(claim_set, spec_problem(error))
+            began = time.monotonic()
             look = self._look(claim_set, spec)
             step = set_step(look.view)
-            if step.do is Do.REST or not self._done(look, step):
-                return self._show(look, step)
+            if step.do is not Do.REST and self._done(look, step):
+                continue
+            if not looks:  # else it had something to do, and may have more
+                self._services.pace.looked(self._namespace, self._name, timedelta(seconds=time.monotonic() - began))
+            return self._show(look, step)
         return Wait(CHANGED, "there is more to do")
 
     def _leave(self) -> Outcome:

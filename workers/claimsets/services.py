@@ -8,6 +8,7 @@ from datetime import timedelta
 from events.kube_api import KubeApi
 from workers.kube.pod_claim_sets import PodClaimSets
 from workers.stores.claims.set_names import ClaimSetNames
+from workers.stores.claims.set_pace import ClaimSetPace
 
 
 @dataclass(frozen=True)
@@ -15,4 +16,5 @@ class ClaimSetServices:
     kube: KubeApi
     sets: PodClaimSets
     names: ClaimSetNames
+    pace: ClaimSetPace
     call_time: timedelta = timedelta(seconds=15)

@@ -14,6 +14,7 @@ from events.claim_index import concerned
 from events.kube_api import KubeApi
 from tests.fixtures.kube import Kubectl
 from tests.integration.claimsets.conftest import MakeSet
+from tests.support.waiting import eventually
 from workers.stores.claims.set_names import ClaimSetNames
 
 
@@ -218,11 +219,27 @@ def test_a_name_that_somebody_else_has_is_left_out(make_set: MakeSet) -> None:
 
 
 def test_a_large_set_comes_and_goes_step_by_step(make_set: MakeSet) -> None:
-    world = make_set(35)
+    world = make_set(70)
     world.run()
-    assert len(world.live()) == 35
-    assert world.status["replicas"] == 35
+    assert len(world.live()) == 70
+    assert world.status["replicas"] == 70
     world.scale(3)
     world.run()
     assert world.live() == {"db-0", "db-1", "db-2"}
     assert world.run() == Wait(timedelta(seconds=30), "3 of 3 claims have no ready pod")
+
+
+def test_a_set_whose_look_takes_long_is_not_looked_at_all_the_time(make_set: MakeSet) -> None:
+    """While its claims find pods, each of them wakes it."""
+    world = make_set(1)
+    pace = world.services.pace
+    pace.looked(world.namespace, "db", timedelta(milliseconds=20))
+    assert pace.too_soon(world.namespace, "db") == timedelta(0)
+    pace.looked(world.namespace, "db", timedelta(milliseconds=500))
+    ended = world.run()
+    assert isinstance(ended, Wait)
+    assert timedelta(0) < ended.for_ <= timedelta(seconds=2)
+    assert not world.live()
+    eventually(lambda: isinstance(world.run(), Wait) and world.live())
+    pace.looked(world.namespace, "db", timedelta(minutes=1))
+    assert pace.too_soon(world.namespace, "db") <= timedelta(seconds=10)
