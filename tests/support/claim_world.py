@@ -197,6 +197,11 @@ class ClaimWorld:
         (found,) = (each for each in self.read(name)["status"]["conditions"] if each["type"] == kind)
         return dict(found)
 
+    def told(self) -> set[str]:
+        """Reasons of the Events of the namespace."""
+        items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return {each["reason"] for each in items}
+
     def spec(self, name: str = "a", **changes: Any) -> None:
         self.api.patch(claim_path(self.namespace, name), {"spec": changes})
 

@@ -1,0 +1,200 @@
+"""Claims and the pool that serves them, each by its own real run: the test is kubelet, workload and publisher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from domain.claims.labels import CLAIM_FINALIZER, DRAIN, PHASE, SESSIONS
+from events.routing import pod_claim_key
+from tests.fixtures.kube import Kube
+from tests.support.pod_pool_world import QUICK, PodPoolWorld
+from workers.claims.reconciler import PodClaimsReconciler
+from workers.claims.services import ClaimServices
+from workers.kube.pod_claims import PodClaims, claim_path
+from workers.reconcile import reconcile
+
+Json = dict[str, Any]
+
+
+class Shop:
+    """A pool whose pods only claims take, and claims `c0`, `c1`, ... on it."""
+
+    def __init__(self, redis: Redis, api: Any, namespace: str, **spec: Any) -> None:
+        told = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
+        self.pool = PodPoolWorld(redis, api, namespace, **(told | spec))
+        self.api, self.namespace, self.names = api, namespace, set[str]()
+        known = self.pool.services
+        self.services = ClaimServices(
+            kube=api,
+            queue=self.pool.queue,
+            claims=PodClaims(api),
+            events=known.events,
+            index=known.claims,
+            waiting=known.waiting,
+            pools=known.names,
+            ledger=known.ledger,
+            dispatcher=known.dispatcher,
+        )
+
+    def claim(self, name: str, **spec: Any) -> None:
+        self.names.add(name)
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodClaim", "metadata": {"name": name}}
+        self.api.create(claim_path(self.namespace, ""), body | {"spec": {"poolName": "runners"} | spec})
+
+    def claims(self) -> dict[str, Json]:
+        return {each["metadata"]["name"]: each for each in self.services.claims.all(self.namespace)}
+
+    def round(self) -> None:
+        """Everybody once: the pool, kubelet, the workloads, and each claim."""
+        self.pool.run()
+        for pod in self.pool.pods():
+            if "deletionTimestamp" in pod["metadata"]:
+                self.pool.end(pod["metadata"]["name"])
+            elif not (pod.get("status") or {}).get("conditions"):
+                self.pool.ready(pod["metadata"]["name"], "True")
+            self.answer(pod)
+        for name in sorted(self.names):  # those that are gone too: the publisher says so
+            key = pod_claim_key(self.namespace, name)
+            self.pool.queue.touch([key])
+            reconcile(self.pool.queue, key, PodClaimsReconciler(self.services), QUICK)
+
+    def answer(self, pod: Json) -> None:
+        """No sessions, when it is asked."""
+        notes = pod["metadata"].get("annotations") or {}
+        if DRAIN in notes and SESSIONS not in notes:
+            patch = {"metadata": {"annotations": {SESSIONS: f"0 {notes[DRAIN]}"}}}
+            self.api.patch(self.pool.pod_path(pod["metadata"]["name"]), patch)
+
+    def settle(self, rounds: int = 5) -> None:
+        for _ in range(rounds):
+            self.round()
+
+    def held(self) -> dict[str, str]:
+        """Claim -> its pod. No two have one, and each has the label of its own on it."""
+        pods = {pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in self.pool.pods()}
+        found = {name: each["spec"]["podName"] for name, each in self.claims().items() if "podName" in each["spec"]}
+        assert len(set(found.values())) == len(found)
+        for name, pod in found.items():
+            assert pods[pod]["berthmaster.dev/claimed-by"] == self.claims()[name]["metadata"]["uid"]
+        return found
+
+    def phases(self) -> list[str]:
+        return sorted(pod["metadata"]["labels"].get(PHASE, "") for pod in self.pool.pods())
+
+    def delete(self, name: str) -> None:
+        self.api.delete(claim_path(self.namespace, name))
+
+
+@pytest.fixture
+def open_shop(redis: Redis, kube: Kube, crds: None) -> Callable[..., Shop]:
+    def make(**spec: Any) -> Shop:
+        return Shop(redis, kube.api, kube.namespace, **spec)
+
+    return make
+
+
+@pytest.mark.row("WC-09", "WC-36", "WC-37")
+def test_a_pool_grows_for_claims_to_its_maximum_and_says_so(open_shop: Callable[..., Shop]) -> None:
+    shop = open_shop()
+    for n in range(4):
+        shop.claim(f"c{n}")
+    shop.settle()
+    assert len(shop.held()) == 3
+    assert shop.phases() == ["Bound"] * 3
+    (waits,) = shop.claims().keys() - shop.held().keys()
+    bound = next(c for c in shop.claims()[waits]["status"]["conditions"] if c["type"] == "Bound")
+    assert bound["reason"] == "PoolFull"
+
+
+@pytest.mark.row("WC-02", "WC-21", "WC-09", "WC-07")
+def test_a_pod_that_was_given_back_drains_and_comes_to_the_claim_that_waits(open_shop: Callable[..., Shop]) -> None:
+    shop = open_shop(maxReplicas=1)
+    shop.claim("c0", ownerName="alice")
+    shop.settle(3)
+    pod = shop.held()["c0"]
+    shop.claim("c1", ownerName="bob")
+    shop.settle(2)
+    shop.delete("c0")
+    shop.settle()
+    assert shop.held() == {"c1": pod}
+    (labels,) = (each["metadata"]["labels"] for each in shop.pool.pods())
+    assert labels["berthmaster.dev/owner"] == "bob"
+    assert "berthmaster.dev/last-owner" not in labels
+
+
+@pytest.mark.row("WC-15", "WC-17", "WC-02")
+def test_a_pod_that_failed_is_replaced_and_its_claim_gets_another(open_shop: Callable[..., Shop]) -> None:
+    shop = open_shop()
+    shop.claim("c0")
+    shop.settle(3)
+    pod = shop.held()["c0"]
+    shop.api.patch(f"{shop.pool.pod_path(pod)}/status", {"status": {"phase": "Failed"}})
+    shop.settle()
+    assert shop.held()["c0"] != pod
+    assert pod not in shop.pool.names()
+
+
+@pytest.mark.row("WC-45", "WC-20")
+def test_the_pod_of_a_claim_that_was_removed_by_force_comes_back(open_shop: Callable[..., Shop]) -> None:
+    shop = open_shop(maxReplicas=1, maxIdle=0)
+    shop.claim("c0")
+    shop.settle(3)
+    pod = shop.held()["c0"]
+    path = claim_path(shop.namespace, "c0")
+    assert shop.claims()["c0"]["metadata"]["finalizers"] == [CLAIM_FINALIZER]
+    shop.api.patch(path, {"metadata": {"finalizers": None}})
+    shop.delete("c0")
+    shop.claim("c1")
+    shop.settle()
+    assert shop.held() == {"c1": pod}
+
+
+@pytest.mark.row("WC-06", "WC-04")
+def test_claims_keep_their_pods_over_a_loss_of_redis_and_new_ones_get_others(open_shop: Callable[..., Shop]) -> None:
+    shop = open_shop()
+    for n in range(2):
+        shop.claim(f"c{n}")
+    shop.settle()
+    before = shop.held()
+    assert len(before) == 2
+    shop.pool.redis.flushall()
+    shop.pool.claim()
+    shop.claim("c2")
+    shop.settle()
+    after = shop.held()
+    assert {name: after[name] for name in before} == before
+    assert len(after) == 3
+
+
+@pytest.mark.row("WC-27", "WC-02")
+def test_a_move_ends_with_the_old_pod_free_again(open_shop: Callable[..., Shop]) -> None:
+    shop = open_shop(maxReplicas=2)
+    shop.claim("c0")
+    shop.settle(4)
+    source = shop.held()["c0"]
+    (target,) = shop.pool.names() - {source}
+    shop.services.claims.move(shop.claims()["c0"], target)
+    shop.settle()
+    assert shop.held() == {"c0": target}
+    claim = shop.claims()["c0"]
+    assert "sourcePod" not in claim["spec"]
+    assert shop.phases() == ["Bound", "Idle"]
+
+
+@pytest.mark.row("WC-40", "WC-01")
+def test_a_claim_on_a_pod_of_an_older_template_is_outdated(open_shop: Callable[..., Shop]) -> None:
+    shop = open_shop()
+    shop.claim("c0")
+    shop.settle(3)
+    pod = shop.held()["c0"]
+    shop.pool.change(template={"metadata": {"labels": {"version": "2"}}})
+    shop.settle()
+    assert shop.held() == {"c0": pod}
+    assert shop.claims()["c0"]["status"]["phase"] == "Outdated"
+    shop.delete("c0")
+    shop.settle()
+    assert pod not in shop.pool.names()
