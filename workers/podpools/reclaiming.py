@@ -1,4 +1,4 @@
-"""Pods whose claim is gone, however it went, are given back."""
+"""Pods whose claim is gone, however it went, are given back; a claim that does not know a pod of its own is told."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import structlog
 
 from domain.claims.pod import Phase
 from events.kube_api import Conflict, NotFound
+from events.routing import pod_claim_key
 from workers.kube.claimable_pods import ClaimPods
 from workers.kube.pod_claims import PodClaims
 from workers.podpools.observe import Seen, utc_now
@@ -19,7 +20,10 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
     """Whether any was. Claims are listed after the pods: a UID that is in no such list never comes back."""
     held = [m for m in seen.members if m.claimed_by and not m.terminating]
     unknown = {m.claimed_by for m in held}
-    unknown -= services.claims.known(namespace, unknown).keys()
+    known = services.claims.known(namespace, unknown)
+    strays = services.claims.noticed(namespace, {m.name: m.claimed_by for m in held if m.claimed_by in known})
+    run.touch({pod_claim_key(namespace, known[uid]) for uid in strays})
+    unknown -= known.keys()
     if not unknown:
         return False
     run.keep(services.call_time)

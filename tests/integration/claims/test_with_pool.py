@@ -198,3 +198,18 @@ def test_a_claim_on_a_pod_of_an_older_template_is_outdated(open_shop: Callable[.
     shop.delete("c0")
     shop.settle()
     assert pod not in shop.pool.names()
+
+
+@pytest.mark.row("WC-45", "WC-06")
+def test_a_pod_that_a_claim_does_not_know_of_is_given_back_by_it(open_shop: Callable[..., Shop]) -> None:
+    """Its worker wrote the label when the server that knew of the try was lost."""
+    shop = open_shop(maxReplicas=2)
+    shop.claim("c0")
+    shop.settle()
+    uid, pod = shop.claims()["c0"]["metadata"]["uid"], shop.held()["c0"]
+    (other,) = shop.pool.names() - {pod}
+    labels = {"berthmaster.dev/claimed-by": uid, PHASE: "Bound"}
+    shop.api.patch(shop.pool.pod_path(other), {"metadata": {"labels": labels}})
+    shop.settle(6)
+    assert shop.held() == {"c0": pod}
+    assert shop.phases() == ["Bound", "Idle"]

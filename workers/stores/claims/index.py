@@ -71,6 +71,14 @@ class ClaimIndex:
         """Before that pod is written."""
         self._redis.hset(_tried(namespace, uid), pod, 1)
 
+    def noticed(self, namespace: str, labelled: Mapping[str, str]) -> set[str]:
+        """Pod -> UID that its label says. UIDs of the claims that did not know that: from now on they do."""
+        pipe = self._redis.pipeline(transaction=False)
+        for pod, uid in labelled.items():
+            pipe.hsetnx(_tried(namespace, uid), pod, 1)
+        news: list[Any] = pipe.execute() if labelled else []
+        return {uid for uid, new in zip(labelled.values(), news, strict=True) if new}
+
     def has_left(self, namespace: str, uid: str, pod: str) -> None:
         """That pod is not its own, and cannot become so by anything that was begun before."""
         self._redis.hdel(_tried(namespace, uid), pod)
