@@ -12,6 +12,8 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
 # Without pip in it: nothing is installed into a running container.
 RUN ["python", "-m", "venv", "--without-pip", "/opt/berthmaster"]
+# A name for the user: Celery takes a group without one for root's, and warns.
+RUN echo "berthmaster:x:10001:10001::/tmp:/usr/sbin/nologin" >>/etc/passwd && echo "berthmaster:x:10001:" >>/etc/group
 COPY pyproject.toml README.md LICENSE ./
 COPY domain domain
 COPY events events
@@ -29,6 +31,7 @@ LABEL org.opencontainers.image.title="berthmaster" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /etc/passwd /etc/group /etc/
 COPY --from=build /opt/berthmaster /opt/berthmaster
 ENV PATH=/opt/berthmaster/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 # A number, so that Kubernetes can see that it is not root.

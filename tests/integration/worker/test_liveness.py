@@ -16,6 +16,7 @@ from tests.support.celery_worker import CeleryProcess
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import eventually
 from workers.cli.main import app
+from workers.heartbeat import of_beat
 
 LONG_AGO = 120.0  # seconds
 
@@ -75,3 +76,20 @@ def test_the_probe_fails_for_a_worker_that_does_not_consume_though_the_broker_an
     assert probe(worker) == 1
     worker.signal(signal.SIGCONT)
     eventually(lambda: probe(worker) == 0, timeout=30)
+
+
+@pytest.mark.row("EV-16")
+def test_beat_shows_that_it_looks_at_its_schedule_and_no_more_once_it_hangs(make_fleet: Callable[[], Fleet]) -> None:
+    fleet = make_fleet().start()
+    [beat] = fleet.beats
+    file = of_beat(beat.heartbeat_file)
+    eventually(file.exists)
+    before = file.stat().st_mtime
+    eventually(lambda: file.stat().st_mtime > before)
+    beat.signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    stopped = file.stat().st_mtime
+    time.sleep(2.5)
+    assert file.stat().st_mtime == stopped
+    beat.signal(signal.SIGCONT)
+    eventually(lambda: file.stat().st_mtime > stopped)
