@@ -19,10 +19,31 @@ log = structlog.get_logger()
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
 
 
+def refused(reason: str) -> None:
+    metrics.MESSAGES_REFUSED.labels(reason).inc()
+
+
 class TolerantConsumer(Consumer):
-    """Rejects, counts and logs what Celery cannot make a request of."""
+    """Rejects, counts and logs what Celery cannot make a request of; Celery itself logs what it refuses, uncounted."""
 
     connection_errors: Any
+
+    def on_unknown_message(self, body: Any, message: Any) -> None:
+        refused("no_task")
+        super().on_unknown_message(body, message)
+
+    def on_unknown_task(self, body: Any, message: Any, exc: Exception) -> None:
+        refused("unknown_task")
+        super().on_unknown_task(body, message, exc)
+
+    def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
+        """Also of what we do not take at all, as pickle is."""
+        refused("invalid")
+        super().on_invalid_task(body, message, exc)
+
+    def on_decode_error(self, message: Any, exc: Exception) -> None:
+        refused("undecodable")
+        super().on_decode_error(message, exc)
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
         receive = super().create_task_handler(*args, **options)
@@ -31,7 +52,7 @@ class TolerantConsumer(Consumer):
             try:
                 return receive(message)
             except MALFORMED as error:
-                metrics.MESSAGES_REFUSED.labels("malformed").inc()
+                refused("malformed")
                 log.exception("message_refused", error=repr(error), headers=str(message.headers)[:500])
                 return message.reject_log_error(log, self.connection_errors)
 

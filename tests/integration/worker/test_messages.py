@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import os
+import pickle
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -73,6 +77,16 @@ ODD = {
 }
 
 
+class Bomb:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (self.path,)
+
+
 def lives_on(fleet: Fleet, pod: str) -> None:
     """Everything was acknowledged, nothing comes back, and both workers still run keys."""
     fleet.mark(pod)
@@ -106,6 +120,43 @@ def test_an_entry_that_is_no_message_ends_no_worker(fleet: Fleet, pod: str, brok
 def test_a_message_that_no_task_takes_is_dropped(fleet: Fleet, pod: str, odd: Message) -> None:
     fleet.redis.lpush(routing.LATENCY, orjson.dumps(odd))
     lives_on(fleet, pod)
+
+
+@pytest.mark.row("EV-07")
+@pytest.mark.parametrize(
+    "odd, reason",
+    [
+        ("unknown task", "unknown_task"),
+        ("pickle", "invalid"),
+        ("yaml", "invalid"),
+        ("body that is no JSON", "undecodable"),
+        ("no headers", "no_task"),
+        ("one time limit", "malformed"),
+        ("headers that are a number", "unreadable"),
+    ],
+)
+def test_a_message_that_no_task_takes_is_counted_by_what_is_wrong(
+    fleet: Fleet, pod: str, odd: str, reason: str
+) -> None:
+    before = fleet.metric("berthmaster_messages_refused_total", reason=reason)
+    fleet.redis.lpush(routing.LATENCY, orjson.dumps(ODD[odd]))
+    lives_on(fleet, pod)
+    assert fleet.metric("berthmaster_messages_refused_total", reason=reason) == before + 1
+
+
+@pytest.mark.row("EV-07")
+@pytest.mark.parametrize(
+    "content", ["application/x-python-serialize", "application/data", "application/x-msgpack", "application/x-yaml"]
+)
+def test_a_body_of_another_content_is_never_opened(fleet: Fleet, pod: str, content: str, tmp_path: Path) -> None:
+    """The body is real: who opens it runs it."""
+    opened = tmp_path / "opened"
+    bomb = base64.b64encode(pickle.dumps((Bomb(str(opened)), {}, {}))).decode()
+    encoded = {**message("k")["properties"], "body_encoding": "base64"}
+    odd = {**message("k"), "body": bomb, "content-type": content, "content-encoding": "binary", "properties": encoded}
+    fleet.redis.lpush(routing.LATENCY, orjson.dumps(odd))
+    lives_on(fleet, pod)
+    assert not opened.exists()
 
 
 @pytest.mark.row("EV-17")
