@@ -1,0 +1,36 @@
+"""A pod that no pool made may carry any label: its author gains nothing by it, and takes nothing from others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from domain.claims.labels import PHASE
+from tests.support.claim_world import IMAGE, READY, ClaimWorld
+from workers.kube.pool_pods import POOL, REVISION
+
+
+def stranger(world: ClaimWorld) -> dict[str, Any]:
+    """Made by hand, and dressed as an idle pod of the pool."""
+    told = {POOL: "warm", REVISION: world.revision, PHASE: "Idle"}
+    world.api.create(world.pods_path(), {"metadata": {"name": "stranger", "labels": told}, "spec": IMAGE})
+    return world.status("stranger", READY)
+
+
+@pytest.mark.row("WC-08")
+def test_a_pod_in_the_dress_of_a_pool_is_no_candidate(world: ClaimWorld) -> None:
+    before = stranger(world)["metadata"]["resourceVersion"]
+    assert world.bound() == ""
+    world.pod("p1")
+    world.run()
+    assert world.pod_of() == "p1"
+    assert world.get("stranger")["metadata"]["resourceVersion"] == before
+
+
+def test_a_claim_that_names_a_pod_of_no_pool_does_not_get_it(world: ClaimWorld) -> None:
+    before = stranger(world)["metadata"]["resourceVersion"]
+    world.claim(podName="stranger")
+    world.run()
+    assert world.phase() != "Bound"
+    assert world.get("stranger")["metadata"]["resourceVersion"] == before
