@@ -122,8 +122,10 @@ def _member(facts: Facts, i: int, claim: C) -> SetMember:
 
 
 class Model:
-    def __init__(self, decide: Decide, versions: bool = True, record: bool = True, lists_first: bool = False) -> None:
-        self._decide, self._versions, self._record, self._lists_first = decide, versions, record, lists_first
+    def __init__(self, decide: Decide, **rules: bool) -> None:
+        known = {"versions": True, "record": True, "compares": True, "lists_first": False} | rules
+        self._decide, self._versions, self._record = decide, known["versions"], known["record"]
+        self._compares, self._lists_first = known["compares"], known["lists_first"]
 
     def step(self, s: S) -> Out:
         if s.wrong:
@@ -162,7 +164,8 @@ class Model:
             step = self.looked(s, w)
             yield SYS, f"{who} {step.do} {step.todo}", at(s, n, None if step.do == Do.REST else step)
         elif w.do == Do.RECORD:
-            yield SYS, f"{who}: {'done' if w.set_fresh else 'conflict'}", record(s, n, w)
+            done = w.set_fresh or not self._compares
+            yield SYS, f"{who}: {'done' if done else 'conflict'}", record(s, n, w) if done else at(s, n, None)
         else:
             yield SYS, who, self.one(s, n, w)
 
@@ -189,10 +192,7 @@ class Model:
 
 
 def record(s: S, n: int, w: W) -> S:
-    done = at(s, n, None)
-    if not w.set_fresh:
-        return done
-    return write_set(done, s.facts._replace(alive=w.fresh))._replace(floor=s.facts.wanted)
+    return write_set(at(s, n, None), s.facts._replace(alive=w.fresh))._replace(floor=s.facts.wanted)
 
 
 def create(s: S, i: int, w: W) -> S:

@@ -26,6 +26,10 @@ class TcpProxy:
     def pass_on(self) -> None:
         self._swallows = False
 
+    def passed(self, data: bytes) -> bytes:
+        """What becomes of data on its way."""
+        return data
+
     def close(self) -> None:
         for one in [self._listener, *self._open]:
             with contextlib.suppress(OSError):
@@ -54,7 +58,7 @@ class TcpProxy:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
                 if source not in self._dead:
-                    sink.sendall(data)
+                    sink.sendall(self.passed(data))
         if source not in self._dead:
             sink.close()
 

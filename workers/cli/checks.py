@@ -1,71 +1,86 @@
-"""What `doctor` checks. Each check is a line: what, whether it is well, and what was found."""
+"""What `doctor` checks. Each check is a line: what, whether it is well, and what was found, with the way out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from events.kube_api import KubeError
+from events import routing
 from events.settings import RedisSettings
+from events.workqueue import Workqueue
 from workers.broker import broker_problem
-from workers.cli.configured import Unconfigured, kubernetes
+from workers.cli.troubles import in_words
 from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 from workers.stores.server_facts import ServerFacts, server_facts
 
-OLDEST_REDIS = (7, 0)
-GROUP = "/apis/berthmaster.dev/v1alpha1"
+OLDEST_REDIS: Final = (7, 0)
+CLOCKS_APART: Final = 3.0  # seconds; epochs and leases are times of the server, backoff and age those of a worker
+MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
+QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
 
 class Check(NamedTuple):
+    """`warns`: it is well, but somebody should look."""
+
     name: str
     ok: bool
     found: str
+    warns: bool = False
 
 
-def examine(settings: WorkerSettings) -> Iterator[Check]:
-    """One after the other, so that the first lines are there while a time-out runs."""
-    yield from redis_checks(settings.redis)
-    if not settings.broker_is_state:
-        problem = broker_problem(settings.broker_url)
-        yield Check("broker answers", problem is None, problem or "yes")
-    yield from kubernetes_checks(settings)
-
-
-def redis_checks(settings: RedisSettings) -> list[Check]:
+def redis_checks(settings: RedisSettings) -> Iterator[Check]:
+    redis = connect_state(settings)
     try:
-        return judge_server(server_facts(connect_state(settings)))
+        facts = server_facts(redis)
+        yield from judge_server(facts)
+        if not facts.loading:
+            yield judge_queue(Workqueue(redis, hint_queue=routing.LATENCY).depth())
     except OUTAGE as error:
-        return [Check("Redis answers", ok=False, found=str(error))]
+        yield Check("Redis answers", ok=False, found=in_words(error))
 
 
 def judge_server(facts: ServerFacts) -> list[Check]:
-    version = ".".join(map(str, facts.version))
+    if facts.loading:  # until it has, it denies that it keeps a file
+        return [Check("Redis has its data", ok=False, found="still loading it, wait")]
+    version, primary = ".".join(map(str, facts.version)), facts.role == "master"
+    log = "on" if facts.append_only else "off: a crash loses data; set appendonly yes"
+    evicts = facts.eviction != "noeviction"
+    eviction = f"{facts.eviction}: state would vanish; set maxmemory-policy noeviction" if evicts else facts.eviction
     return [
         Check("Redis is 7.0 or newer", facts.version >= OLDEST_REDIS, version),
-        Check(
-            "Redis keeps an append-only file",
-            facts.append_only,
-            "on" if facts.append_only else "off: a crash loses data",
-        ),
-        Check("Redis evicts nothing", facts.eviction == "noeviction", facts.eviction),
+        Check("Redis keeps an append-only file", facts.append_only, log),
+        Check("Redis evicts nothing", not evicts, eviction),
+        Check("Redis is a primary", primary, facts.role if primary else f"{facts.role}: name its primary, or Sentinel"),
+        judge_memory(facts.memory),
+        judge_clock(facts.clock),
     ]
 
 
-def kubernetes_checks(settings: WorkerSettings) -> list[Check]:
-    try:
-        kube = kubernetes(settings)
-    except Unconfigured as error:
-        return [Check("Kubernetes is configured", ok=False, found=str(error))]
-    return [
-        asked("Kubernetes answers", lambda: str(kube.get("/version").get("gitVersion", "yes"))),
-        asked("Custom resources are installed", lambda: f"{len(kube.get(GROUP)['resources'])} kinds"),
-    ]
+def judge_memory(used: float | None) -> Check:
+    name = "Redis has memory left"
+    if used is None:
+        return Check(name, ok=True, found="no limit of its own")
+    found = f"{used:.0%} of maxmemory in use" + (": full, it refuses writes; raise it" if used >= MEMORY_WARNS else "")
+    return Check(name, used < MEMORY_FAILS, found, used >= MEMORY_WARNS)
 
 
-def asked(name: str, question: Callable[[], str]) -> Check:
-    try:
-        return Check(name, ok=True, found=question())
-    except KubeError as error:
-        return Check(name, ok=False, found=str(error))
+def judge_clock(ahead: float) -> Check:
+    ok = abs(ahead) <= CLOCKS_APART
+    found = f"{abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} this machine"
+    return Check("Clock of Redis", ok, found if ok else f"{found}: let both follow NTP")
+
+
+def judge_queue(depth: dict[str, float]) -> Check:
+    """Never wrong by itself: a storm passes."""
+    dirty, oldest = depth["dirty"], depth["oldest_queued_seconds"]
+    warns = dirty > QUEUE_LONG or oldest > QUEUE_OLD
+    advice = ": do workers run, and enough of them?" if warns else ""
+    return Check("Workqueue", ok=True, found=f"{dirty:g} keys, the oldest {oldest:.0f} s{advice}", warns=warns)
+
+
+def broker_checks(settings: WorkerSettings) -> Iterator[Check]:
+    if not settings.broker_is_state:
+        problem = broker_problem(settings.broker_url)
+        yield Check("broker answers", problem is None, problem or "yes")

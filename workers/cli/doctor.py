@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 from rich.markup import escape
 
-from workers.cli.checks import Check, examine
-from workers.cli.configured import configured
+from workers.cli.checks import Check, broker_checks, redis_checks
+from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.output import console
+from workers.cli.permissions import Process
+
+if TYPE_CHECKING:
+    from workers.settings import WorkerSettings
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table")]
+For = Annotated[Process, typer.Option("--for", help="Whose permissions in Kubernetes this account should have")]
 
 
-def doctor(as_json: AsJson = False) -> None:
-    """Checks Redis, broker and Kubernetes; exit status 1 if a check fails."""
+def doctor(as_json: AsJson = False, process: For = Process.WORKER) -> None:
+    """Checks Redis, broker, Kubernetes with our kinds and permissions, and AWS; exit status 1 if a check fails."""
     out, checks = console(), []
-    for check in examine(configured()):
+    for check in examine(configured(), process):
         checks.append(check)
         if not as_json:
             out.print(line(check))
@@ -28,6 +34,24 @@ def doctor(as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
+def examine(settings: WorkerSettings, process: Process) -> Iterator[Check]:
+    """One after the other, so that the first lines are there while a time-out runs."""
+    yield from redis_checks(settings.redis)
+    yield from broker_checks(settings)
+    try:
+        kube = kubernetes(settings)
+    except Unconfigured as error:
+        yield Check("Kubernetes is configured", ok=False, found=str(error))
+        return
+    from workers.cli.cloud_checks import cloud_checks  # here: the clients take longer than most commands
+    from workers.cli.cluster_checks import cluster_checks
+
+    yield from cluster_checks(kube, process)
+    if process is Process.WORKER:
+        yield from cloud_checks(kube, settings.aws)
+
+
 def line(check: Check) -> str:
     mark = "[green]ok  [/green]" if check.ok else "[red]fail[/red]"
+    mark = "[yellow]warn[/yellow]" if check.ok and check.warns else mark
     return f"{mark} {escape(check.name)}: {escape(check.found)}"

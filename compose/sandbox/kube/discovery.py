@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from compose.sandbox.kube.kinds import ALL_VERBS, Kind, Kinds
@@ -47,7 +47,7 @@ def discovered_groups(kinds: Kinds, path: list[str]) -> Json | None:
 
 
 def openapi(kinds: Kinds, root: str) -> Json | None:
-    """Only what kubectl looks for before it writes: whether each kind's PATCH takes `fieldValidation`."""
+    """What kubectl looks for before it writes (whether PATCH takes `fieldValidation`), and schemas of added kinds."""
     roots = {
         f"apis/{name}/{version}" if name else "api/v1" for name, listed in kinds.groups().items() for version in listed
     }
@@ -59,7 +59,17 @@ def openapi(kinds: Kinds, root: str) -> Json | None:
     paths = {
         f"/{root}/{kind.plural}/{{name}}": {"patch": patch_operation(kind)} for kind in kinds.in_version(name, version)
     }
-    return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.37.0"}, "paths": paths}
+    about = {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.37.0"}}
+    return {**about, "paths": paths, "components": {"schemas": dict(schemas(kinds.in_version(name, version)))}}
+
+
+def schemas(listed: Iterable[Kind]) -> Iterator[tuple[str, Json]]:
+    """Of kinds that a definition added."""
+    for kind in listed:
+        if kind.schema:
+            about = {"group": kind.group, "version": kind.version, "kind": kind.name}
+            name = ".".join([*reversed(kind.group.split(".")), kind.version, kind.name])
+            yield name, {**kind.schema, "x-kubernetes-group-version-kind": [about]}
 
 
 def patch_operation(kind: Kind) -> Json:

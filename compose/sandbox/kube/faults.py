@@ -108,7 +108,8 @@ class Faults:
         return fault
 
     def permitted(self, call: Call) -> bool:
-        if self.take("deny", call):
-            return False
+        return not self.take("deny", call) and self.within_rules(call)
+
+    def within_rules(self, call: Call) -> bool:
         allowing = list(self.matching("allow", call))
         return not allowing or any(rule.permits(call) for fault in allowing for rule in fault.rules)

@@ -16,6 +16,7 @@ from compose.sandbox.kube.faults import Call, Fault, Faults
 from compose.sandbox.kube.journal import Journal
 from compose.sandbox.kube.reads import number
 from compose.sandbox.kube.refusal import Refusal, conflict
+from compose.sandbox.kube.reviews import REVIEWS, review
 from compose.sandbox.kube.routes import Target, target
 from compose.sandbox.kube.storage import Item
 from compose.sandbox.kube.tables import table, wanted
@@ -63,12 +64,13 @@ class Server:
         if request.path in HEALTH:
             return web.Response(text="ok")
         user = self.access.user(request.headers.get("Authorization", ""))
+        if request.method == "POST" and request.path == REVIEWS:
+            return replied(201, orjson.dumps(review(self.access, user, client_of(request), await request.read())))
         if request.method == "GET" and (found := discovered(self.api.kinds, request.path)) is not None:
             return replied(200, orjson.dumps(found))
         wish = target(self.api.kinds, request.method, request.path, request.query)
-        client = request.headers.get("User-Agent", "").partition(" ")[0].partition("/")[0]
         place = (wish.namespace, wish.name)
-        call = Call(wish.verb, wish.kind.group, wish.resource, *place, client, user)
+        call = Call(wish.verb, wish.kind.group, wish.resource, *place, client_of(request), user)
         self.access.check(call)
         body = await request.read()
         await self.trouble(request, call)
@@ -158,6 +160,10 @@ class Server:
         names = ("client", "verb", "group", "resource")
         rows = [dict(zip(names, call, strict=True), count=count) for call, count in self.access.calls.items()]
         return replied(200, orjson.dumps(rows))
+
+
+def client_of(request: web.Request) -> str:
+    return request.headers.get("User-Agent", "").partition(" ")[0].partition("/")[0]
 
 
 def hang_up(request: web.Request) -> None:

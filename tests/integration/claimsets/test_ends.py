@@ -24,8 +24,8 @@ def gone(world: ClaimSetWorld) -> bool:
     return False
 
 
-def delete(world: ClaimSetWorld, policy: str = "Background") -> None:
-    world.api.delete(world.path("podclaimsets", "db"), {"propagationPolicy": policy})
+def delete(world: ClaimSetWorld) -> None:
+    world.api.delete(world.path("podclaimsets", "db"), {"propagationPolicy": "Background"})
 
 
 @pytest.mark.row("WC-19")
@@ -51,17 +51,17 @@ def test_the_end_of_a_set_needs_no_run(make_set: MakeSet, when: str) -> None:
 
 
 @pytest.mark.row("WC-19")
-def test_a_set_that_waits_for_its_claims_makes_none_anew(make_set: MakeSet) -> None:
-    """`kubectl delete --cascade=foreground`."""
+def test_a_set_that_is_kept_by_another_while_it_is_deleted_makes_and_removes_no_claim(make_set: MakeSet) -> None:
     world = make_set(2)
     world.settle()
-    world.keep("db-0")
-    delete(world, "Foreground")
-    eventually(lambda: not world.live())
-    assert world.run() == Settled()
-    assert not world.live()
-    world.let_go("db-0")
-    assert eventually(lambda: gone(world))
+    world.api.patch(world.path("podclaimsets", "db"), {"metadata": {"finalizers": ["test.berthmaster.dev/stay"]}})
+    for wanted in (3, 1):
+        world.scale(wanted)
+        delete(world)
+        assert world.run() == Settled()
+        assert world.live() == {"db-0", "db-1"}
+    world.api.patch(world.path("podclaimsets", "db"), {"metadata": {"finalizers": None}})
+    assert eventually(lambda: gone(world) and not world.claims())
 
 
 def test_claims_that_are_orphaned_on_purpose_stay_and_a_set_made_anew_leaves_them_alone(make_set: MakeSet) -> None:
@@ -102,6 +102,7 @@ def test_a_refusal_is_told_and_tried_again(make_set: MakeSet, method: str) -> No
     assert world.condition("Ready") == ("False", "Refused")
     assert "not here" in world.message("Ready")
     assert len(world.live()) == 1
+    assert len(world.status["removing"]) == (method == "DELETE")  # whoever else removes goes on with this one
     world.services = whole
     world.settle()
     assert len(world.live()) == (2 if method == "POST" else 0)

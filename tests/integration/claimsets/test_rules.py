@@ -43,6 +43,22 @@ def test_two_that_choose_different_claims_remove_one(make_set: MakeSet, method: 
 
 
 @pytest.mark.row("WC-29")
+def test_a_record_that_comes_late_is_refused(make_set: MakeSet) -> None:
+    """Rule intent, by compare-and-set: another was chosen meanwhile, and nothing was written on the first."""
+    world = three_of_which_one_goes(make_set)
+
+    def others() -> None:
+        world.set_cost("db-2", 100)
+        world.run()
+        assert world.live() == {"db-0", "db-2"}
+
+    before = world.claim("db-2")["metadata"]["resourceVersion"]
+    world.standing_still("PATCH", "/podclaimsets/db/status", others)
+    assert world.live() == {"db-0", "db-2"}
+    assert world.claim("db-2")["metadata"]["resourceVersion"] == before  # it never had to be spared
+
+
+@pytest.mark.row("WC-29")
 def test_a_claim_that_begins_to_move_before_it_is_deleted_stays(make_set: MakeSet) -> None:
     """Rule pre. Field bug MO#591: scale-in in the middle of a migration."""
     world = three_of_which_one_goes(make_set)

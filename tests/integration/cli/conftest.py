@@ -1,19 +1,14 @@
-"""Where commands find a real Redis and the sandbox's Kubernetes API."""
+"""Where the commands look."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.fixtures.kube import SandboxKube
+from tests.support.command_line import places_of
 
 
 @pytest.fixture
 def places(kube_sandbox: SandboxKube, crds_sandbox: None, redis_url: str) -> dict[str, str]:
-    del crds_sandbox  # only its doing is wanted
-    settings = kube_sandbox.settings
-    token = settings.token.get_secret_value() if settings.token else ""
-    return {
-        "BERTHMASTER_REDIS__URL": redis_url,
-        "BERTHMASTER_KUBERNETES__SERVER": settings.server or "",
-        "BERTHMASTER_KUBERNETES__TOKEN": token,
-    }
+    """The tests' own Redis and the sandbox's Kubernetes API, which serves our kinds."""
+    return places_of(kube_sandbox, redis_url)

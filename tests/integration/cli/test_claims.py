@@ -8,8 +8,8 @@ from redis import Redis
 
 from domain.claims.labels import CORDON
 from tests.fixtures.kube import SandboxKube
-from tests.integration.cli.test_commands import berthmaster
 from tests.support.claim_world import ClaimWorld
+from tests.support.command_line import berthmaster
 
 
 @pytest.fixture

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
 from redis import Redis
-from typer.testing import CliRunner, Result
 
-from compose.sandbox.redis_server import RedisServer
 from tests.fixtures.kube import SandboxKube
+from tests.support.command_line import berthmaster
 from tests.support.slot_world import SlotWorld
-from workers.cli.main import app
 
 ARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/arena-0/0123456789abcdef"
 POOL = {
@@ -24,38 +22,6 @@ POOL = {
 }
 GROUP = "berthmaster.dev/v1alpha1"
 POOLS = "/apis/berthmaster.dev/v1alpha1/portpools"
-
-
-def berthmaster(environment: Mapping[str, str], *arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments, env={"BERTHMASTER_CLUSTER": "blue", **environment})
-
-
-def named(result: Result) -> dict[str, Any]:
-    return {check["name"]: check for check in orjson.loads(result.output)}
-
-
-def test_the_doctor_finds_a_forgetful_redis(places: dict[str, str]) -> None:
-    result = berthmaster(places, "doctor", "--json")  # the tests' own server keeps no file
-    checks = named(result)
-    assert result.exit_code == 1
-    assert not checks["Redis keeps an append-only file"]["ok"]
-    assert checks["Kubernetes answers"]["ok"]
-
-
-def test_the_doctor_is_content_with_what_the_sandbox_runs(places: dict[str, str], tmp_path_factory: Any) -> None:
-    server = RedisServer(tmp_path_factory.mktemp("durable")).start()
-    try:
-        result = berthmaster({**places, "BERTHMASTER_REDIS__URL": server.url}, "doctor")
-    finally:
-        server.kill()
-    assert result.exit_code == 0, result.output
-    assert "fail" not in result.output
-
-
-def test_the_doctor_says_that_redis_does_not_answer(places: dict[str, str]) -> None:
-    result = berthmaster({**places, "BERTHMASTER_REDIS__URL": "redis://127.0.0.1:1/0"}, "doctor", "--json")
-    assert result.exit_code == 1
-    assert not named(result)["Redis answers"]["ok"]
 
 
 @pytest.fixture

@@ -44,8 +44,9 @@ def test_a_list_of_claims_that_lags_does_no_harm(first: S) -> None:
         ({"versions": False}, MOVING, "moving"),
         ({"versions": False}, SCALED, "fewer"),
         ({"record": False}, ONE_TOO_MANY, "fewer"),
+        ({"compares": False}, ONE_TOO_MANY, "fewer"),
     ],
-    ids=["pre: none that moves", "pre: none too many", "intent"],
+    ids=["pre: none that moves", "pre: none too many", "intent", "intent: by compare-and-set"],
 )
 def test_each_rule_is_needed(rules: dict[str, bool], first: S, broken: str) -> None:
     assert check(set_step, first, **rules).broken == broken

@@ -1,8 +1,11 @@
-"""What the doctor thinks of a Redis server."""
+"""What the doctor thinks of what it is told."""
 
 from __future__ import annotations
 
-from workers.cli.checks import judge_server
+import pytest
+
+from workers.cli.checks import judge_clock, judge_memory, judge_queue, judge_server
+from workers.cli.permissions import Permission
 from workers.stores.server_facts import ServerFacts
 
 GOOD = ServerFacts((7, 2, 4), append_only=True, eviction="noeviction")
@@ -20,3 +23,28 @@ def test_an_old_forgetful_or_evicting_server_is_not() -> None:
     assert failing(GOOD._replace(version=(6, 2, 14))) == ["Redis is 7.0 or newer"]
     assert failing(GOOD._replace(append_only=False)) == ["Redis keeps an append-only file"]
     assert failing(GOOD._replace(eviction="allkeys-lru")) == ["Redis evicts nothing"]
+
+
+@pytest.mark.parametrize("ahead, ok", [(0.0, True), (2.9, True), (-2.9, True), (3.1, False), (-3.1, False)])
+def test_clocks_may_differ_by_three_seconds(ahead: float, ok: bool) -> None:
+    assert judge_clock(ahead).ok is ok
+
+
+@pytest.mark.parametrize(
+    "used, ok, warns", [(None, True, False), (0.7, True, False), (0.8, True, True), (0.95, False, True)]
+)
+def test_memory_warns_before_it_fails(used: float | None, ok: bool, warns: bool) -> None:
+    check = judge_memory(used)
+    assert (check.ok, check.warns) == (ok, warns)
+
+
+@pytest.mark.parametrize("dirty, oldest, warns", [(0, 0.0, False), (10_001, 0.0, True), (1, 61.0, True)])
+def test_a_long_or_old_queue_is_a_warning(dirty: float, oldest: float, warns: bool) -> None:
+    check = judge_queue({"dirty": dirty, "oldest_queued_seconds": oldest})
+    assert (check.ok, check.warns) == (True, warns)
+    assert ("do workers run" in check.found) is warns
+
+
+def test_a_permission_is_said_as_people_say_it() -> None:
+    asked = Permission("r", "patch", "berthmaster.dev", "portpools/status", "a", "b")
+    assert str(asked) == "patch portpools.berthmaster.dev/status b in namespace a"

@@ -1,0 +1,34 @@
+"""SelfSubjectAccessReview: whether who asks may do something, without doing it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from compose.sandbox.kube.access import ADMIN, Access
+from compose.sandbox.kube.api import parsed_object
+from compose.sandbox.kube.faults import Call
+from compose.sandbox.kube.refusal import invalid
+
+Json = dict[str, Any]
+REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+HEAD: Final = {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "metadata": {}}
+WHICH: Final = (
+    "spec.resourceAttributes: Invalid value: "
+    "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+)
+
+
+def review(access: Access, user: str, client: str, body: bytes) -> Json:
+    """The answer. Everybody may ask. Raises 422."""
+    spec = parsed_object(body).get("spec") or {}
+    asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if (asked is None) == (path is None):
+        raise invalid("SelfSubjectAccessReview.authorization.k8s.io", "", [WHICH])
+    allowed = user == ADMIN if asked is None else access.would_allow(call_of(asked, client, user))
+    return {**HEAD, "spec": spec, "status": {"allowed": allowed}}
+
+
+def call_of(asked: Json, client: str, user: str) -> Call:
+    resource = "/".join(filter(None, (asked.get("resource", ""), asked.get("subresource", ""))))
+    place = (asked.get("namespace", ""), asked.get("name", ""))
+    return Call(asked.get("verb", ""), asked.get("group", ""), resource, *place, client, user)

@@ -1,0 +1,62 @@
+"""What `doctor` asks AWS: one look in each region that a port pool names, at things that cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from workers.cli.checks import Check
+from workers.cli.cluster_checks import listed
+from workers.cloud.errors import CloudError, Denied
+from workers.cloud.looks import LOOKS, looks
+from workers.cloud.settings import AwsSettings
+
+if TYPE_CHECKING:
+    from events.kube_api import KubeApi
+
+NO_CREDENTIALS: Final = ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError")
+BAD_CREDENTIALS: Final = (
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "SignatureDoesNotMatch",
+    "AuthFailure",
+    "RequestExpired",
+)
+
+
+def cloud_checks(kube: KubeApi, settings: AwsSettings) -> Iterator[Check]:
+    for region in regions(listed(kube, "portpools")):
+        yield from region_checks(settings, region)
+
+
+def regions(pools: list[dict[str, Any]]) -> list[str]:
+    return sorted({str(region) for pool in pools if (region := (pool.get("spec") or {}).get("region"))})
+
+
+def region_checks(settings: AwsSettings, region: str) -> Iterator[Check]:
+    """A line for each action that fails, but one if all fail alike."""
+    problems = {action: in_plain(error) for action, error in looks(settings, region).items() if error}
+    name = f"AWS in {region}"
+    if not problems:
+        yield Check(name, ok=True, found=f"answers {', '.join(LOOKS)}")
+    elif len(problems) == len(LOOKS) and len(set(problems.values())) == 1:
+        yield Check(name, ok=False, found=next(iter(problems.values())))
+    else:
+        yield from each_problem(name, problems)
+
+
+def each_problem(name: str, problems: Mapping[str, str]) -> Iterator[Check]:
+    for action, problem in problems.items():
+        yield Check(f"{name}: {action}", ok=False, found=problem)
+
+
+def in_plain(error: CloudError) -> str:
+    if error.code in NO_CREDENTIALS:
+        return "no credentials: give the pod's service account a role (IRSA), or set AWS_ACCESS_KEY_ID or AWS_PROFILE"
+    if error.code in BAD_CREDENTIALS:
+        return f"AWS does not take the credentials ({error.code}): renew them, and look at this machine's clock"
+    if isinstance(error, Denied):
+        return f"not allowed ({error.code}): attach deploy/iam/policy.json to the role"
+    return f"no answer ({error.reason}): is the region right, and may this machine reach AWS?"

@@ -1,0 +1,89 @@
+"""What `doctor` asks the Kubernetes API: does it answer, does it know our kinds as they are now, may we do our work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from events.kube_api import KubeApi, KubeError, NotFound
+from events.settings import ProcessSettings
+from workers.cli.checks import Check
+from workers.cli.fields import KINDS, difference
+from workers.cli.permissions import Permission, Process, of_pod_pools, of_publisher, of_worker
+from workers.cli.troubles import in_words
+
+Json = dict[str, Any]
+VERSION: Final = "v1alpha1"
+GROUP: Final = f"/apis/berthmaster.dev/{VERSION}"
+SCHEMAS: Final = f"/openapi/v3{GROUP}"
+REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+def cluster_checks(kube: KubeApi, process: Process) -> Iterator[Check]:
+    """Ends with the first question that the API does not answer: the rest would say the same."""
+    name = "Kubernetes answers"
+    try:
+        yield Check(name, ok=True, found=str(kube.get("/version").get("gitVersion", "yes")))
+        name = "Custom resources"
+        yield from definition_checks(kube)
+        name = "Permissions"
+        yield from permission_checks(kube, process)
+    except KubeError as error:
+        yield Check(name, ok=False, found=in_words(error))
+
+
+def definition_checks(kube: KubeApi) -> Iterator[Check]:
+    served = schemas(kube)
+    for kind in KINDS:
+        schema = served.get(kind)
+        wrong = difference(kind, schema) if schema else "not installed: kubectl apply -f deploy/crds"
+        yield Check(f"{kind} is installed", wrong is None, wrong or "as in this version")
+
+
+def schemas(kube: KubeApi) -> dict[str, Json]:
+    """By kind. Everybody may read them, who has an account at all."""
+    try:
+        found = kube.get(SCHEMAS)["components"]["schemas"]
+    except NotFound:
+        return {}
+    prefix = f"dev.berthmaster.{VERSION}."
+    return {name.removeprefix(prefix): schema for name, schema in found.items() if name.startswith(prefix)}
+
+
+def permission_checks(kube: KubeApi, process: Process) -> Iterator[Check]:
+    """A line for each that is missing, one for each role of which none is."""
+    if process is Process.PUBLISHER:
+        yield from granted(kube, "berthmaster-publisher", of_publisher(ProcessSettings().publisher))
+        return
+    yield from granted(kube, "berthmaster-worker", of_worker())
+    for namespace in with_pod_pools(kube):
+        yield from granted(kube, f"berthmaster-pod-pools in {namespace}", of_pod_pools(namespace))
+
+
+def with_pod_pools(kube: KubeApi) -> list[str]:
+    return sorted({pool["metadata"]["namespace"] for pool in listed(kube, "podpools")})
+
+
+def listed(kube: KubeApi, plural: str) -> list[Json]:
+    """Nothing where the kind is missing or hidden from us: another check says so."""
+    try:
+        return list(kube.list(f"{GROUP}/{plural}")["items"])
+    except KubeError:
+        return []
+
+
+def granted(kube: KubeApi, role: str, permissions: Iterable[Permission]) -> Iterator[Check]:
+    wanted = list(permissions)
+    missing = [permission for permission in wanted if not allowed(kube, permission)]
+    for permission in missing:
+        yield Check(f"May {permission}", ok=False, found=permission.way_out)
+    if not missing:
+        yield Check(f"Permissions of {role}", ok=True, found=f"all {len(wanted)}")
+
+
+def allowed(kube: KubeApi, permission: Permission) -> bool:
+    resource, _, subresource = permission.resource.partition("/")
+    about = {"verb": permission.verb, "group": permission.group, "resource": resource, "subresource": subresource}
+    place = {"namespace": permission.namespace, "name": permission.name}
+    spec = {"resourceAttributes": {key: value for key, value in (about | place).items() if value}}
+    return bool(kube.create(REVIEWS, {"spec": spec})["status"]["allowed"])

@@ -1,0 +1,64 @@
+"""Whether the definitions that a cluster has stored are those of this version: field by field, because a field that the
+server does not know is dropped without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from domain.claims.pod_claim import PodClaimSpec, PodClaimStatus
+from domain.claims.pod_claim_set import PodClaimSetSpec, PodClaimSetStatus
+from domain.ports.pool import PortPoolSpec
+from domain.ports.pool_status import PortPoolStatus
+from domain.scaling.pod_pool import PodPoolSpec
+from domain.scaling.pool_status import PodPoolStatus
+
+Json = Mapping[str, Any]
+KINDS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
+    "PortPool": (PortPoolSpec, PortPoolStatus),
+    "PodPool": (PodPoolSpec, PodPoolStatus),
+    "PodClaim": (PodClaimSpec, PodClaimStatus),
+    "PodClaimSet": (PodClaimSetSpec, PodClaimSetStatus),
+}
+SHOWN: Final = 3
+
+
+def difference(kind: str, served: Json) -> str | None:
+    """In words what a served schema lacks, or has beyond what this version knows; None: they are the same."""
+    there = {path for part in ("spec", "status") for path in fields(served.get("properties", {}).get(part, {}), part)}
+    spec, status = KINDS[kind]
+    wanted = {path for part, model in (("spec", spec), ("status", status)) for path in fields_of(model, part)}
+    if missing := wanted - there:
+        return f"older than this version, lacks {some(missing)}: kubectl apply -f deploy/crds"
+    if more := there - wanted:
+        return f"newer than this version, has {some(more)} as well: update the workers"
+    return None
+
+
+def fields_of(model: type[BaseModel], path: str) -> set[str]:
+    schema = model.model_json_schema(by_alias=True)
+    return set(fields(schema, path, schema.get("$defs", {})))
+
+
+def fields(schema: Json, path: str, definitions: Json | None = None) -> Iterator[str]:
+    """The paths of all fields, and of the values that one is limited to."""
+    parts = [schema, *schema.get("anyOf", ())]
+    for part in parts:
+        if reference := part.get("$ref"):
+            yield from fields((definitions or {})[reference.rpartition("/")[2]], path, definitions)
+        for value in part.get("enum", ()):
+            yield f"{path}={value}"
+        for name, inner in part.get("properties", {}).items():
+            yield f"{path}.{name}"
+            yield from fields(inner, f"{path}.{name}", definitions)
+        for inner in (part.get("items"), part.get("additionalProperties")):
+            if isinstance(inner, Mapping):
+                yield from fields(inner, f"{path}[]", definitions)
+
+
+def some(paths: set[str]) -> str:
+    shown = sorted(paths)[:SHOWN]
+    return ", ".join(shown) + (f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else "")

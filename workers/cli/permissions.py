@@ -1,0 +1,108 @@
+"""What our processes must be allowed in Kubernetes, and which role of deploy/base allows it: in one place, for the
+doctor, who asks the API server, and for the test that compares it with the manifests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from events.settings import PublisherSettings
+
+CORE, OURS, LEASES = "", "berthmaster.dev", "coordination.k8s.io"
+Rules = Mapping[tuple[str, str], tuple[str, ...]]
+"""(API group, resource with its subresource) -> verbs."""
+
+WORKER: Final[Rules] = {
+    (CORE, "pods"): ("get", "list", "patch"),
+    (CORE, "pods/status"): ("patch",),
+    (CORE, "namespaces"): ("get",),
+    (CORE, "events"): ("create",),
+    (OURS, "portpools"): ("get", "list", "patch"),
+    (OURS, "portpools/status"): ("patch",),
+    (OURS, "podpools"): ("get", "list"),
+    (OURS, "podpools/status"): ("patch",),
+    (OURS, "podclaims"): ("get", "list", "create", "patch", "delete"),
+    (OURS, "podclaims/status"): ("patch",),
+    (OURS, "podclaimsets"): ("get",),
+    (OURS, "podclaimsets/status"): ("patch",),
+}
+PUBLISHER: Final[Rules] = {
+    (CORE, "pods"): ("list", "watch"),
+    (CORE, "events"): ("list", "watch"),
+    (OURS, "portpools"): ("list", "watch"),
+    (OURS, "podpools"): ("list", "watch"),
+    (OURS, "podclaims"): ("list", "watch"),
+    (OURS, "podclaimsets"): ("list", "watch"),
+}
+POD_POOLS: Final[Rules] = {
+    (CORE, "pods"): ("create", "delete"),
+    (CORE, "secrets"): ("get", "create", "patch"),
+}
+"""In each namespace that has pod pools."""
+LEASE: Final = ("create", "get", "update")
+"""In the Lease's namespace; all but `create` for its name only."""
+
+
+class Process(StrEnum):
+    WORKER = "worker"
+    PUBLISHER = "publisher"
+
+
+@dataclass(frozen=True)
+class Permission:
+    """`role` is the one of deploy/base that grants it, `way_out` what to do when it is missing."""
+
+    role: str
+    verb: str
+    group: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+    way_out: str = ""
+
+    def __str__(self) -> str:
+        """As people say it: `patch portpools.berthmaster.dev/status`."""
+        plural, slash, subresource = self.resource.partition("/")
+        kind = (f"{plural}.{self.group}" if self.group else plural) + slash + subresource
+        where = f"in namespace {self.namespace}" if self.namespace else ""
+        return " ".join(filter(None, (self.verb, kind, self.name, where)))
+
+
+def of_worker() -> Iterator[Permission]:
+    yield from _all("berthmaster-worker", WORKER, "")
+
+
+def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
+    """It may follow one namespace only; port pools belong to none."""
+    for found in _all("berthmaster-publisher", PUBLISHER, settings.namespace):
+        if settings.failures or found.resource != "events":
+            yield found
+    lease = settings.lease
+    out = _bound("berthmaster-publisher", "publisher", f"role in namespace {lease.namespace}")
+    for verb in LEASE:
+        name = "" if verb == "create" else lease.name
+        yield Permission("berthmaster-publisher", verb, LEASES, "leases", lease.namespace, name, out)
+
+
+def of_pod_pools(namespace: str) -> Iterator[Permission]:
+    out = (
+        f"kubectl create rolebinding berthmaster-pod-pools -n {namespace} "
+        "--clusterrole=berthmaster-pod-pools --serviceaccount=berthmaster:worker"
+    )
+    for (group, resource), verbs in POD_POOLS.items():
+        for verb in verbs:
+            yield Permission("berthmaster-pod-pools", verb, group, resource, namespace, way_out=out)
+
+
+def _all(role: str, rules: Rules, namespace: str) -> Iterator[Permission]:
+    out = _bound(role, role.removeprefix("berthmaster-"), "cluster role")
+    for (group, resource), verbs in rules.items():
+        place = "" if resource.startswith("portpools") else namespace
+        yield from (Permission(role, verb, group, resource, place, way_out=out) for verb in verbs)
+
+
+def _bound(role: str, process: str, kind: str) -> str:
+    return f"bind this account to the {kind} {role} (deploy/base/{process}-access.yaml)"
