@@ -30,16 +30,16 @@ POD: Json = {"containers": [{"name": "server", "image": "server:1"}]}
 
 
 class ClaimSetWorld:
-    """Set `db`, whose claims want pods of pool `warm`."""
+    """Set `db`, whose claims want pods of one pool."""
 
-    def __init__(self, redis: Redis, api: KubeApi, namespace: str, replicas: int = 2) -> None:
+    def __init__(self, redis: Redis, api: KubeApi, namespace: str, replicas: int = 2, pool: str = "warm") -> None:
         self.redis, self.api, self.namespace = redis, api, namespace
         self.queue = Workqueue(redis, publish=lambda _: None)
         assert self.queue.claim("1:test")
         self.queue.stamp("1:test")
         self.key = pod_claim_set_key(namespace, "db")
         self.services = ClaimSetServices(api, PodClaimSets(api), ClaimSetNames(redis), ClaimSetPace(redis))
-        template = {"metadata": {"labels": {"app": "db"}}, "spec": {"poolName": "warm"}}
+        template = {"metadata": {"labels": {"app": "db"}}, "spec": {"poolName": pool}}
         spec = {"replicas": replicas, "selector": {"app": "db"}, "template": template}
         body = {"apiVersion": GROUP, "kind": "PodClaimSet", "metadata": {"name": "db"}, "spec": spec}
         self.uid: str = api.create(self.path("podclaimsets"), body)["metadata"]["uid"]
