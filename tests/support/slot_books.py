@@ -13,13 +13,14 @@ COUNTED = {"used": ("placed", "running", "cancelling"), "reserved": ("reserved",
 
 @dataclass(frozen=True)
 class SlotBooks:
-    """`free`: class of slots -> pods of the index with their order."""
+    """`free`: class of slots -> pods of the index with their order. `offered`: pods that claims may have, and facts."""
 
     pods: dict[str, Any]
     jobs: dict[str, Any]
     meta: dict[str, str]
     keyed: dict[str, str]
     free: dict[str, dict[str, int]]
+    offered: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
     @property
     def verified(self) -> bool:
@@ -39,13 +40,16 @@ def read(redis: Redis, prefix: str) -> SlotBooks:
         pipe.hgetall(f"{prefix}{name}")
     for name in classes:
         pipe.zrange(f"{prefix}free:{name}", 0, -1, withscores=True)
-    pods, jobs, meta, keyed, *free = pipe.execute()
+    pipe.zrange(f"{prefix}claimable", 0, -1)
+    pipe.hkeys(f"{prefix}claimable-facts")
+    pods, jobs, meta, keyed, *free, offered, facts = pipe.execute()
     return SlotBooks(
         _told(pods),
         _told(jobs),
         {key.decode(): value.decode() for key, value in meta.items()},
         {key.decode(): value.decode() for key, value in keyed.items()},
         {name: {uid.decode(): int(score) for uid, score in each} for name, each in zip(classes, free, strict=True)},
+        (frozenset(uid.decode() for uid in offered), frozenset(uid.decode() for uid in facts)),
     )
 
 

@@ -60,6 +60,11 @@ def _index(books: SlotBooks) -> Iterator[str]:
         }
         if stored != wanted:
             yield f"index of {layout} is {stored}, recounted {wanted}"
+    offered, facts = books.offered
+    if closed := {uid for uid in offered if books.verified and books.pods.get(uid, {}).get("v") != "open"}:
+        yield f"claims are offered {closed}, which are not open"
+    if offered != facts:
+        yield f"claims are offered {offered}, and told of {facts}"
 
 
 def _keys(books: SlotBooks) -> Iterator[str]:

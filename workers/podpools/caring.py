@@ -58,7 +58,8 @@ class Caring:
 
     def _register(self, pod: Json, member: Member) -> None:
         """Of a pod that has no runner, or whose claim has outlived it: nothing runs there."""
-        self.ledger.report(Report(member.uid, member.name, (), self.ledger.verification()))
+        answer = self.ledger.report(Report(member.uid, member.name, (), self.ledger.verification()))
+        self.services.dispatcher(self.ledger).dispatch(answer.placed)  # it may have been the last that was waited for
         if member.held:
             self.ledger.hold(member.uid, member.holder)
         else:

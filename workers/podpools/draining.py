@@ -38,7 +38,7 @@ class Drained:
 
 @dataclass(frozen=True)
 class Draining:
-    """Of one run; `made` is what pods are made of at present: those of anything else are replaced."""
+    """Of one run; `made`: what pods are made of at present, those of anything else are replaced."""
 
     services: PodPoolServices
     run: Run
@@ -48,17 +48,11 @@ class Draining:
     made: str
 
     def drain(self, seen: Seen) -> Drained:
-        now, wait = utc_now(), self.spec.drain_wait
-        members = [m for m in seen.members if m.drains]
-        drains = in_order((m, drain_of(m, seen.objects[m.uid], now)) for m in members)
-        steps = [(m, drain, next_of(drain, wait, self._recycled(m))) for m, drain in drains]
+        wait, steps = self.spec.drain_wait, next_steps(seen, self.spec, self.made)
         done = [step for m, drain, step in steps if self._does(m, drain, step, seen.objects[m.uid])]
         asked = [replace(drain, asked=drain.id) if step is Next.ASK else drain for _, drain, step in steps]
         left = [due(drain, wait) for drain, (*_, step) in zip(asked, steps, strict=True) if step in WAITING]
         return Drained(done.count(Next.IDLE), bool(done), max(SOON, min(left)) if left else None)
-
-    def _recycled(self, member: Member) -> bool:
-        return self.spec.recycle == "reuse" and member.made_of == self.made
 
     def _does(self, member: Member, drain: Drain, step: Next, pod: Json) -> bool:
         if step is Next.WAIT and drain.id:
@@ -90,6 +84,16 @@ class Draining:
         except (Conflict, NotFound):
             return False
         return True
+
+
+def next_steps(seen: Seen, spec: PodPoolSpec, made: str) -> list[tuple[Member, Drain, Next]]:
+    """In the order in which they are done."""
+    drains = in_order((m, drain_of(m, seen.objects[m.uid], utc_now())) for m in seen.members if m.drains)
+    return [(m, drain, next_of(drain, spec.drain_wait, _recycled(m, spec, made))) for m, drain in drains]
+
+
+def _recycled(member: Member, spec: PodPoolSpec, made: str) -> bool:
+    return spec.recycle == "reuse" and member.made_of == made
 
 
 def drain_of(member: Member, pod: Json, now: datetime) -> Drain:

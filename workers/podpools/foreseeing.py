@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pydantic import ValidationError
 
+from domain.claims.draining import Next
 from domain.scaling.members import Patience, made_of
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.spec import length
@@ -13,6 +16,7 @@ from domain.spec_errors import spec_problem
 from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
+from workers.podpools.draining import next_steps
 from workers.podpools.observe import Seen, needs, observed, spec_of, utc_now
 from workers.podpools.scaling import expected, planned
 from workers.podpools.services import PodPoolServices
@@ -21,6 +25,8 @@ from workers.podpools.wanting import count
 from workers.podpools.watching import watched
 from workers.stores.slots.ledger import Size, SlotLedger
 from workers.stores.slots.view import standing, view
+
+WORDS: Final = {Next.WAIT: "waits", Next.ASK: "is asked", Next.IDLE: "is warm again", Next.GO: "goes"}
 
 
 @dataclass(frozen=True)
@@ -67,13 +73,18 @@ def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: Po
     care = needs(seen, made, patience, stands.asked, heard, known=name is not None)
     told = Foreseen(
         gone=tuple(each.name for each in seen.slots.pods if each.uid in seen.gone),
-        care=tuple((member.name, needed.value) for member, needed in care),
+        care=(*((member.name, needed.value) for member, needed in care), *_drains(seen, spec, made)),
         token=token,
     )
     if stands.size is None:
         return replace(told, problem="not every pod has reported since Redis was new: the size stays until then")
     claims = count(waiting, pool.body["name"], seen.members)
     return _sized(told, seen, stands.size, spec, claims, made)
+
+
+def _drains(seen: Seen, spec: PodPoolSpec, made: str) -> Iterator[tuple[str, str]]:
+    for member, drain, step in next_steps(seen, spec, made):
+        yield member.name, f"drains: {WORDS[step]}, {max(0, drain.sessions)} sessions"
 
 
 def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -> Foreseen:

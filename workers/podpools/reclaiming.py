@@ -30,11 +30,10 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
     unknown -= {claim["metadata"]["uid"] for claim in PodClaims(services.kube).all(namespace)}
     dangling = [m for m in held if m.claimed_by in unknown]
     for member in dangling:
-        phase = Phase.TERMINATING if member.phase in ("Failed", "Succeeded") else Phase.DRAINING
         run.keep(services.call_time)
         try:
             drain = f"{run.token} {utc_now().isoformat(timespec='seconds')}"
-            ClaimPods(services.kube, namespace).release(seen.objects[member.uid], phase, drain)
+            ClaimPods(services.kube, namespace).release(seen.objects[member.uid], Phase.DRAINING, drain)
         except (Conflict, NotFound):
             continue
         log.warning("pod_reclaimed", namespace=namespace, pod=member.name, claim=member.claimed_by)

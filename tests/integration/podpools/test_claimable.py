@@ -75,9 +75,9 @@ def test_a_pod_that_is_closed_is_offered_to_nobody_from_that_moment_on(make_pool
         assert ledger.set_aside(uid)
     else:
         ledger.gone(uid)
-    assert offered(pool, "ann") == names[1:]
     assert pool.redis.zcard(f"{ledger.prefix}claimable") == pool.redis.hlen(f"{ledger.prefix}claimable-facts") == 2
     assert not pool.redis.exists(f"{ledger.prefix}owned:ann")
+    assert offered(pool, "ann") == names[1:]
 
 
 @pytest.mark.row("WC-08", "WC-40")

@@ -15,6 +15,7 @@ from tests.support.claimant import Claimant
 from tests.support.meanwhile import fill, live, standing_still, states
 from tests.support.pod_pool_world import PodPoolWorld
 from tests.support.warm import grow, offered
+from workers.podpools.foreseeing import foresee
 
 LONG_AGO = 3600.0
 
@@ -67,6 +68,21 @@ def test_a_pod_without_sessions_is_warm_again_after_its_drain(make_pool: MakePoo
     assert (stage(claimant), offered(pool), live(pool)) == ("Idle", [claimant.pod], {claimant.pod})
     assert not {DRAIN, GIVEN_BACK, SESSIONS} & notes(claimant).keys()
     assert Claimant(pool, "claim-2").take()
+
+
+@pytest.mark.row("WC-21")
+def test_a_dry_run_says_what_becomes_of_a_drain_and_does_nothing(make_pool: MakePool) -> None:
+    claimant = given_back(make_pool)
+    pool = claimant.pool
+    said = []
+    for sessions in (None, 2, 0):
+        if sessions is not None:
+            answers(claimant, sessions)
+        found = foresee(pool.services, f"{pool.namespace}/runners")
+        assert found
+        said += [words for _, words in found.care]
+        pool.run()
+    assert said == ["drains: is asked, 0 sessions", "drains: waits, 2 sessions", "drains: is warm again, 0 sessions"]
 
 
 @pytest.mark.row("WC-23", "WC-22")

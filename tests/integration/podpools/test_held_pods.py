@@ -11,6 +11,8 @@ from tests.integration.podpools.conftest import MakePool
 from tests.support.claimant import Claimant
 from tests.support.meanwhile import fill, live, standing_still, states
 from tests.support.pod_pool_world import PodPoolWorld
+from tests.support.slot_world import Runner
+from tests.support.waiting import eventually
 
 
 def bound(make_pool: MakePool, **spec: int) -> tuple[PodPoolWorld, Claimant]:
@@ -134,6 +136,25 @@ def test_a_pod_that_a_claim_took_is_not_fenced(make_pool: MakePool) -> None:
 
 
 @pytest.mark.row("WC-38", "WC-02")
+def test_a_pod_that_became_a_claims_in_kubernetes_only_is_not_deleted(make_pool: MakePool) -> None:
+    """Rule order: the live read before the fence sees what Redis has lost, or never had."""
+    pool = make_pool(minReplicas=2, maxReplicas=2)
+    pool.settle()
+    pool.change(minReplicas=1)
+    claimant = Claimant(pool)
+
+    def others(name: str) -> None:
+        claimant.pod = name
+        claimant.look()
+        assert claimant.bind()
+
+    standing_still(pool, "GET", others)
+    pool.settle()
+    assert claimant.pod in live(pool)
+    assert claimant.labels[CLAIMED_BY] == "claim-1"
+
+
+@pytest.mark.row("WC-38", "WC-02")
 def test_a_pod_that_is_fenced_is_no_claims(make_pool: MakePool) -> None:
     """Rule take: between the fence and the deletion."""
     pool = make_pool(minReplicas=2, maxReplicas=2)
@@ -167,6 +188,17 @@ def test_a_pod_whose_take_was_lifted_is_not_written_by_the_claim(make_pool: Make
     assert (states(pool, 1), len(pods)) == (["running"], 1)
 
 
+@pytest.mark.row("WC-38", "WC-39")
+def test_pods_that_claims_have_count_for_the_floor(make_pool: MakePool) -> None:
+    """Rule floor: open and claimed pods are counted when the fence is asked for, not when it was decided."""
+    pool, claimant = bound(make_pool, minReplicas=2)
+    ledger = pool.slots.ledger
+    (idle,) = (pod.uid for pod in pool.ledger_pods() if pod.view == "open")
+    assert ledger.fence(idle, "a run", 2) == "FLOOR"
+    assert ledger.fence(idle, "a run", 1) == ""
+    assert ledger.fence(claimant.read["metadata"]["uid"], "a run", 0) == "CLOSED"
+
+
 @pytest.mark.row("WC-38")
 def test_the_silence_of_a_runner_removes_no_pod_that_a_claim_has(make_pool: MakePool) -> None:
     pool, claimant = bound(make_pool)
@@ -189,10 +221,18 @@ def test_a_claim_whose_runner_is_dead_keeps_no_pool_from_its_verification(make_p
     pool.redis.hset(f"{pool.slots.ledger.prefix}meta", "mark", mark - 2_000_000)  # asked two seconds ago
     for runner in pool.slots.runners.values():
         runner.mark = str(mark - 2_000_000)
-    pool.settle()
-    assert states(pool, 1) == ["running"]
+
+    def runs() -> bool:
+        pool.run()
+        pool.kubelet_reports()
+        return states(pool, 1) == ["running"]
+
+    eventually(runs)
     assert next(pod.view for pod in pool.ledger_pods() if pod.uid == uid) == "claimed"
     assert claimant.pod in live(pool)
+    pool.slots.runners[uid] = Runner(uid, pod=claimant.pod)
+    pool.kubelet_reports()
+    assert next(len(pod.slots) for pod in pool.ledger_pods() if pod.uid == uid) == 3, "it lives after all"
 
 
 @pytest.mark.row("WC-02")

@@ -86,6 +86,7 @@ def test_a_pool_grows_by_one_pod_for_each_claim_that_waits_and_by_no_more(make_p
     for uid in ("claim-1", "claim-2"):
         assert Claimant(pool, uid).take()
         pool.run()  # it may come before the claim is off the list
+        assert len(live(pool)) == 2
         pool.services.waiting.drop(pool.namespace, uid)
         pool.run()
     grow(pool)
@@ -130,7 +131,7 @@ def test_while_a_claim_waits_no_pod_goes(make_pool: MakePool) -> None:
     grow(pool)
     before = live(pool)
     waits(pool, "claim-1", selector={"gpu": "yes"})
-    pool.change(maxIdle=0)
+    pool.change(maxIdle=0, maxReplicas=2)
     grow(pool)
     assert before <= live(pool)
     pool.services.waiting.drop(pool.namespace, "claim-1")

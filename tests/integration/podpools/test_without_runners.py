@@ -6,7 +6,7 @@ import pytest
 
 from tests.integration.podpools.conftest import MakePool
 from tests.support.claimant import Claimant
-from tests.support.meanwhile import live
+from tests.support.meanwhile import keep_terminating, let_go, live, standing_still
 from tests.support.pod_pool_world import SILENCE, PodPoolWorld
 from tests.support.waiting import eventually
 
@@ -88,6 +88,24 @@ def test_a_pod_without_a_runner_that_is_not_ready_any_more_is_offered_to_nobody(
     pool.ready(name, "True")
     pool.run()
     assert [pod.name for pod in Claimant(pool).offered()] == [name]
+
+
+@pytest.mark.row("WC-43", "SL-20", "WC-42")
+@pytest.mark.parametrize("when", ["before the list", "after the list"])
+def test_a_pod_without_a_runner_that_terminates_is_not_opened(make_pool: MakePool, when: str) -> None:
+    """Rule register: it is ready, and goes."""
+    pool = make_pool(minReplicas=1, maxReplicas=1, slots=[])
+    pool.run()
+    (name,) = live(pool)
+    keep_terminating(pool, name)
+    pool.ready(name, "True")
+    if when == "before the list":
+        pool.api.delete(pool.pod_path(name))
+    else:
+        standing_still(pool, "PATCH", lambda _: pool.api.delete(pool.pod_path(name)))
+    pool.run()
+    assert (Claimant(pool).offered(), "open" in pool.views()) == ((), False)
+    let_go(pool, name)
 
 
 @pytest.mark.row("WC-43", "SL-20")
