@@ -26,6 +26,10 @@ class TcpProxy:
     def pass_on(self) -> None:
         self._swallows = False
 
+    def welcomed(self, client: socket.socket) -> socket.socket:
+        """Raises OSError for one that is not taken."""
+        return client
+
     def passed(self, data: bytes) -> bytes:
         """What becomes of data on its way."""
         return data
@@ -51,6 +55,16 @@ class TcpProxy:
             client.close()
             return
         self._open.append(server)
+        self._spawn(self._serve, client, server)
+
+    def _serve(self, client: socket.socket, server: socket.socket) -> None:
+        try:
+            client = self.welcomed(client)
+        except OSError:
+            client.close()
+            server.close()
+            return
+        self._open.append(client)
         self._spawn(self._copy, client, server)
         self._spawn(self._copy, server, client)
 
