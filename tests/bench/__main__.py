@@ -25,7 +25,7 @@ from tests.bench.measuring import Report, as_json, keep, machine
 
 BENCHES = (
     *("ledger", "publisher", "reconcile", "latency", "jobs"),
-    *("convergence", "precreated", "restart", "mass_failure"),
+    *("convergence", "precreated", "restart", "mass_failure", "claims"),
 )
 
 

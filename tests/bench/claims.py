@@ -1,0 +1,131 @@
+"""Claim -> `Bound`: from the version in which a claim is there to the version whose status says so, on warm pools of
+100 and of 5,000 pods, which are refilled meanwhile.
+
+Real are the publisher, two worker processes, beat, Redis, and the sandbox's Kubernetes API and kubelet.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+from compose.sandbox.kube.apply import apply
+from events.kube_api import KubeApi
+from events.resources import pod_claims
+from events.settings import WatchSettings
+from events.watch import Batch, Listing, Watch
+from tests.bench.measuring import Figure, Report, Tell, percentile
+from tests.bench.memory_stack import MemoryStack
+from tests.support.waiting import eventually
+
+NAME: Final = "claims"
+RATE: Final = 50.0
+ROOT: Final = "/apis/berthmaster.dev/v1alpha1/namespaces"
+API: Final = "berthmaster.dev/v1alpha1"
+HANDS: Final = 8
+Json = dict[str, Any]
+
+
+def run(quick: bool, tell: Tell) -> Report:
+    small, large, count = (100, 1000, 100) if quick else (100, 5000, 500)
+    with tempfile.TemporaryDirectory() as folder, MemoryStack(Path(folder)) as stack:
+        stack.start(lambda what: tell(f"started {what}"))
+        stack.complete()
+        eventually(stack.working, timeout=60)
+        api = stack.kube.api("bench")
+        found = {pods: on_pool(api, stack, pods, count, tell) for pods in (small, large)}
+        api.close()
+    return Report(NAME, figures(found), {f"{pods} pods": told for pods, told in found.items()})
+
+
+def on_pool(api: KubeApi, stack: MemoryStack, pods: int, count: int, tell: Tell) -> Json:
+    with WarmPool(api, f"bench-{pods}", pods, pods + count + 20) as pool:
+        eventually(lambda: stack.check() or pool.idle() >= pods, timeout=600, every=0.5)
+        pool.claim([f"warm-up-{n}" for n in range(20)], RATE, stack)
+        tell(f"{count} claims at {RATE:g}/s on {pods} warm pods")
+        return pool.claim([f"claim-{n}" for n in range(count)], RATE, stack)
+
+
+class WarmPool:
+    """A namespace with one pool without slots; `seen` has when each claim was first there, and first Bound."""
+
+    def __init__(self, api: KubeApi, namespace: str, pods: int, most: int) -> None:
+        self.api, self.namespace = api, namespace
+        self.stop, self.listed = Event(), Event()
+        self.seen: dict[str, dict[str, float]] = {"made": {}, "Bound": {}}
+        self.thread = Thread(target=self.watch, daemon=True)
+        template = {"spec": {"containers": [{"name": "db", "image": "db"}]}}
+        self.spec = {"template": template, "slots": [], "maxIdle": pods, "maxReplicas": min(most, 5000 + 600)}
+
+    def __enter__(self) -> WarmPool:
+        apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}])
+        self.thread.start()
+        assert self.listed.wait(20)
+        self.create("podpools", "PodPool", "warm", self.spec)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop.set()
+        self.thread.join(10)
+
+    def create(self, plural: str, kind: str, name: str, spec: Json) -> None:
+        body = {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
+        self.api.create(f"{ROOT}/{self.namespace}/{plural}", body)
+
+    def idle(self) -> int:
+        pods = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods", labelSelector="berthmaster.dev/phase=Idle")
+        return len(pods["items"])
+
+    def claim(self, names: Sequence[str], per_second: float, stack: MemoryStack) -> Json:
+        """Latencies in ms; `bound_per_second` from the first request to the last bind."""
+        started = time.monotonic()
+
+        def at_its_time(numbered: tuple[int, str]) -> None:
+            time.sleep(max(0.0, started + numbered[0] / per_second - time.monotonic()))
+            self.create("podclaims", "PodClaim", numbered[1], {"poolName": "warm"})
+
+        with ThreadPoolExecutor(HANDS) as hands:
+            list(hands.map(at_its_time, enumerate(names)))
+        asking = time.monotonic() - started
+        eventually(lambda: stack.check() or set(names) <= self.seen["Bound"].keys(), timeout=120, every=0.05)
+        took = time.monotonic() - started
+        latencies = [(self.seen["Bound"][name] - self.seen["made"][name]) * 1000 for name in names]
+        return {
+            "p50": percentile(latencies, 0.5),
+            "p99": percentile(latencies, 0.99),
+            "asked_per_second": len(names) / asking,
+            "bound_per_second": len(names) / took,
+        }
+
+    def watch(self) -> None:
+        for change in Watch(self.api, pod_claims(self.namespace), WatchSettings(), self.stop).follow():
+            now = time.monotonic()
+            if isinstance(change, Listing):
+                self.listed.set()
+            elif isinstance(change, Batch):
+                for event in change.events:
+                    self.note(event["object"], now)
+
+    def note(self, claim: Json, now: float) -> None:
+        name = claim["metadata"]["name"]
+        self.seen["made"].setdefault(name, now)
+        if (claim.get("status") or {}).get("phase") == "Bound":
+            self.seen["Bound"].setdefault(name, now)
+
+
+def figures(found: dict[int, Json]) -> tuple[Figure, ...]:
+    (small, few), (large, many) = found.items()
+    asked = f"asked at {many['asked_per_second']:.0f}/s, bound at {many['bound_per_second']:.0f}/s"
+    return (
+        Figure(f"claim -> Bound at {RATE:g}/s, p50, {small} pods", few["p50"], "ms"),
+        Figure(f"claim -> Bound at {RATE:g}/s, p99, {small} pods", few["p99"], "ms", at_most=250),
+        Figure(f"claim -> Bound at {RATE:g}/s, p50, {large} pods", many["p50"], "ms", note=asked),
+        Figure(f"claim -> Bound at {RATE:g}/s, p99, {large} pods", many["p99"], "ms", at_most=250),
+        Figure(f"p99, {large} pods against {small}", many["p99"] / few["p99"], "x", at_most=1.5),
+        Figure("claims bound", many["bound_per_second"], "/s"),
+    )
