@@ -38,6 +38,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     pods: Annotated[int, typer.Option(min=1, max=1000, help="Pods to make; each asks for one port")] = 60,
     jobs: Annotated[int, typer.Option(min=0, max=1000, help="Jobs to submit to runner pods; 0 makes no runners")] = 18,
     runners: Annotated[int, typer.Option(min=1, max=8, help="Most runner pods: processes of about 80 MB each")] = 3,
+    claims: Annotated[int, typer.Option(min=0, max=200, help="Claims to make, each on a warm pod of its own")] = 4,
     api: Annotated[Api, typer.Option(help="Our small Kubernetes API, or a real kube-apiserver (make apiserver)")] = (
         Api.SANDBOX
     ),
@@ -60,7 +61,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     began, interruption = time.monotonic(), Interruption()
     interruption.listen()
     cut_off(os.environ)
-    options = Options(pods, once, timeout, churn, jobs, runners)
+    options = Options(pods, once, timeout, churn, jobs, runners, claims)
     try:
         with sandbox_directory(directory) as place, (place / "sandbox.log").open("a", buffering=1) as log:
             structlog.configure(logger_factory=structlog.PrintLoggerFactory(log))

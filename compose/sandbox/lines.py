@@ -44,7 +44,7 @@ class Lines:
         fresh, self.notices = seen.notices[self.notices :], len(seen.notices)
         for line in events(fresh):
             self.step(line)
-        for about, line in (("pods", summary(seen)), ("jobs", jobs(seen))):
+        for about, line in (("pods", summary(seen)), ("jobs", jobs(seen)), ("claims", claims(seen))):
             if line != self.told.get(about, ""):
                 self.told[about] = line
                 self.step(line)
@@ -71,6 +71,10 @@ def jobs(seen: Picture) -> str:
         return ""
     runners = seen.runners
     return f"jobs: {counted(seen.jobs)}; runner pods: {runners.present or 'none'}; slots: {runners.use or 'none'}"
+
+
+def claims(seen: Picture) -> str:
+    return f"claims: {counted(seen.phases)}" if seen.claims else ""
 
 
 def counted(counts: Mapping[str, int]) -> str:

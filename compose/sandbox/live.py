@@ -42,7 +42,9 @@ class Screen:
 
     def render(self) -> RenderableType:
         seen = self.seen
-        return Group(*self.done(), *self.bound(seen), *self.balancers(seen), *jobs(seen), *self.latest(seen))
+        return Group(
+            *self.done(), *self.bound(seen), *self.balancers(seen), *jobs(seen), *claims(seen), *self.latest(seen)
+        )
 
     def done(self) -> Iterator[RenderableType]:
         for seconds, what in self.steps:
@@ -79,6 +81,12 @@ def jobs(seen: Picture) -> Iterator[RenderableType]:
     states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(seen.jobs.items())]
     yield Text.assemble(f"{sum(seen.jobs.values())} jobs ", *states)
     yield Text(f"  runner pods {seen.runners.present}; slots {seen.runners.use}; {seen.runners.reason}", "dim")
+
+
+def claims(seen: Picture) -> Iterator[RenderableType]:
+    if seen.claims:
+        states = [(f"  {number} {phase}", COLOURS.get(phase, "")) for phase, number in sorted(seen.phases.items())]
+        yield Text.assemble(f"{len(seen.claims)} claims ", *states)
 
 
 def bar(done: int, total: int) -> ProgressBar:

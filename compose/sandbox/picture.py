@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from compose.sandbox.tenants import Tenant
 from domain.ports.endpoints import shown
 from domain.ports.pod import PodView, PortsState
 
@@ -95,10 +96,16 @@ class Picture:
     runners: Runners = Runners()
     jobs: Mapping[str, int] = field(default_factory=dict)
     """By state, as the service sees them that submits them."""
+    claims: Mapping[str, Tenant] = field(default_factory=dict)
 
     @property
     def states(self) -> Counter[str]:
         return Counter(pod.outputs.state or "new" for pod in self.pods.values())
+
+    @property
+    def phases(self) -> Counter[str]:
+        """Of claims."""
+        return Counter(claim.phase for claim in self.claims.values())
 
     @property
     def bound(self) -> list[PodView]:

@@ -17,6 +17,7 @@ from compose.sandbox.lines import Report
 from compose.sandbox.picture import Picture, missing
 from compose.sandbox.stack import Stack
 from compose.sandbox.summary import Summary, summarize
+from compose.sandbox.tenants import Tenants, pending
 from compose.sandbox.workload import Workload
 from compose.sandbox.world import World
 from workers.client import Fleet
@@ -38,6 +39,7 @@ class Options:
     churn: bool = True
     jobs: int = 18
     runners: int = 3
+    claims: int = 4
 
 
 def too_soon(options: Options) -> list[str]:
@@ -65,6 +67,7 @@ class Sandbox:
         self.stack, self.options, self.report, self.interruption = stack, options, report, interruption
         self.began, self.started = began, 0.0
         self.jobs: Jobs | None = None
+        self.tenants: Tenants | None = None
         self.all_is_shown = False
 
     def run(self, show: Callable[[Summary], None]) -> bool:
@@ -77,6 +80,9 @@ class Sandbox:
             if self.options.jobs:
                 self.jobs = Jobs(fleet, self.options.jobs, self.options.runners)
                 self.jobs.prepare(api)
+            if self.options.claims:
+                self.tenants = Tenants(api, self.options.claims)
+                self.tenants.prepare()
             self.populate(world, workload)
             left = self.converge(world)
             show(self.summary(world, left))
@@ -108,7 +114,9 @@ class Sandbox:
     def converge(self, world: World) -> list[str]:
         """What is missing in the end, nothing if all is well."""
         while True:
-            left = [*missing(self.look(world), self.options.pods), *(self.jobs.pending() if self.jobs else ())]
+            seen = self.look(world)
+            left = [*missing(seen, self.options.pods), *(self.jobs.pending() if self.jobs else ())]
+            left += pending(seen.claims, self.options.claims)
             if not self.started:
                 left.append("the publisher or a worker is not ready")
             if not left:
@@ -126,6 +134,8 @@ class Sandbox:
         if self.jobs:
             self.jobs.step(time.monotonic(), more=self.options.churn and self.all_is_shown)
         seen = self.picture(world)
+        if self.tenants:
+            self.tenants.step(seen.claims, time.monotonic(), more=self.options.churn and self.all_is_shown)
         self.report.look(seen)
         return seen
 

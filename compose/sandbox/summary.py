@@ -16,6 +16,7 @@ from compose.sandbox.jobs import NAMESPACE, POOL
 from compose.sandbox.lines import counted
 from compose.sandbox.picture import Picture
 from compose.sandbox.stack import FLOWER_USER, Stack
+from compose.sandbox.tenants import NAMESPACE as TENANTS
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Summary:
     jobs: Mapping[str, int] = field(default_factory=dict)  # by state; those that ended by how they did
     runner_pods: Mapping[str, int] = field(default_factory=dict)
     slots: Mapping[str, int] = field(default_factory=dict)
+    claims: Mapping[str, int] = field(default_factory=dict)  # by phase
 
     def json(self) -> str:
         return orjson.dumps(asdict(self), default=str, option=orjson.OPT_INDENT_2).decode()
@@ -64,6 +66,7 @@ class Summary:
             ("AWS calls", calls or "none"),
             ("refused by AWS", refused or "none"),
             *self._jobs(),
+            *([("claims", f"{sum(self.claims.values())}: {counted(self.claims)}")] if self.claims else []),
             ("first bind after", seconds(self.first_bound)),
             ("all started after", seconds(self.started)),
             ("all done after", seconds(self.seconds)),
@@ -93,6 +96,7 @@ class Summary:
                 if self.jobs
                 else []
             ),
+            *([f"kubectl -n {TENANTS} get podclaims,podpools,pods"] if self.claims else []),
         ]
 
 
@@ -126,6 +130,7 @@ def summarize(stack: Stack, seen: Picture, missing: list[str], times: Mapping[st
         jobs=dict(seen.jobs),
         runner_pods=dict(seen.runners.pods),
         slots=dict(seen.runners.slots),
+        claims=dict(seen.phases),
         **fixed(times),
     )
 

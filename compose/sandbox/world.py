@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import orjson
 
-from compose.sandbox import jobs
+from compose.sandbox import jobs, tenants
 from compose.sandbox.picture import Notice, Picture, Pool, Runners
+from compose.sandbox.tenants import Tenant
 from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
 from domain.ports.pod import PodView, PortsState
 from events import resources
@@ -26,6 +27,9 @@ Json = dict[str, Any]
 POOLS: Final = Resource("portpools", "portpool", PORTPOOLS, dict, lambda meta: f"portpool/{meta['name']}")
 POD_POOLS: Final = Resource(
     "podpools", "podpool", jobs.PODPOOLS, dict, lambda meta: f"podpool/{meta['namespace']}/{meta['name']}"
+)
+CLAIMS: Final = Resource(
+    "podclaims", "podclaim", tenants.CLAIMS, dict, lambda meta: f"podclaim/{meta['namespace']}/{meta['name']}"
 )
 NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda meta: f"event/{meta['name']}")
 
@@ -62,8 +66,9 @@ class World:
         self.pods = Mirror(resources.pods(NAMESPACE), self.pod)
         self.pools = Mirror(POOLS, Pool.from_object)
         self.runners = Mirror(POD_POOLS, Runners.from_object)
+        self.claims = Mirror(CLAIMS, Tenant.from_object)
         self.notices = Mirror(NOTICES, Notice.from_object)
-        mirrors = (self.pods, self.pools, self.runners, self.notices)
+        mirrors = (self.pods, self.pools, self.runners, self.claims, self.notices)
         self.threads = [Thread(target=self.follow, args=[mirror], daemon=True) for mirror in mirrors]
 
     def pod(self, snapshot: Mapping[str, Any]) -> PodView:
@@ -92,4 +97,5 @@ class World:
             pods = {pod.name: pod for pod in self.pods.objects.values()}
             pool = self.pools.objects.get(f"portpool/{POOL}", Pool())
             runners = self.runners.objects.get(f"podpool/{jobs.NAMESPACE}/{jobs.POOL}", Runners())
-            return Picture(pods, pool, tuple(self.notices.objects.values()), runners)
+            claims = {claim.name: claim for claim in self.claims.objects.values()}
+            return Picture(pods, pool, tuple(self.notices.objects.values()), runners, claims=claims)

@@ -15,8 +15,9 @@ import structlog
 from compose.sandbox.kube.kubelet.node import Node
 from compose.sandbox.kube.kubelet.pool import AddressPool
 from compose.sandbox.kube.kubelet.runners import Runners, is_runner
-from compose.sandbox.kube.kubelet.steps import Bind, End, Later, Pace, Report, Step, next_step
+from compose.sandbox.kube.kubelet.steps import Answer, Bind, End, Later, Pace, Report, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Key, Timers
+from domain.claims.labels import SESSIONS
 from events.kube_api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
 
 Json = dict[str, Any]
@@ -181,6 +182,8 @@ class Player:
                 version = pod["metadata"]["resourceVersion"]  # made from this one: a later one has more
                 metadata = {"uid": uid, "resourceVersion": version}
                 self.api.patch(f"{path}/status", {"metadata": metadata, "status": status})
+            case Answer(sessions):
+                self.api.patch(path, {"metadata": {"uid": uid, "annotations": {SESSIONS: sessions}}})
             case End():
                 self.api.delete(path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
 

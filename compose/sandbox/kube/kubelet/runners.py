@@ -117,7 +117,11 @@ class Runners:
 
 
 def is_runner(pod: Json) -> bool:
-    return POOL_LABEL in (pod["metadata"].get("labels") or {})
+    """Pods of a pool without slots run no jobs."""
+    told = pod["spec"]["containers"][0].get("env") or ()
+    return POOL_LABEL in (pod["metadata"].get("labels") or {}) and any(
+        one["name"].startswith(VARIABLES) for one in told
+    )
 
 
 Secret = Callable[[str, str], Mapping[str, str]]

@@ -2,7 +2,7 @@
 
 Annotations of the pod steer it (prefix `sandbox.berthmaster.dev/`): `start-delay` (seconds until it runs),
 `ready: "false"` (runs, but is not Ready), `ip` (its addresses, separated by commas; may be changed while it runs),
-`ip-families` (`IPv4`, `IPv6` or both, in order).
+`ip-families` (`IPv4`, `IPv6` or both, in order), `sessions` (what it says is connected when a pod pool drains it).
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+from domain.claims.labels import DRAIN, SESSIONS
 
 Json = dict[str, Any]
 PREFIX: Final = "sandbox.berthmaster.dev/"
@@ -49,7 +51,14 @@ class Later:
     seconds: float
 
 
-Step = Bind | Report | End | Later
+@dataclass(frozen=True)
+class Answer:
+    """Patch the annotation of its sessions."""
+
+    sessions: str
+
+
+Step = Bind | Report | End | Later | Answer
 Addresses = Callable[[Sequence[str]], list[str]]
 """Fresh addresses of these families."""
 
@@ -73,7 +82,15 @@ def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, no
     if status["phase"] == "Pending" and age < starts:
         return Later(starts - age)
     wanted = running(pod, status, fresh, now)
-    return Report(wanted) if wanted != status else None
+    return Report(wanted) if wanted != status else answer(pod)
+
+
+def answer(pod: Json) -> Answer | None:
+    """To a drain that asks."""
+    notes = pod["metadata"].get("annotations") or {}
+    said = f"{option(pod, 'sessions')} {notes.get(DRAIN, '')}"
+    asked = notes.get(DRAIN) and option(pod, "sessions")
+    return Answer(said) if asked and notes.get(SESSIONS) != said else None
 
 
 def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:

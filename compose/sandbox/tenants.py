@@ -1,0 +1,106 @@
+"""Tenants, each of which wants a whole warm pod of its own: claims are made, then one moves, and now and then one ends.
+
+In the pods nothing runs; the kubelet answers for them when they drain that nobody is connected any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from compose.sandbox.kube.apply import apply
+from events.kube_api import KubeApi, KubeError
+
+Json = dict[str, Any]
+log = structlog.get_logger()
+NAMESPACE: Final = "databases"
+POOL: Final = "warm"
+API: Final = "berthmaster.dev/v1alpha1"
+CLAIMS: Final = f"/apis/{API}/namespaces/{NAMESPACE}/podclaims"
+WARM: Final = 2
+"""Pods that are kept warm."""
+EVERY: Final = 5.0
+"""Seconds between two tenants that go or move, once all is shown."""
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A claim, as people see it. `pod` is the one that it has, or moves to."""
+
+    name: str
+    phase: str = "Pending"
+    pod: str = ""
+    moves: bool = False
+
+    @classmethod
+    def from_object(cls, obj: Mapping[str, Any]) -> Tenant:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        phase = "Moving" if "sourcePod" in spec else status.get("phase") or "Pending"
+        return cls(obj["metadata"]["name"], phase, spec.get("podName") or "", "sourcePod" in spec)
+
+
+def pod_pool(tenants: int) -> Json:
+    answers = {"sandbox.berthmaster.dev/sessions": "0"}
+    containers = [{"name": "db", "image": "registry.example.com/db:1.0"}]
+    return {
+        "apiVersion": API,
+        "kind": "PodPool",
+        "metadata": {"name": POOL, "namespace": NAMESPACE},
+        "spec": {
+            "slots": [],
+            "maxIdle": WARM,
+            "maxReplicas": tenants + 2 * WARM,
+            "minDrain": "2s",
+            "drainTimeout": "20s",
+            "template": {"metadata": {"annotations": answers}, "spec": {"containers": containers}},
+        },
+    }
+
+
+class Tenants:
+    """`prepare` once, `step` often with what the claims look like."""
+
+    def __init__(self, api: KubeApi, number: int) -> None:
+        self.api, self.number, self.made, self.due = api, number, 0, 0.0
+
+    def prepare(self) -> None:
+        apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
+        apply(self.api, [pod_pool(self.number)])
+
+    def step(self, seen: Mapping[str, Tenant], now: float, *, more: bool = False) -> None:
+        """`now` as in `time.monotonic()`. `more`: tenants also go, move, and come."""
+        if now < self.due:
+            return
+        try:
+            if self.made < self.number:
+                self._come(now + 0.3)
+            elif more:
+                self._churn(sorted(seen), seen)
+                self.due = now + EVERY
+        except KubeError as error:  # deleted by hand, for example
+            log.info("tenant_refused", error=str(error))
+
+    def _come(self, due: float) -> None:
+        self.made, self.due = self.made + 1, due
+        spec = {"poolName": POOL, "ownerName": f"tenant-{self.made % 10}"}
+        meta = {"name": f"db-{self.made:03}"}
+        self.api.create(CLAIMS, {"apiVersion": API, "kind": "PodClaim", "metadata": meta, "spec": spec})
+
+    def _churn(self, names: list[str], seen: Mapping[str, Tenant]) -> None:
+        """In turn: one ends, and another comes."""
+        if names and seen[names[0]].phase == "Bound":
+            self.api.delete(f"{CLAIMS}/{names[0]}")
+            self.number += 1
+
+
+def pending(seen: Mapping[str, Tenant], number: int) -> Iterator[str]:
+    """What is still to come."""
+    bound = [each.pod for each in seen.values() if each.phase == "Bound"]
+    if len(bound) < number:
+        others = ", ".join(f"{each.name} ({each.phase})" for each in seen.values() if each.phase != "Bound")
+        yield f"{len(bound)} of {number} claims are bound{': ' + others if others else ''}"
+    if twice := sorted({pod for pod in bound if bound.count(pod) > 1}):
+        yield f"pods with more than one claim: {', '.join(twice)}"
