@@ -78,7 +78,8 @@ class ClaimStorm:
             self.make: 0 if full else 20, crowd.delete: 12, crowd.move: 14, self.scale: 5,
             crowd.kill_pod: 4, crowd.fail_pod: 2, self.resize: 3, self.renew: 1,
             faults.trouble_kube: 5, faults.kill_worker: 1, faults.kill_workers: 0.5, faults.pause_worker: 1,
-            faults.kill_beat: 0.5, faults.kill_publisher: 0.1 * LONG, faults.restart_redis: 0.5, faults.flush_redis: 0.4,
+            faults.kill_beat: 0.5, faults.kill_publisher: 0.1 * LONG, faults.restart_redis: 0.5,
+            faults.flush_redis: 0.4,
         }  # fmt: skip
         chosen = self.chance.choices(list(weights), list(weights.values()))[0]
         self.happened[chosen.__name__] += 1
