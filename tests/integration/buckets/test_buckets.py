@@ -78,9 +78,9 @@ def test_a_newcomer_does_not_overtake_the_line(redis: Redis) -> None:
 
 
 def test_who_never_comes_back_holds_nobody_up(redis: Redis) -> None:
-    shared = buckets(redis, 20, 40)
+    shared = buckets(redis, 2, 40)
     granted(shared, BIND, 40)
-    for n in range(10):
+    for n in range(2):
         refused(shared, f"dead-{n}")
     wait = refused(shared, "alive")
     time.sleep(wait.total_seconds())

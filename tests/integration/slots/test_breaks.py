@@ -30,9 +30,9 @@ def test_a_slot_that_a_cancelled_reservation_left_has_one_job_after_the_loss_of_
     assert faults(world) == []
 
 
-def test_a_report_of_ten_thousand_jobs_in_one_slot_keeps_the_books(world: SlotWorld) -> None:
+def test_a_report_of_thousands_of_jobs_in_one_slot_keeps_the_books(world: SlotWorld) -> None:
     runner = world.add("a")
-    jobs = tuple(Job(f"j{n}", ("plan",)) for n in range(10_000))
+    jobs = tuple(Job(f"j{n}", ("plan",)) for n in range(2_000))
     told = tuple((job.id, f"{runner.mark}-{n}", "plan", 1) for n, job in enumerate(jobs))
     world.ledger.report(replace(runner.report(), running=told, jobs=jobs))
     assert faults(world) == []
