@@ -25,6 +25,7 @@ def test_every_pod_gets_an_endpoint_of_its_own(kube_kind: str, tmp_path: Path) -
         assert (list(summary["load_balancers"].values()), summary["rounds"]) == ([f"{PODS}/50"], 1)
         assert (summary["aws_calls"]["CreateLoadBalancer"], summary["aws_refusals"]) == (1, {})
         assert summary["jobs"] == {"succeeded": 5, "cancelled": 1}
+        assert summary["claims"] == {"Bound": 4}
         assert sum(summary["runner_pods"].values()) in (1, 2, 3)
         assert started.members() == []
 
@@ -47,9 +48,10 @@ def test_a_runner_that_is_killed_is_replaced_and_jobs_go_on(kube_kind: str, tmp_
 
 
 def test_without_jobs_there_are_no_runners(tmp_path: Path) -> None:
-    with sandbox(tmp_path, "--pods", "1", "--jobs", "0", "--once", "--json", "--no-flower") as started:
+    with sandbox(tmp_path, "--pods", "1", "--jobs", "0", "--claims", "0", "--once", "--json", "--no-flower") as started:
         ended = started.end()
-        assert (ended.status, ended.summary["jobs"], ended.summary["runner_pods"]) == (0, {}, {})
+        summary = ended.summary
+        assert (ended.status, summary["jobs"], summary["runner_pods"], summary["claims"]) == (0, {}, {}, {})
         assert not (started.directory / "logs" / "runners").exists()
 
 

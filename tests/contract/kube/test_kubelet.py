@@ -8,6 +8,7 @@ import pytest
 
 from compose.sandbox.kube.kubelet.player import Player
 from compose.sandbox.kube.kubelet.steps import PREFIX
+from domain.claims.labels import DRAIN, SESSIONS
 from events.kube_api import NotFound
 from tests.contract.kube.objects import Json, pod
 from tests.fixtures.kube import Kube
@@ -134,3 +135,21 @@ def test_the_kubelet_as_a_process_plays_the_pods_of_all_namespaces(kube: Kube) -
         process.stop()
     node = kube.api.get("/api/v1/nodes/sandbox")
     assert {"type": "Ready", "status": "True"}.items() <= node["status"]["conditions"][0].items()
+
+
+@pytest.mark.usefixtures("kubelet")
+def test_a_pod_that_says_its_sessions_answers_each_drain_by_its_id(kube: Kube) -> None:
+    create(kube, sessions="0")
+    create(kube, "silent")
+    for name in ("a", "silent"):
+        running(kube, name)
+        kube.api.patch(kube.path("pods", name), {"metadata": {"annotations": {DRAIN: "d1"}}})
+
+    def said() -> str:
+        notes = kube.api.get(kube.path("pods", "a"))["metadata"]["annotations"]
+        return str(notes.get(SESSIONS, ""))
+
+    eventually(lambda: said() == "0 d1", 20)
+    kube.api.patch(kube.path("pods", "a"), {"metadata": {"annotations": {DRAIN: "d2"}}})
+    eventually(lambda: said() == "0 d2", 20)
+    assert SESSIONS not in kube.api.get(kube.path("pods", "silent"))["metadata"]["annotations"]
