@@ -16,6 +16,10 @@ EXAMPLES: Final = 3
 """Pods that an explanation names."""
 
 
+EACH_ONCE: Final = ("open", "booting", "away", "claimed", "draining")
+"""What a pod of a pool is; other counts of its status are parts of these."""
+
+
 @dataclass(frozen=True)
 class Balancer:
     name: str
@@ -58,6 +62,7 @@ class Runners:
     def from_object(cls, obj: Json) -> Runners:
         status = obj.get("status") or {}
         pods, slots = (status.get(name) or {} for name in ("pods", "slots"))
+        pods = {state: number for state, number in pods.items() if state in EACH_ONCE}
         wanted, waiting = (status.get(name) or 0 for name in ("desiredReplicas", "waiting"))
         return cls(pods, slots, wanted, waiting, status.get("reason") or "")
 

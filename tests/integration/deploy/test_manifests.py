@@ -212,5 +212,5 @@ def test_pods_are_made_nowhere_unless_somebody_says_so(kustomize: Kustomize, tmp
         return [(b["kind"], b["metadata"].get("namespace", "")) for b in found]
 
     assert bound(DEPLOY / "overlays" / "eks") == []
-    assert bound(DEPLOY / "overlays" / "sandbox") == [("RoleBinding", "ci"), ("RoleBinding", "games")]
+    assert bound(DEPLOY / "overlays" / "sandbox") == [("RoleBinding", name) for name in ("ci", "databases", "games")]
     assert bound(with_component("pod-pools-everywhere", tmp_path)) == [("ClusterRoleBinding", "")]
