@@ -8,85 +8,12 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from domain.claims.labels import CLAIM_FINALIZER, DRAIN, PHASE, SESSIONS
-from events.routing import pod_claim_key
+from domain.claims.labels import CLAIM_FINALIZER, PHASE
 from tests.fixtures.kube import Kube
-from tests.support.pod_pool_world import QUICK, PodPoolWorld
-from workers.claims.reconciler import PodClaimsReconciler
-from workers.claims.services import ClaimServices
-from workers.kube.pod_claims import PodClaims, claim_path
-from workers.reconcile import reconcile
+from tests.support.claim_shop import Shop
+from workers.kube.pod_claims import claim_path
 
 Json = dict[str, Any]
-
-
-class Shop:
-    """A pool whose pods only claims take, and claims `c0`, `c1`, ... on it."""
-
-    def __init__(self, redis: Redis, api: Any, namespace: str, **spec: Any) -> None:
-        told = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
-        self.pool = PodPoolWorld(redis, api, namespace, **(told | spec))
-        self.api, self.namespace, self.names = api, namespace, set[str]()
-        known = self.pool.services
-        self.services = ClaimServices(
-            kube=api,
-            queue=self.pool.queue,
-            claims=PodClaims(api),
-            events=known.events,
-            index=known.claims,
-            waiting=known.waiting,
-            pools=known.names,
-            ledger=known.ledger,
-            dispatcher=known.dispatcher,
-        )
-
-    def claim(self, name: str, **spec: Any) -> None:
-        self.names.add(name)
-        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodClaim", "metadata": {"name": name}}
-        self.api.create(claim_path(self.namespace, ""), body | {"spec": {"poolName": "runners"} | spec})
-
-    def claims(self) -> dict[str, Json]:
-        return {each["metadata"]["name"]: each for each in self.services.claims.all(self.namespace)}
-
-    def round(self) -> None:
-        """Everybody once: the pool, kubelet, the workloads, and each claim."""
-        self.pool.run()
-        for pod in self.pool.pods():
-            if "deletionTimestamp" in pod["metadata"]:
-                self.pool.end(pod["metadata"]["name"])
-            elif not (pod.get("status") or {}).get("conditions"):
-                self.pool.ready(pod["metadata"]["name"], "True")
-            self.answer(pod)
-        for name in sorted(self.names):  # those that are gone too: the publisher says so
-            key = pod_claim_key(self.namespace, name)
-            self.pool.queue.touch([key])
-            reconcile(self.pool.queue, key, PodClaimsReconciler(self.services), QUICK)
-
-    def answer(self, pod: Json) -> None:
-        """No sessions, when it is asked."""
-        notes = pod["metadata"].get("annotations") or {}
-        if DRAIN in notes and SESSIONS not in notes:
-            patch = {"metadata": {"annotations": {SESSIONS: f"0 {notes[DRAIN]}"}}}
-            self.api.patch(self.pool.pod_path(pod["metadata"]["name"]), patch)
-
-    def settle(self, rounds: int = 5) -> None:
-        for _ in range(rounds):
-            self.round()
-
-    def held(self) -> dict[str, str]:
-        """Claim -> its pod. No two have one, and each has the label of its own on it."""
-        pods = {pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in self.pool.pods()}
-        found = {name: each["spec"]["podName"] for name, each in self.claims().items() if "podName" in each["spec"]}
-        assert len(set(found.values())) == len(found)
-        for name, pod in found.items():
-            assert pods[pod]["berthmaster.dev/claimed-by"] == self.claims()[name]["metadata"]["uid"]
-        return found
-
-    def phases(self) -> list[str]:
-        return sorted(pod["metadata"]["labels"].get(PHASE, "") for pod in self.pool.pods())
-
-    def delete(self, name: str) -> None:
-        self.api.delete(claim_path(self.namespace, name))
 
 
 @pytest.fixture
