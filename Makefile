@@ -2,7 +2,7 @@
 # ARGS passes through: make sandbox ARGS="--pods 120 --once", make test ARGS="-k ledger".
 
 .DEFAULT_GOAL := help
-.PHONY: help sandbox test lint format bench rows apiserver crds reference dashboards clean
+.PHONY: help sandbox test lint format bench rows apiserver crds reference dashboards sbom clean
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 PYTHON ?=
@@ -47,6 +47,9 @@ reference: $(DEV) ## write docs/reference from the models
 
 dashboards: $(DEV) ## write deploy/dashboards from their panels
 	@$(VENV)/python -m scripts.dashboards $(ARGS)
+
+sbom: $(DEV) ## what the environment consists of, as CycloneDX, in build/sbom.json
+	@scripts/sbom.sh
 
 clean: ## remove the environment and what tools have left
 	rm -rf .venv .sandbox build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
