@@ -26,11 +26,15 @@ def wake(run: Run, waiting: Waiting, namespace: str, pool: str, seen: Seen, revi
 
 
 def _served(waiting: Waiting, pool: str, idle: list[dict[str, str]]) -> Iterator[WaitingClaim]:
-    """The oldest first, each with a pod of its own."""
+    """The oldest first, each with a pod of its own. Where one finds none, no other with its wish does."""
+    hopeless: set[tuple[str, bool, frozenset[tuple[str, str]]]] = set()
     for claim in waiting:
-        if not idle:
-            return
+        wish = claim.pool, claim.only, frozenset(claim.selector.items())
+        if not idle or wish in hopeless:
+            continue
         fits = next((n for n, labels in enumerate(idle) if claim.fits(pool, labels)), -1)
-        if fits >= 0:
-            del idle[fits]
-            yield claim
+        if fits < 0:
+            hopeless.add(wish)
+            continue
+        del idle[fits]
+        yield claim

@@ -144,10 +144,11 @@ def test_while_a_claim_waits_no_pod_goes(make_pool: MakePool) -> None:
 def test_idle_pods_wake_as_many_claims_that_wait_the_oldest_that_fit_first(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=2, slots=[], template={"metadata": {"labels": {"app": "db"}}} | TEMPLATE)
     grow(pool)
-    for n, selector in enumerate([{"gpu": "yes"}, {"app": "db"}, {}, {}]):
+    for n, selector in enumerate([{"gpu": "yes"}, {"app": "db"}, {"gpu": "yes"}, {}, {}]):
         waits(pool, f"claim-{n}", since=f"2026-01-0{n + 1}", selector=selector, pool="")
     pool.run()
-    assert [pod_claim_key(pool.namespace, f"claim-{n}") in woken(pool) for n in range(4)] == [False, True, True, False]
+    keys = [pod_claim_key(pool.namespace, f"claim-{n}") for n in range(5)]
+    assert [key in woken(pool) for key in keys] == [False, True, False, True, False]
 
 
 @pytest.mark.row("WC-40")
