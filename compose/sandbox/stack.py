@@ -130,8 +130,12 @@ class Stack:
             daemon.launch()
         tell("definitions of our kinds")
         self.aws.await_ready(lambda: answers(self.aws_port))
-        self.remote_aws.change(policies={OUR_KEY: json.loads(POLICY.read_text())["Statement"]})
+        self.restrict_aws()
         tell("AWS")
+
+    def restrict_aws(self) -> None:
+        """Our processes may do what the policy that we ship permits."""
+        self.remote_aws.change(policies={OUR_KEY: json.loads(POLICY.read_text())["Statement"]})
 
     def complete(self) -> None:
         """The rest: it takes seconds of a processor to load, and the first pods are bound without it."""
