@@ -75,10 +75,11 @@ def pod_pool_status(
     ).model_dump(by_alias=True)
 
 
-def ready(barred: str) -> Condition:
-    """`barred`: why no pods are created, '' when they may be."""
-    reason = "PodsNeverReady" if barred else "PodsCanBeCreated"
-    return Condition(type="Ready", status="False" if barred else "True", reason=reason, message=barred)
+def ready(barred: str, refused: str = "") -> Condition:
+    """`barred`: why no pods are created, `refused`: what the API server says to them; '' when they may be."""
+    words = refused or barred
+    reason = "PodsRefused" if refused else "PodsNeverReady" if barred else "PodsCanBeCreated"
+    return Condition(type="Ready", status="False" if words else "True", reason=reason, message=words)
 
 
 def runner_token(problem: tuple[str, str] | None, name: str) -> Condition:

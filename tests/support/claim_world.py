@@ -22,6 +22,7 @@ from workers.jobs.dispatch import Dispatcher
 from workers.kube.claimable_pods import claimable
 from workers.kube.events import KubeEvents
 from workers.kube.pod_claims import PodClaims, claim_path
+from workers.kube.pod_pools import as_snapshot, owner_reference
 from workers.kube.pool_pods import POOL, REVISION
 from workers.reconcile import reconcile
 from workers.stores.claims.index import ClaimIndex
@@ -52,6 +53,7 @@ class ClaimWorld:
         assert self.queue.claim("1:test")
         self.queue.stamp("1:test")
         self.slots: dict[str, SlotWorld] = {}
+        self.owners: dict[str, list[Json]] = {}
         self.clock = datetime.now(UTC)
         self.revision = "r1"
         self.services = ClaimServices(
@@ -85,7 +87,8 @@ class ClaimWorld:
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": name}}
         template = {"metadata": {"labels": labels or {}}, "spec": IMAGE}
         path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{self.namespace}/podpools"
-        self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
+        made = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
+        self.owners[name] = [owner_reference(as_snapshot(made))]
         self.slots[name] = SlotWorld(self.redis, f"{self.namespace}/{name}")
         self.services.pools.add(f"{self.namespace}/{name}")
         self.offer(name)
@@ -95,7 +98,8 @@ class ClaimWorld:
     ) -> Json:
         """Idle, ready, and offered; `layout`: slots for jobs."""
         told = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
-        self.api.create(f"{self.pods_path()}", {"metadata": {"name": name, "labels": told}, "spec": IMAGE})
+        meta = {"name": name, "labels": told, "ownerReferences": self.owners.get(pool, [])}
+        self.api.create(f"{self.pods_path()}", {"metadata": meta, "spec": IMAGE})
         pod = self.status(name, READY)
         self.slots[pool].add(pod["metadata"]["uid"], layout)
         if offer:

@@ -91,7 +91,7 @@ def test_every_pod_can_be_looked_at(marks: dict[str, str], notes: dict[str, str]
     assert len(view.warnings) <= 512
     assert all(row.name for row in shown(view.outputs.endpoints))
     assert view.enabled in (True, False)
-    assert claimable(body, NOW).claimed_by == marks.get(f"{PREFIX}claimed-by", "")
+    assert not claimable(body, NOW).claimed_by  # no pool made it
 
 
 @pytest.mark.parametrize("model", SPECS)

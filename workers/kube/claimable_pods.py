@@ -34,18 +34,19 @@ OVERDUE: Final = timedelta(seconds=30)
 
 
 def claimable(pod: Json, now: datetime) -> ClaimablePod:
-    """Of a Pod as the API sends it."""
+    """Of a Pod as the API sends it. One that no pool made is nobody's and free for nobody, whatever its labels say."""
     meta, status = pod["metadata"], pod.get("status") or {}
     labels: dict[str, str] = meta.get("labels") or {}
+    of_pool = made_by_pool(meta)
     annotations: dict[str, str] = meta.get("annotations") or {}
     return ClaimablePod(
         name=meta["name"],
         uid=meta["uid"],
         pool=labels.get(POOL, ""),
         revision=labels.get(REVISION, ""),
-        phase=phase_of(labels),
+        phase=phase_of(labels) if of_pool else Phase.UNKNOWN,
         created=datetime.fromisoformat(meta["creationTimestamp"]),
-        claimed_by=labels.get(CLAIMED_BY, ""),
+        claimed_by=labels.get(CLAIMED_BY, "") if of_pool else "",
         owner=labels.get(OWNER, ""),
         last_owner=labels.get(LAST_OWNER, ""),
         alive=_alive(meta, status, now),
@@ -54,6 +55,13 @@ def claimable(pod: Json, now: datetime) -> ClaimablePod:
         terminating="deletionTimestamp" in meta,
         labels=labels,
     )
+
+
+def made_by_pool(meta: Json) -> bool:
+    """Labels are written by whoever may write the pod; its owner is the pool that it is called after."""
+    pool = (meta.get("labels") or {}).get(POOL)
+    owners = meta.get("ownerReferences") or ()
+    return any(owner.get("kind") == "PodPool" and owner.get("name") == pool for owner in owners)
 
 
 def phase_of(labels: Mapping[str, str]) -> Phase:

@@ -155,7 +155,7 @@ class PodPoolRun:
         seen = scaled.seen
         waiting = sum(seen.slots.waiting.values()), scaled.claims
         about = (self._name, int(self._pool.body["generation"]))
-        conditions, issued = [ready(scaled.barred)], scaled.issued
+        conditions, issued = [ready(scaled.barred, scaled.refused)], scaled.issued
         if issued.name or issued.problem:
             conditions.append(runner_token(issued.problem, issued.name))
         counts = slot_counts(seen.slots)

@@ -16,6 +16,7 @@ from domain.scaling.members import Member, Place, made_of, surplus
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.sensed import Sensed
 from domain.scaling.unready import blocked
+from events.kube_api import Denied, Invalid
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, sensed, utc_now
@@ -39,6 +40,7 @@ class Scaled:
     issued: Issued
     claims: int = 0
     barred: str = ""  # why no pod is created, whatever was decided
+    refused: str = ""  # what the API server said to a pod that should have been created
     change: str = ""  # Up or Down
 
 
@@ -119,17 +121,21 @@ class Scaling:
             size = self._resized(plan.size, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
         record(ledger, decision, plan.wanted, plan.what)
-        self._create(plan.unseen, plan.create, issued)
+        refused = self._create(plan.unseen, plan.create, issued)
         for member in plan.remove:
             close_and_delete(self.services, self.run, ledger, self.pods, member, owed(plan.what, spec.policy))
         change = decision.move.value if decision.change else ""
-        return Scaled(seen, plan.wanted, plan.barred or decision.reason, issued, claims, plan.barred, change)
+        reason = refused or plan.barred or decision.reason
+        return Scaled(seen, plan.wanted, reason, issued, claims, plan.barred, refused, change)
 
     def _resized(self, size: int | None, present: int) -> Size:
         return self.ledger.resize(self.run.token, size, self.spec.min_replicas, self.spec.max_replicas, present)
 
-    def _create(self, unseen: frozenset[str], count: int, issued: Issued) -> None:
-        """Those that were written down before, and `count` new ones. A name is random, and never used twice."""
+    def _create(self, unseen: frozenset[str], count: int, issued: Issued) -> str:
+        """Those that were written down before, and `count` new ones. A name is random, and never used twice.
+
+        What the API server says where it refuses one, '' where it does not: then the others are left for later too.
+        """
         pool, spec = self.ledger.pool, self.spec
         fresh = [f"{pool.rpartition('/')[2]}-{secrets.token_hex(4)}" for _ in range(count)]
         if fresh:
@@ -138,5 +144,10 @@ class Scaling:
         environment = issued.environment(told)
         for name in [*sorted(unseen), *fresh]:
             self.run.keep(self.services.call_time)
-            self.pods.create(name, spec, environment, issued.annotations)
+            try:
+                self.pods.create(name, spec, environment, issued.annotations)
+            except (Denied, Invalid) as error:
+                log.warning("pod_refused", pool=pool, pod=name, reason=str(error))
+                return f"Kubernetes refuses to make a pod: {error}"
             log.info("pod_created", pool=pool, pod=name)
+        return ""

@@ -224,3 +224,19 @@ def test_silence_while_no_worker_looked_on_is_no_fault_of_the_runner(make_pool: 
     pool.run()
     assert [pod["metadata"]["uid"] for pod in pool.pods() if "deletionTimestamp" not in pod["metadata"]] == [uid]
     assert pool.slots.record("j").uid == uid
+
+
+def test_why_the_api_server_refuses_a_pod_is_said_until_it_takes_one(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, template={"spec": {"containers": [{"image": "runner:1"}]}})
+
+    def ready() -> dict[str, Any]:
+        (found,) = (each for each in pool.status()["conditions"] if each["type"] == "Ready")
+        return dict(found)
+
+    pool.run()
+    assert (ready()["status"], ready()["reason"]) == ("False", "PodsRefused")
+    assert "spec.containers[0].name" in ready()["message"]
+    assert pool.status()["reason"] == ready()["message"]
+    pool.change(template={"spec": {"containers": [{"name": "runner", "image": "runner:1"}]}})
+    pool.settle()
+    assert (ready()["status"], pool.status()["readyReplicas"]) == ("True", 1)
