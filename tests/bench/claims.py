@@ -16,12 +16,12 @@ from threading import Event, Thread
 from typing import Any, Final
 
 from compose.sandbox.kube.apply import apply
+from compose.sandbox.stack import Stack
 from events.kube_api import KubeApi
 from events.resources import pod_claims
 from events.settings import WatchSettings
 from events.watch import Batch, Listing, Watch
 from tests.bench.measuring import Figure, Report, Tell, percentile
-from tests.bench.memory_stack import MemoryStack
 from tests.support.waiting import eventually
 
 NAME: Final = "claims"
@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 def run(quick: bool, tell: Tell) -> Report:
     small, large, count = (100, 1000, 100) if quick else (100, 5000, 500)
-    with tempfile.TemporaryDirectory() as folder, MemoryStack(Path(folder)) as stack:
+    with tempfile.TemporaryDirectory() as folder, Stack(Path(folder), flower=False, throttle=False) as stack:
         stack.start(lambda what: tell(f"started {what}"))
         stack.complete()
         eventually(stack.working, timeout=60)
@@ -44,7 +44,7 @@ def run(quick: bool, tell: Tell) -> Report:
     return Report(NAME, figures(found), {f"{pods} pods": told for pods, told in found.items()})
 
 
-def on_pool(api: KubeApi, stack: MemoryStack, pods: int, count: int, tell: Tell) -> Json:
+def on_pool(api: KubeApi, stack: Stack, pods: int, count: int, tell: Tell) -> Json:
     with WarmPool(api, f"bench-{pods}", pods, pods + count + 20) as pool:
         eventually(lambda: whole(stack) and pool.idle() >= pods, timeout=600, every=0.5)
         pool.claim([f"warm-up-{n}" for n in range(20)], RATE, stack)
@@ -82,7 +82,7 @@ class WarmPool:
         pods = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods", labelSelector="berthmaster.dev/phase=Idle")
         return len(pods["items"])
 
-    def claim(self, names: Sequence[str], per_second: float, stack: MemoryStack) -> Json:
+    def claim(self, names: Sequence[str], per_second: float, stack: Stack) -> Json:
         """Latencies in ms; `bound_per_second` from the first request to the last bind."""
         started = time.monotonic()
 
@@ -119,7 +119,7 @@ class WarmPool:
             self.seen["Bound"].setdefault(name, now)
 
 
-def whole(stack: MemoryStack) -> bool:
+def whole(stack: Stack) -> bool:
     """Raises when a process has ended by itself."""
     stack.check()
     return True
