@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from domain.claims.labels import LAST_OWNER
-from events.claim_index import uids
 from events.routing import pod_claim_key
 from tests.integration.podpools.conftest import MakePool
 from tests.support.claimant import Claimant
@@ -85,7 +84,8 @@ def test_pods_of_an_older_template_are_offered_to_nobody_and_those_who_have_one_
     pool, names = three(make_pool)
     claimant = Claimant(pool)
     assert claimant.take()
-    pool.redis.hset(uids(pool.namespace), "claim-1", "mine")
+    pool.services.claims.remember(pool.namespace, "mine", claimant.uid, [claimant.pod])
+    pool.services.claims.noticed(pool.namespace, {claimant.pod: claimant.uid})
     before, key = present_revision(pool.slots.ledger), pod_claim_key(pool.namespace, "mine")
     fill(pool, 2)
     pool.run()
