@@ -4,8 +4,10 @@ Machines are shared and slow at times: a slow example is no fault, and each test
 suite tries the same examples each time; `pytest --hypothesis-profile=search` tries others.
 """
 
+import pytest
 from hypothesis import settings
 
+pytest.register_assert_rewrite("tests.support")  # else what is wrong is not said where it is asserted there
 pytest_plugins = ["tests.fixtures.redis", "tests.fixtures.kube", "tests.fixtures.aws", "tests.fixtures.processes"]
 settings.register_profile("search", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)

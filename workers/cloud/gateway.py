@@ -7,19 +7,19 @@ whether it is still entitled to it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from events import tracing
 from workers.cloud import metrics
 from workers.cloud.answers import Answers
-from workers.cloud.errors import CloudError, Throttled, translate
+from workers.cloud.errors import CloudError, Denied, NotFound, Throttled, translate
 from workers.cloud.priority import Priority
 from workers.cloud.rates import ACTIONS, ApiClass, Buckets, OverBudget
 from workers.cloud.settings import AwsSettings
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 Keep = Callable[[timedelta], None]
+NAMED: Final = ("ListenerArn", "LoadBalancerArn", "TargetGroupArn")
+LOOKS: Final = {
+    ":listener/": ("describe_listeners", "ListenerArns"),
+    ":loadbalancer/": ("describe_load_balancers", "LoadBalancerArns"),
+    ":targetgroup/": ("describe_target_groups", "TargetGroupArns"),
+}
 LOOK, COME_BACK = 0.02, timedelta(milliseconds=500)  # for a turn that another has: within the call, and in a later run
 
 
@@ -76,11 +82,23 @@ class Gateway:
                 return method(*args, **parameters)
         except (ClientError, BotoCoreError) as error:
             failure = translate(action, error)
+            if isinstance(failure, Denied) and not action.startswith("Describe"):
+                failure = self._gone(parameters) or failure
             if isinstance(failure, Throttled):
                 self._buckets.drain(ACTIONS[action])
             raise failure from error
         finally:
             metrics.observe_call(action, failure, time.monotonic() - started)
+
+    def _gone(self, parameters: Mapping[str, Any]) -> NotFound | None:
+        """That what a denied call names is not there any more: a policy that asks for tags denies what has none."""
+        for arn in (arn for name, arn in parameters.items() if name in NAMED):
+            describe, name = next(look for part, look in LOOKS.items() if part in arn)
+            try:
+                self.call(getattr(self.client, describe), **{name: [arn]})
+            except NotFound as gone:
+                return gone
+        return None
 
     def pages(self, method: Callable[..., Any], **parameters: Any) -> Iterator[Any]:
         """All answers of a describing method, each page with a token of its own."""

@@ -16,7 +16,7 @@ from domain.ports.pool import HealthCheck
 from tests.contract.aws.conftest import Driving, Maker
 from tests.fixtures.aws import REGION, Aws
 from workers.cloud.aws_nlb import on_client
-from workers.cloud.errors import Denied
+from workers.cloud.errors import Denied, NotFound
 from workers.cloud.rates import ACTIONS, Unlimited
 from workers.cloud.tags import CLUSTER, RETIRING, UID
 
@@ -148,3 +148,18 @@ def test_the_policy_allows_exactly_the_actions_of_the_table() -> None:
     allowed = {action for statement in statements for action in statement["Action"]}
     assert allowed == {f"elasticloadbalancing:{action}" for action in ACTIONS}
     assert all(statement["Effect"] == "Allow" for statement in statements)
+
+
+@pytest.mark.row("EV-19", "EV-14")
+def test_what_is_gone_is_not_found_though_the_policy_denies_what_has_no_tags(permitted: Permitted) -> None:
+    """A worker that dies after a deletion leaves it to the next run, which deletes again."""
+    drive, target = permitted(STATEMENTS), [("10.0.0.5", 7777)]
+    balancer, group = drive.balancer(), drive.group()
+    listener = drive.listener(balancer.arn, 30000, group)
+    for _ in range(2):
+        drive.api.delete_listener(listener)
+        drive.api.delete_target_group(group)
+        drive.api.delete_load_balancer(balancer.arn)
+    drive.api.deregister(group, target)
+    with pytest.raises(NotFound, match="TargetGroupNotFound"):
+        drive.api.register(group, target)
