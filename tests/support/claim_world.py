@@ -21,8 +21,9 @@ from workers.claims.services import ClaimServices
 from workers.jobs.dispatch import Dispatcher
 from workers.kube.claimable_pods import claimable
 from workers.kube.events import KubeEvents
+from workers.kube.our_kinds import as_snapshot
 from workers.kube.pod_claims import PodClaims, claim_path
-from workers.kube.pod_pools import as_snapshot, owner_reference
+from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import POOL, REVISION
 from workers.reconcile import reconcile
 from workers.stores.claims.index import ClaimIndex

@@ -19,7 +19,7 @@ from workers.claims.looking import Sight
 from workers.claims.services import ClaimServices
 from workers.claims.taking import Taking
 from workers.kube.claimable_pods import claimable
-from workers.kube.pod_claims import as_snapshot
+from workers.kube.our_kinds import as_snapshot
 from workers.run import Run
 
 log = structlog.get_logger()

@@ -24,7 +24,8 @@ from events.routing import split_key
 from workers.claimsets.observe import Look, looked, record_of
 from workers.claimsets.services import ClaimSetServices
 from workers.kube.errors import translated
-from workers.kube.pod_claim_sets import SetClaims, as_snapshot
+from workers.kube.our_kinds import as_snapshot
+from workers.kube.pod_claim_sets import SetClaims
 from workers.run import Run
 
 log = structlog.get_logger()

@@ -21,6 +21,7 @@ from workers.cli.explain import MOST_ROWS, run_in_words
 from workers.cli.jobs import refused
 from workers.cli.output import console
 from workers.cli.troubles import in_words
+from workers.kube.our_kinds import ROOT
 from workers.stores.outage import OUTAGE
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ T = TypeVar("T")
 Claim = Annotated[str, typer.Argument(metavar="NAMESPACE/CLAIM")]
 To = Annotated[str, typer.Option("--to", metavar="POD", help="the pod that it shall move to")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="only says whether it could; nothing is changed")]
-CLAIMS = "/apis/berthmaster.dev/v1alpha1/podclaims"
+CLAIMS = f"{ROOT}/podclaims"
 COLUMNS = ("name", "phase", "pod", "node", "owner", "move", "why")
 
 

@@ -12,11 +12,12 @@ from rich.table import Table
 
 from domain.slots.job import slot_class
 from events.kube_api import KubeApi
+from workers.kube.our_kinds import ROOT
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.view import PodSlots, view
 
 Json = dict[str, Any]
-POD_POOLS: Final = "/apis/berthmaster.dev/v1alpha1/podpools"
+POD_POOLS: Final = f"{ROOT}/podpools"
 CELLS: Final = {"running": "[green]■[/green]", "reserved": "[yellow]▣[/yellow]", "idle": "□", "closed": "[dim]x[/dim]"}
 ANY: Final = slot_class(())
 MOST_PODS: Final = 200

@@ -19,11 +19,11 @@ from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console
 from workers.cli.troubles import in_words
+from workers.kube.port_pools import PATH
 from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 
-POOLS = "/apis/berthmaster.dev/v1alpha1/portpools"
 COLUMNS = ("state", "capacity", "allocated", "waiting", "epoch")
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -63,7 +63,7 @@ def known(question: Callable[[], T], problems: list[str]) -> T | None:
 
 
 def pools(settings: WorkerSettings) -> list[Json]:
-    listed = kubernetes(settings).list(POOLS)["items"]
+    listed = kubernetes(settings).list(PATH)["items"]
     return [summary(pool) for pool in sorted(listed, key=lambda pool: str(pool["metadata"]["name"]))]
 
 

@@ -10,17 +10,11 @@ import orjson
 from domain.claims.labels import CLAIM_SET, SPARED, TEMPLATE_HASH
 from domain.claims.pod_claim_set import ClaimTemplate
 from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
-from events.schemas import pool_snapshot
-from events.workqueue import Snapshot
-from workers.kube.pod_claims import API_VERSION, claim_path
+from workers.kube.our_kinds import API_VERSION, path
+from workers.kube.pod_claims import claim_path
 
 Json = dict[str, Any]
 KIND: Final = "PodClaimSet"
-
-
-def as_snapshot(claim_set: Json) -> Snapshot:
-    meta = claim_set["metadata"]
-    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(claim_set))
 
 
 def template_hash(template: ClaimTemplate) -> str:
@@ -47,7 +41,7 @@ class PodClaimSets:
         return self._kube.patch(f"{self._path(meta['namespace'], meta['name'])}/status", patch)
 
     def _path(self, namespace: str, name: str) -> str:
-        return f"/apis/{API_VERSION}/namespaces/{namespace}/podclaimsets/{name}"
+        return path(namespace, "podclaimsets", name)
 
 
 class SetClaims:
@@ -59,7 +53,7 @@ class SetClaims:
 
     def labelled(self) -> list[Json]:
         """A consistent list of all claims that are called this set's."""
-        items: list[Json] = self._kube.list(claim_path(self._namespace, ""), labelSelector=self._label)["items"]
+        items: list[Json] = self._kube.list(claim_path(self._namespace), labelSelector=self._label)["items"]
         return items
 
     def owns(self, claim: Json) -> bool:
@@ -76,7 +70,7 @@ class SetClaims:
     def create(self, name: str, template: ClaimTemplate) -> bool:
         """False: there is a claim of this name."""
         try:
-            self._kube.create(claim_path(self._namespace, ""), self._body(name, template))
+            self._kube.create(claim_path(self._namespace), self._body(name, template))
         except AlreadyExists:
             return False
         return True

@@ -9,16 +9,9 @@ from typing import Any
 
 from domain.claims.labels import BOUND_AT, TARGET_TAKEN
 from events.kube_api import KubeApi, NotFound
-from events.schemas import pool_snapshot
-from events.workqueue import Snapshot
+from workers.kube.our_kinds import path
 
 Json = dict[str, Any]
-API_VERSION = "berthmaster.dev/v1alpha1"
-
-
-def as_snapshot(claim: Json) -> Snapshot:
-    meta = claim["metadata"]
-    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(claim))
 
 
 class PodClaims:
@@ -34,7 +27,7 @@ class PodClaims:
 
     def all(self, namespace: str, **query: Any) -> list[Json]:
         """Of the namespace, from a consistent list; `query` may have a labelSelector."""
-        items: list[Json] = self._kube.list(claim_path(namespace, ""), **query)["items"]
+        items: list[Json] = self._kube.list(claim_path(namespace), **query)["items"]
         return items
 
     def set_finalizers(self, claim: Json, finalizers: list[str]) -> Json:
@@ -75,6 +68,5 @@ class PodClaims:
         return self._kube.patch(claim_path(meta["namespace"], meta["name"]), patch)
 
 
-def claim_path(namespace: str, name: str) -> str:
-    collection = f"/apis/{API_VERSION}/namespaces/{namespace}/podclaims"
-    return f"{collection}/{name}" if name else collection
+def claim_path(namespace: str, name: str = "") -> str:
+    return path(namespace, "podclaims", name)

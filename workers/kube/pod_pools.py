@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from events.kube_api import KubeApi, NotFound
-from events.schemas import pool_snapshot
 from events.workqueue import Snapshot
-
-API_VERSION = "berthmaster.dev/v1alpha1"
-
-
-def as_snapshot(obj: dict[str, Any]) -> Snapshot:
-    meta = obj["metadata"]
-    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(obj))
+from workers.kube.our_kinds import API_VERSION, as_snapshot, path
 
 
 def owner_reference(pool: Snapshot) -> dict[str, Any]:
@@ -38,4 +31,4 @@ class PodPools:
         return as_snapshot(self._kube.patch(f"{self._path(namespace, pool.body['name'])}/status", patch))
 
     def _path(self, namespace: str, name: str) -> str:
-        return f"/apis/{API_VERSION}/namespaces/{namespace}/podpools/{name}"
+        return path(namespace, "podpools", name)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from events.kube_api import KubeApi, NotFound
-from events.schemas import pool_snapshot
 from events.workqueue import Snapshot
+from workers.kube.our_kinds import ROOT, as_snapshot
 
-PATH = "/apis/berthmaster.dev/v1alpha1/portpools"
+PATH = f"{ROOT}/portpools"
 FINALIZER = "berthmaster.dev/port-pool"
-
-
-def as_snapshot(obj: dict[str, Any]) -> Snapshot:
-    meta = obj["metadata"]
-    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(obj))
 
 
 class PortPools:

@@ -9,7 +9,7 @@ from redis import Redis
 
 from events.claim_index import concerned
 from workers.stores.claims.index import ClaimIndex
-from workers.stores.claims.waiting import WaitingClaim, WaitingClaims, nominated
+from workers.stores.claims.waiting import WaitingClaim, WaitingClaims
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -73,7 +73,7 @@ def test_a_pod_is_missing_since_it_was_first_missed(redis: Redis) -> None:
     assert index.missing_since("games", "uid-a", "p2", NOON) == NOON
 
 
-def test_claims_wait_oldest_first_and_are_counted_by_the_pool_they_are_nominated_to(redis: Redis) -> None:
+def test_claims_wait_oldest_first(redis: Redis) -> None:
     waiting = WaitingClaims(redis)
     young = WaitingClaim("a", "uid-a", "2026-01-01T12:00:01Z", pool="warm", only=True)
     old = WaitingClaim("b", "uid-b", "2026-01-01T12:00:00Z", selector={"size": "big"})
@@ -81,7 +81,6 @@ def test_claims_wait_oldest_first_and_are_counted_by_the_pool_they_are_nominated
     assert waiting.put("games", old)
     assert not waiting.put("games", old)
     assert waiting.all("games") == (old, young)
-    assert nominated(waiting.all("games"), "warm") == 1
     assert young.fits("warm", {})
     assert not young.fits("cold", {})
     assert old.fits("cold", {"size": "big", "other": "x"})

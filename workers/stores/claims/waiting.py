@@ -49,11 +49,6 @@ class WaitingClaims:
         return tuple(sorted((WaitingClaim(**orjson.loads(told)) for told in stored), key=lambda c: (c.since, c.name)))
 
 
-def nominated(claims: tuple[WaitingClaim, ...], pool: str) -> int:
-    """How many of these wait for that pool to grow."""
-    return sum(claim.pool == pool for claim in claims)
-
-
 def _key(namespace: str) -> str:
     """Of a hash: name of a claim -> JSON of WaitingClaim."""
     return f"{prefix(namespace)}waiting"

@@ -1,0 +1,22 @@
+"""What the objects of all our own kinds have in common: where they are, and what a run keeps of one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from events.schemas import pool_snapshot
+from events.workqueue import Snapshot
+
+API_VERSION: Final = "berthmaster.dev/v1alpha1"
+ROOT: Final = f"/apis/{API_VERSION}"
+
+
+def path(namespace: str, plural: str, name: str = "") -> str:
+    """Of an object, or of the collection."""
+    collection = f"{ROOT}/namespaces/{namespace}/{plural}"
+    return f"{collection}/{name}" if name else collection
+
+
+def as_snapshot(obj: dict[str, Any]) -> Snapshot:
+    meta = obj["metadata"]
+    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(obj))
