@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import structlog
 
-from domain.claims.pod import Phase
-from events.kube_api import Conflict, NotFound
 from events.routing import pod_claim_key
-from workers.kube.claimable_pods import ClaimPods
+from workers.claims.giving_back import give_back
 from workers.kube.pod_claims import PodClaims
-from workers.podpools.observe import Seen, utc_now
+from workers.podpools.observe import Seen
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
 
@@ -30,11 +28,6 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
     unknown -= {claim["metadata"]["uid"] for claim in PodClaims(services.kube).all(namespace)}
     dangling = [m for m in held if m.claimed_by in unknown]
     for member in dangling:
-        run.keep(services.call_time)
-        try:
-            drain = f"{run.token} {utc_now().isoformat(timespec='seconds')}"
-            ClaimPods(services.kube, namespace).release(seen.objects[member.uid], Phase.DRAINING, drain)
-        except (Conflict, NotFound):
-            continue
-        log.warning("pod_reclaimed", namespace=namespace, pod=member.name, claim=member.claimed_by)
+        if give_back(services, run, namespace, seen.objects[member.uid], run.token):
+            log.warning("pod_reclaimed", namespace=namespace, pod=member.name, claim=member.claimed_by)
     return bool(dangling)
