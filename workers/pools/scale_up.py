@@ -26,6 +26,8 @@ from workers.pools.config import PoolConfig, decode_config
 from workers.ports.metrics import count_scale_up
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
+from workers.stores.ledger import NotReady
+from workers.stores.outage import OUTAGE
 from workers.stores.pool_notes import PoolNotes
 
 log = structlog.get_logger()
@@ -34,10 +36,17 @@ CREATE_PATIENCE = timedelta(seconds=5)
 
 
 def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
-    """The work of one winner.
-
-    `token` is its key's. Errors end it with its key left for a while, so that the sweep tries again later.
+    """The work of one winner; `token` is its key's. Where Redis goes or is new meanwhile, the sweep of a later one asks
+    again: whoever wins then finds by their names the load balancers that were made.
     """
+    try:
+        _win(services, pool, epoch, token)
+    except (NotReady, *OUTAGE) as error:
+        log.warning("scale_up_abandoned", pool=pool, epoch=epoch, reason=str(error))
+
+
+def _win(services: PortServices, pool: str, epoch: str, token: str) -> None:
+    """Errors end it with its key left for a while, so that the sweep tries again later. Raises NotReady."""
     growth = Growth(services.ledger(pool))
     config = decode_config(growth.config())
     if not config:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from redis import ConnectionError as RedisAway
 
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
@@ -96,6 +97,30 @@ def test_a_winner_that_dies_is_replaced_and_nothing_is_created_twice(
     assert bound(fleet, 12) == 12
     assert len(fleet.driver.find_owned_load_balancers(fleet.cluster)) == 3
     assert len(fleet.ledger("arena").load_balancers) == 3
+    check_all(fleet, aws)
+
+
+@pytest.mark.row("SU-07", "EV-10")
+@pytest.mark.parametrize("then", ["creates", "has added", "finds Redis away"])
+def test_a_winner_whose_redis_is_lost_ends_and_another_goes_on(fleet: Fleet, aws: Aws, then: str) -> None:
+    short_of_ports(fleet, 12)
+    request, services = fleet.requests.pop(), fleet.services
+
+    def lose() -> None:
+        fleet.redis.flushall()
+        if then == "finds Redis away":
+            raise RedisAway("Connection refused")
+
+    if then == "has added":
+        services = fleet.other(events=Interposed(fleet.services.events, "pool", lose))
+    else:
+        driver = Interposed(fleet.driver, "create_load_balancer", lose)
+        services = fleet.other(driver=lambda _: driver)
+    scale_up(services, *request)
+    fleet.sync()
+    fleet.settle()
+    assert bound(fleet, 12) == 12
+    assert len(fleet.driver.find_owned_load_balancers(fleet.cluster)) == 3
     check_all(fleet, aws)
 
 
