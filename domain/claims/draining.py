@@ -6,6 +6,7 @@ session can come ('settle'). A pod that never answers is not idle: when the time
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -70,4 +71,5 @@ def in_order(drains: Iterable[tuple[X, Drain]]) -> list[tuple[X, Drain]]:
 def counted(told: str) -> tuple[int, str]:
     """`NUMBER ID` as a workload says it: how many sessions, for which drain. What is no such thing counts nothing."""
     number, _, drain = told.partition(" ")
-    return (int(number), drain) if number.isascii() and number.isdigit() and drain else (-1, "")
+    said = re.fullmatch("[0-9]{1,9}", number) and drain
+    return (int(number), drain) if said else (-1, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 PREFIX: Final = "berthmaster.dev/"
@@ -26,3 +27,19 @@ BOUND_AT: Final = PREFIX + "bound-at"  # annotation of a claim: since when it ha
 TARGET_TAKEN: Final = PREFIX + "target-taken"  # annotation of a claim: `SOURCE TARGET`, its move has the target
 
 CLAIM_FINALIZER: Final = PREFIX + "claim"
+
+KEY: Final = (
+    "^([a-z0-9]([a-z0-9-]*[a-z0-9])?([.][a-z0-9]([a-z0-9-]*[a-z0-9])?)*/)?"
+    "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
+)
+LONGEST_PREFIX: Final = "^([^/]{1,253}/)?[^/]+$"
+VALUE: Final = "^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"
+"""What Kubernetes takes as the key of a label, and as its value."""
+
+
+def proper_key(key: str) -> bool:
+    return bool(re.match(KEY, key) and re.match(LONGEST_PREFIX, key) and not key.endswith("\n"))
+
+
+def proper_value(value: object) -> bool:
+    return isinstance(value, str) and bool(re.match(VALUE, value)) and not value.endswith("\n")

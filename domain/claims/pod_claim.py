@@ -7,13 +7,14 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from domain.claims.claim import ClaimPhase, WhenLost
+from domain.claims.labels import VALUE
 from domain.claims.pod_claim_rules import CLAIM_RULES
 from domain.spec import NAME, Spec, broken_rules
 from domain.status import Condition, Shape
 
 PodName = Annotated[str, Field(pattern=f"^{NAME}$", max_length=253)]
 NodeName = Annotated[str, Field(max_length=253)]
-LabelValue = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$", max_length=63)]
+LabelValue = Annotated[str, Field(pattern=VALUE, max_length=63)]
 Labels = Annotated[dict[str, LabelValue], Field(max_length=20)]
 
 
@@ -28,7 +29,10 @@ class PodClaimSpec(Spec):
     """What is asked for, and, written by Berthmaster, the pod that was found."""
 
     pool_name: Annotated[
-        str, Field(max_length=253, description="PodPool of the same namespace; any that fits, if empty")
+        str,
+        Field(
+            pattern=f"^({NAME})?$", max_length=253, description="PodPool of the same namespace; any that fits, if empty"
+        ),
     ] = ""
     selector: Annotated[Labels, Field(description="labels that the pod must have, with these values")] = {}
     owner_name: Annotated[

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from domain.claims.labels import PREFIX
+from domain.claims.labels import KEY, LONGEST_PREFIX, PREFIX, proper_key
 from domain.spec import Rule, validation
 
 if TYPE_CHECKING:
     from domain.claims.pod_claim import PodClaimSpec
-
-KEY: Final = "^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
-"""What Kubernetes takes as the key of a label."""
 
 
 def _keys(field: str, labels: str) -> tuple[Rule[PodClaimSpec], Rule[PodClaimSpec]]:
@@ -24,8 +20,8 @@ def _keys(field: str, labels: str) -> tuple[Rule[PodClaimSpec], Rule[PodClaimSpe
         Rule(
             field,
             f"{field} has a key that no label can have",
-            f"self.{field}.all(key, key.matches('{KEY}'))",
-            lambda spec: not all(re.match(KEY, key) for key in of(spec)),
+            f"self.{field}.all(key, key.matches('{KEY}') && key.matches('{LONGEST_PREFIX}'))",
+            lambda spec: not all(map(proper_key, of(spec))),
         ),
         Rule(
             field,

@@ -17,7 +17,7 @@ from domain.claims.labels import CLAIM_FINALIZER
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
-from events.kube_api import Conflict, NotFound
+from events.kube_api import Conflict, Denied, Invalid, NotFound
 from events.routing import split_key
 from workers.claims.acting import Acting
 from workers.claims.looking import Looking, Sight, Wish, wish_of
@@ -51,6 +51,8 @@ class PodClaimsReconciler:
                 return ClaimRun(self._services, run, namespace, name, claim).outcome()
             except (Conflict, NotFound) as error:
                 raise TransientError(f"PodClaim {namespace}/{name} changed since it was read: {error}") from error
+            except Invalid as error:  # of a pod that others write as well: it must not keep the claim for ever
+                raise TransientError(f"PodClaim {namespace}/{name}: Kubernetes refused a write: {error}") from error
 
 
 class ClaimRun:
@@ -102,6 +104,10 @@ class ClaimRun:
         return Taking(self._services, self._run, self._namespace, self._name, wish)
 
     def _pending(self, wish: Wish, seen: Sight, taking: Taking) -> Outcome:
+        if taking.refused:  # another pod would not help
+            self._services.waiting.drop(self._namespace, self._name)
+            show(self._acting, wish, seen, "", Reason("PodRefused", taking.refused))
+            return self._again(taking.refused)
         nominating = Nominating(self._services, self._namespace, taking.pools())
         found = nominating.nominate(wish.claim)
         created = self._acting.claim["metadata"]["creationTimestamp"]
@@ -116,13 +122,21 @@ class ClaimRun:
         self._services.waiting.drop(self._namespace, self._name)
         own = next((pod for pod in seen.view.labelled if pod.name == wish.claim.pod), None)
         if own and not wish.claim.moves and self._looking.undressed(wish, seen.objects[own.name]):
-            taking.hold(seen.objects[own.name])
+            self._dress(taking, seen.objects[own.name])
         lives_on = home(wish.claim, seen.view)
         revision = self._looking.revision(lives_on.pool) if lives_on else ""
         show(self._acting, wish, seen, revision, Reason("PodLost", "it has lost its pod, and whenLost is Stay"))
         if wish.claim.moves:
             return Wait(self._services.retry_longest, f"pod {wish.claim.source} drains")
         return Settled()
+
+    def _dress(self, taking: Taking, pod: Json) -> None:
+        """Its pod gets the labels that it wants now; what is refused is told, and it keeps the pod."""
+        try:
+            taking.hold(pod)
+        except (Denied, Invalid) as error:
+            generation = self._acting.claim["metadata"]["generation"]
+            self._acting.tell("LabelsRefused", str(error), f"{generation}/labels")
 
     def _again(self, why: str) -> Wait:
         """Longer each time: a pod that becomes free wakes it."""

@@ -15,7 +15,7 @@ from domain.claims.candidates import candidates
 from domain.claims.labels import CLAIMED_BY, TOUCHED
 from domain.claims.pod import ClaimablePod
 from domain.errors import TransientError
-from events.kube_api import Conflict, NotFound
+from events.kube_api import Conflict, Denied, Invalid, NotFound
 from workers.claims.looking import Looking, Wish
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import ClaimPods, claimable
@@ -51,36 +51,63 @@ class Taking:
         self._wish, self._claim = wish, wish.claim
         self._pods, self._looking = ClaimPods(services.kube, namespace), Looking(services, namespace, name)
         self.unverified: list[str] = []
+        self.refused = ""
+        """What the API server said to the last write of a pod, if it refused that."""
 
     def any(self, own: tuple[ClaimablePod, ...]) -> Json | None:
         """`own`: pods that an earlier run has taken in Redis and never wrote."""
+        refusals = 0
         for pod in (*own, *self._candidates()):
             if taken := self.take(pod).pod:
                 return taken
+            refusals += bool(self.refused)
+            if refusals == TRIES:  # it is what the claim wants that is refused, not that pod
+                return None
         return None
 
     def take(self, wanted: ClaimablePod) -> Taken:
         """This one, if it is free. Raises NotVerified."""
         ledger = self._services.ledger(f"{self._namespace}/{wanted.pool}")
         for _ in range(TRIES):
-            if refusal := ledger.claim(wanted.uid, self._claim.uid):
-                return Taken(why=SAID.get(refusal, refusal))
-            self._services.index.tries(self._namespace, self._claim.uid, wanted.name)
-            self._run.keep(self._services.call_time)
-            pod = self._pods.read(wanted.name)
-            if pod is None or pod["metadata"]["uid"] != wanted.uid:
-                return Taken(why="it is gone")
-            if (pod["metadata"].get("labels") or {}).get(CLAIMED_BY) == self._claim.uid:
-                raise TransientError(f"another run of the claim has taken pod {wanted.name}")
-            if why := self._unfit(pod):
-                self._put_back(ledger, pod)
-                return Taken(why=why)
-            if refusal := ledger.claim(wanted.uid, self._claim.uid):  # it may have been taken over since
-                return Taken(why=SAID.get(refusal, refusal))
-            if written := self._written(pod):
-                log.info("pod_taken", namespace=self._namespace, claim=self._name, pod=wanted.name)
-                return Taken(written)
+            if ended := self._attempt(ledger, wanted):
+                return ended
         return Taken(why="it changes all the time")
+
+    def _attempt(self, ledger: SlotLedger, wanted: ClaimablePod) -> Taken | None:
+        """None: it has changed since it was read."""
+        if refusal := ledger.claim(wanted.uid, self._claim.uid):
+            return Taken(why=SAID.get(refusal, refusal))
+        self._services.index.tries(self._namespace, self._claim.uid, wanted.name)
+        pod = self._read(wanted)
+        if pod is None:
+            return Taken(why="it is gone")
+        if why := self._unfit(pod):
+            self._put_back(ledger, pod)
+            return Taken(why=why)
+        return self._labelled(ledger, pod)
+
+    def _read(self, wanted: ClaimablePod) -> Json | None:
+        """Raises TransientError when it is the claim's already."""
+        self._run.keep(self._services.call_time)
+        pod = self._pods.read(wanted.name)
+        if pod is None or pod["metadata"]["uid"] != wanted.uid:
+            return None
+        if (pod["metadata"].get("labels") or {}).get(CLAIMED_BY) == self._claim.uid:
+            raise TransientError(f"another run of the claim has taken pod {wanted.name}")
+        return pod
+
+    def _labelled(self, ledger: SlotLedger, pod: Json) -> Taken | None:
+        """None: it has changed since it was read."""
+        meta = pod["metadata"]
+        if refusal := ledger.claim(meta["uid"], self._claim.uid):  # it may have been taken over since
+            return Taken(why=SAID.get(refusal, refusal))
+        if written := self._written(pod):
+            log.info("pod_taken", namespace=self._namespace, claim=self._name, pod=meta["name"])
+            return Taken(written)
+        if self.refused:
+            self._put_back(ledger, pod)
+            return Taken(why=self.refused)
+        return None
 
     def hold(self, pod: Json) -> Json:
         """A new version of it, with what the claim wants to be written on it. Raises Conflict or NotFound."""
@@ -92,9 +119,14 @@ class Taking:
         return self._looking.unfit(self._claim, claimable(pod, self._services.now()))
 
     def _written(self, pod: Json) -> Json | None:
+        self.refused = ""
         try:
             return self.hold(pod)
         except (Conflict, NotFound):
+            return None
+        except (Denied, Invalid) as error:
+            self.refused = f"Kubernetes refuses to label pod {pod['metadata']['name']}: {error}"
+            log.warning("pod_label_refused", namespace=self._namespace, claim=self._name, reason=self.refused)
             return None
 
     def _put_back(self, ledger: SlotLedger, pod: Json) -> None:

@@ -18,8 +18,11 @@ from domain.claims.labels import (
     LAST_OWNER,
     OWNER,
     PHASE,
+    PREFIX,
     SESSIONS,
     TOUCHED,
+    proper_key,
+    proper_value,
 )
 from domain.claims.pod import USED, ClaimablePod, Phase
 from events.kube_api import KubeApi, NotFound
@@ -147,13 +150,20 @@ class ClaimPods:
 
 
 def added_labels(pod: Json) -> dict[str, str | None]:
-    """Labels that its claim set -> what they were before, None for none."""
+    """Labels that its claim set -> what they were before, None for none. Others may have written it: what is no label,
+    or one of ours, is left out.
+    """
     told = (pod["metadata"].get("annotations") or {}).get(ADDED)
     try:
         found = orjson.loads(told) if told else {}
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    told_of = found.items() if isinstance(found, dict) else ()
+    return {key: was for key, was in told_of if _others(key) and (was is None or proper_value(was))}
+
+
+def _others(key: str) -> bool:
+    return proper_key(key) and not key.startswith(PREFIX)
 
 
 def _restored(pod: Json) -> Json:

@@ -114,7 +114,9 @@ def _started_after(pod: Json, began: datetime) -> bool:
 
 
 def _when(text: str) -> datetime | None:
+    """None for what is no time of a known zone."""
     try:
-        return datetime.fromisoformat(text)
+        told = datetime.fromisoformat(text)
     except ValueError:
         return None
+    return told if told.tzinfo else None

@@ -1,9 +1,12 @@
-"""Pods whose claim is gone, however it went, are given back; a claim that does not know a pod of its own is told."""
+"""Pods whose claim is gone, however it went, or that say no claim, are given back; a claim that does not know a pod of
+its own is told.
+"""
 
 from __future__ import annotations
 
 import structlog
 
+from domain.claims.pod import Phase
 from events.routing import pod_claim_key
 from workers.claims.giving_back import give_back
 from workers.kube.pod_claims import PodClaims
@@ -15,18 +18,21 @@ log = structlog.get_logger()
 
 
 def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> bool:
-    """Whether any was. Claims are listed after the pods: a UID that is in no such list never comes back."""
+    """Whether any was. Claims are listed after the pods: a UID that is in no such list never comes back.
+
+    Both labels are written at once: a pod that is Bound to nobody was made so by a person.
+    """
     held = [m for m in seen.members if m.claimed_by and not m.terminating]
+    dangling = [m for m in seen.members if m.stage is Phase.BOUND and not m.claimed_by and not m.terminating]
     unknown = {m.claimed_by for m in held}
     known = services.claims.known(namespace, unknown)
     strays = services.claims.noticed(namespace, {m.name: m.claimed_by for m in held if m.claimed_by in known})
     run.touch({pod_claim_key(namespace, known[uid]) for uid in strays})
     unknown -= known.keys()
-    if not unknown:
-        return False
-    run.keep(services.call_time)
-    unknown -= {claim["metadata"]["uid"] for claim in PodClaims(services.kube).all(namespace)}
-    dangling = [m for m in held if m.claimed_by in unknown]
+    if unknown:
+        run.keep(services.call_time)
+        unknown -= {claim["metadata"]["uid"] for claim in PodClaims(services.kube).all(namespace)}
+        dangling += [m for m in held if m.claimed_by in unknown]
     for member in dangling:
         if give_back(services, run, namespace, seen.objects[member.uid], run.token):
             log.warning("pod_reclaimed", namespace=namespace, pod=member.name, claim=member.claimed_by)

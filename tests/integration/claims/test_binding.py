@@ -9,7 +9,21 @@ import pytest
 
 from domain.claims.labels import CLAIM_FINALIZER, CORDON, LAST_OWNER
 from domain.outcome import Settled, Wait
+from events.kube_api import Denied, Invalid, KubeApi, KubeError
 from tests.support.claim_world import READY, ClaimWorld
+
+
+class NoLabels(KubeApi):
+    """Whatever else may be written on pods, labels may not."""
+
+    def __init__(self, api: KubeApi, refusal: KubeError) -> None:
+        super().__init__(api.connection, api.timeout, api.agent)
+        self._refusal = refusal
+
+    def patch(self, path: str, body: Any) -> dict[str, Any]:
+        if "/pods/" in path and body["metadata"].get("labels"):
+            raise self._refusal
+        return super().patch(path, body)
 
 
 @pytest.mark.row("WC-01", "WC-12")
@@ -181,3 +195,33 @@ def test_a_run_that_finds_nothing_to_do_writes_nothing(world: ClaimWorld) -> Non
     before = (world.read(), world.get("p1"))
     world.run()
     assert (world.read(), world.get("p1")) == before
+
+
+@pytest.mark.row("WC-10")
+@pytest.mark.parametrize("refusal", [Invalid(422, "Invalid", "no such label"), Denied(403, "Forbidden", "a webhook")])
+def test_a_refused_label_is_said_and_takes_no_pod_from_others(world: ClaimWorld, refusal: KubeError) -> None:
+    for name in ("p1", "p2"):
+        world.pod(name)
+    world.claim()
+
+    world.run(services=world.on(NoLabels(world.api, refusal)))
+    assert (world.phase(), world.condition("Bound")["reason"]) == ("Pending", "PodRefused")
+    assert refusal.message in world.condition("Bound")["message"]
+    assert world.views() == {"p1": "open", "p2": "open"}
+    assert world.services.waiting.all(world.namespace) == (), "no pool grows for it"
+    world.offer()
+    assert world.bound("b") == "p1"
+    world.run()
+    assert world.pod_of() == "p2"
+
+
+@pytest.mark.row("WC-12")
+def test_a_bound_claim_whose_new_label_is_refused_keeps_its_pod_and_its_status(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound()
+    world.spec(additionalPodLabels={"tier": "paid"})
+
+    world.run(services=world.on(NoLabels(world.api, Invalid(422, "Invalid", "a webhook says no"))))
+    assert (world.phase(), world.pod_of()) == ("Bound", "p1")
+    assert world.read()["status"]["observedGeneration"] == world.read()["metadata"]["generation"]
+    assert "LabelsRefused" in world.told()

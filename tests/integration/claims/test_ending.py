@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from domain.claims.labels import CLAIM_FINALIZER, CLAIMED_BY
+from domain.claims.labels import ADDED, CLAIM_FINALIZER, CLAIMED_BY
 from domain.outcome import Settled, Wait
-from events.kube_api import Conflict
+from events.kube_api import Conflict, Invalid
 from tests.support.claim_world import ClaimWorld
 from tests.support.interposed_kube import InterposedKube
 from workers.claims.looking import wish_of
@@ -101,3 +101,44 @@ def test_a_run_for_a_claim_that_is_gone_forgets_it(world: ClaimWorld) -> None:
     world.services.index.remember(world.namespace, "a", "uid", ["p1"])
     assert world.run() == Settled()
     assert list(world.redis.scan_iter("{claims:*")) == []
+
+
+@pytest.mark.row("WC-19")
+@pytest.mark.parametrize(
+    "told",
+    [
+        '{"a":{"b":1}}',
+        '{"a..b/x":"1"}',
+        '{"a b":null}',
+        '{"a":"not a value!"}',
+        "[1]",
+        "{",
+        '{"berthmaster.dev/pool":null}',
+    ],
+)
+def test_what_others_wrote_about_its_labels_keeps_no_claim_and_changes_no_label_of_ours(
+    world: ClaimWorld, told: str
+) -> None:
+    world.pod("p1")
+    world.bound()
+    world.annotate("p1", ADDED, told)
+    world.delete()
+    assert world.run() == Settled()
+    assert world.gone()
+    assert world.holder("p1") == "Draining"
+    assert world.labels("p1")["berthmaster.dev/pool"] == "warm"
+
+
+@pytest.mark.row("WC-19")
+def test_a_pod_that_may_not_be_written_keeps_its_claim_until_it_may(world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound()
+    world.delete()
+
+    def refuse(_: str) -> None:
+        raise Invalid(422, "Invalid", "a webhook says no")
+
+    assert isinstance(world.run(services=world.on(InterposedKube(world.api, "PATCH", "/pods/", refuse))), Wait)
+    assert not world.gone()
+    world.run()
+    assert world.gone()

@@ -276,3 +276,16 @@ def test_a_cordoned_pod_drains_when_that_is_over(make_pool: MakePool) -> None:
     assert claimant.write({}, {"berthmaster.dev/cordon": None})
     pool.run()
     assert stage(claimant) == "Terminating"
+
+
+@pytest.mark.row("WC-23")
+@pytest.mark.parametrize("told", ["x 2026-11-28", "x 2026-11-28T12:00:00", "x never", "x"])
+def test_a_drain_of_an_unreadable_time_begins_anew(make_pool: MakePool, told: str) -> None:
+    claimant = given_back(make_pool)
+    claimant.look()
+    assert claimant.write({}, {GIVEN_BACK: told})
+    claimant.pool.run()
+    claimant.look()
+    began = datetime.fromisoformat(notes(claimant)[GIVEN_BACK].partition(" ")[2])
+    assert began.tzinfo
+    assert stage(claimant) == "Draining"

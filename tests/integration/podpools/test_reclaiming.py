@@ -109,3 +109,20 @@ def test_a_pod_that_another_claim_has_got_meanwhile_is_not_given_back(make_pool:
     meanwhile(pool, others, lambda happens: AfterList(pool.api, happens))
     assert (claimant.labels[PHASE], claimant.labels[CLAIMED_BY]) == ("Bound", "claim-2")
     assert [pod.view for pod in view(pool.slots.ledger).pods if pod.name == claimant.pod] == ["claimed"]
+
+
+@pytest.mark.row("WC-45")
+@pytest.mark.parametrize("was_claimed", [True, False])
+def test_a_pod_that_is_bound_to_nobody_is_given_back(make_pool: MakePool, was_claimed: bool) -> None:
+    """A person took the claim off, or made an idle pod Bound."""
+    pool = make_pool(maxIdle=1, maxReplicas=1, slots=[])
+    grow(pool)
+    claimant = Claimant(pool)
+    if was_claimed:
+        assert claimant.take()
+    claimant.pod = next(iter(pool.names()))
+    pool.api.patch(pool.pod_path(claimant.pod), {"metadata": {"labels": {PHASE: "Bound", CLAIMED_BY: None}}})
+    pool.run()
+    claimant.look()
+    assert claimant.labels[PHASE] == "Draining"
+    assert claimant.read["metadata"]["annotations"][GIVEN_BACK]

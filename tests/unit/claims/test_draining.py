@@ -70,7 +70,9 @@ def test_a_drain_is_looked_at_again_in_time(since: float, asked: str, left: floa
 
 
 @pytest.mark.row("WC-23")
-@pytest.mark.parametrize("told", ["", "0", "0 ", "-1 d2", "many d2", "1.5 d2", " d2", "\u0663 d2"])
+@pytest.mark.parametrize(
+    "told", ["", "0", "0 ", "-1 d2", "many d2", "1.5 d2", " d2", "\u0663 d2", f"{'9' * 5000} d2", "0\n d2"]
+)
 def test_what_is_no_number_for_a_drain_counts_nothing(told: str) -> None:
     assert counted(told) == (-1, "")
     assert counted("3 d2") == (3, "d2")
