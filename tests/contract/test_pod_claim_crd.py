@@ -10,6 +10,7 @@ import pytest
 from compose.sandbox.kube.apply import apply, manifests
 from domain.claims.pod_claim import PodClaimSpec
 from domain.claims.pod_claim_set import PodClaimSetSpec
+from domain.scaling.pod_pool import PodPoolSpec
 from domain.spec_errors import spec_problem
 from events.kube_api import Invalid
 from tests.fixtures.kube import Kube
@@ -28,6 +29,18 @@ def test_the_examples_are_taken_as_they_are(kube: Kube, file: str, plural: str) 
     stored = kube.api.get(kube.path(plural, body["metadata"]["name"], group=GROUP))["spec"]
     model = PodClaimSpec if file == "podclaim" else PodClaimSetSpec
     assert model.model_validate(stored) == model.model_validate(body["spec"])
+
+
+def test_the_example_claims_find_pods_of_the_example_pool(kube: Kube) -> None:
+    pool, claim, claim_set = (
+        manifests(EXAMPLES / f"{name}.yaml")[0] for name in ("warmpool", "podclaim", "podclaimset")
+    )
+    pool["metadata"]["namespace"] = kube.namespace
+    apply(kube.api, [pool])
+    labels = PodPoolSpec.model_validate(pool["spec"]).template["metadata"]["labels"]
+    for spec in (claim["spec"], claim_set["spec"]["template"]["spec"]):
+        assert spec["poolName"] == pool["metadata"]["name"]
+        assert spec.get("selector", {}).items() <= labels.items()
 
 
 def claim(kube: Kube, **spec: Any) -> Json:
