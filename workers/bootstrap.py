@@ -66,7 +66,7 @@ class Services:
 
     @cached_property
     def claimsets(self) -> ClaimSetServices:
-        return claim_set_services(self.settings, self.redis, self.podpools.kube)
+        return claim_set_services(self.settings, self.redis, self.podpools)
 
     @cached_property
     def ports(self) -> PortServices:

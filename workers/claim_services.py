@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from redis import Redis
 
-from events.kube_api import KubeApi
 from events.workqueue import Workqueue
 from workers.claims.services import ClaimServices
 from workers.claimsets.services import ClaimSetServices
@@ -37,5 +36,12 @@ def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, poo
     )
 
 
-def claim_set_services(settings: WorkerSettings, redis: Redis, kube: KubeApi) -> ClaimSetServices:
-    return ClaimSetServices(kube, PodClaimSets(kube), ClaimSetNames(redis), ClaimSetPace(redis), settings.call_time)
+def claim_set_services(settings: WorkerSettings, redis: Redis, pools: PodPoolServices) -> ClaimSetServices:
+    return ClaimSetServices(
+        kube=pools.kube,
+        sets=PodClaimSets(pools.kube),
+        events=pools.events,
+        names=ClaimSetNames(redis),
+        pace=ClaimSetPace(redis),
+        call_time=settings.call_time,
+    )

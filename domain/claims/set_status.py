@@ -31,6 +31,12 @@ def invalid_set_status(problem: str, generation: int) -> dict[str, Any]:
     return {"observedGeneration": generation, "conditions": [condition.model_dump(by_alias=True)]}
 
 
+def is_complete(status: Mapping[str, Any]) -> bool:
+    """As it was shown: as many as wanted, each with a ready pod, and none is old."""
+    told = {each["type"]: each["status"] for each in status.get("conditions") or ()}
+    return told.get("Ready") == told.get("Updated") == "True"
+
+
 def missing(seen: SetView) -> str:
     """What keeps the set from what is wanted, '' if nothing does."""
     return _updated(seen).message or _complete(seen, "").message

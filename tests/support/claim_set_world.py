@@ -18,6 +18,7 @@ from events.workqueue import Workqueue
 from tests.support.interposed_kube import InterposedKube
 from workers.claimsets.reconciler import PodClaimSetsReconciler
 from workers.claimsets.services import ClaimSetServices
+from workers.kube.events import KubeEvents
 from workers.kube.pod_claim_sets import PodClaimSets
 from workers.reconcile import reconcile
 from workers.stores.claims.set_names import ClaimSetNames
@@ -38,7 +39,8 @@ class ClaimSetWorld:
         assert self.queue.claim("1:test")
         self.queue.stamp("1:test")
         self.key = pod_claim_set_key(namespace, "db")
-        self.services = ClaimSetServices(api, PodClaimSets(api), ClaimSetNames(redis), ClaimSetPace(redis))
+        names, pace = ClaimSetNames(redis), ClaimSetPace(redis)
+        self.services = ClaimSetServices(api, PodClaimSets(api), KubeEvents(api), names, pace)
         template = {"metadata": {"labels": {"app": "db"}}, "spec": {"poolName": pool}}
         spec = {"replicas": replicas, "selector": {"app": "db"}, "template": template}
         body = {"apiVersion": GROUP, "kind": "PodClaimSet", "metadata": {"name": "db"}, "spec": spec}
@@ -82,7 +84,7 @@ class ClaimSetWorld:
 
     def through(self, kube: KubeApi) -> None:
         """All that runs ask goes through it."""
-        self.services = replace(self.services, kube=kube, sets=PodClaimSets(kube))
+        self.services = replace(self.services, kube=kube, sets=PodClaimSets(kube), events=KubeEvents(kube))
 
     # ---- users
 
@@ -146,6 +148,11 @@ class ClaimSetWorld:
                 return
 
     # ---- what there is
+
+    def told(self) -> list[tuple[str, str]]:
+        """Reason and message of each Event of the set, sorted."""
+        items = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return sorted((e["reason"], e["message"]) for e in items if e["involvedObject"]["kind"] == "PodClaimSet")
 
     def claims(self) -> list[Json]:
         items: list[Json] = self.api.list(self.path("podclaims"))["items"]

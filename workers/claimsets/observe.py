@@ -21,12 +21,13 @@ PHASES = frozenset(phase.value for phase in ClaimPhase)
 
 @dataclass(frozen=True)
 class Look:
-    """`objects`: its claims by name, as they were listed."""
+    """`objects`: its claims by name, and `pods` that carry its label, as they were listed."""
 
     claim_set: Json
     spec: PodClaimSetSpec
     objects: Mapping[str, Json]
     view: SetView
+    pods: Mapping[str, Json]
 
 
 def looked(claim_set: Json, spec: PodClaimSetSpec, claims: SetClaims, taken: frozenset[str]) -> Look:
@@ -38,7 +39,7 @@ def looked(claim_set: Json, spec: PodClaimSetSpec, claims: SetClaims, taken: fro
     members = tuple(member(claim, pods, present) for claim in objects.values())
     others = taken | {claim["metadata"]["name"] for claim in labelled}
     name = claim_set["metadata"]["name"]
-    return Look(claim_set, spec, objects, SetView(name, spec.replicas, members, recorded(claim_set), others))
+    return Look(claim_set, spec, objects, SetView(name, spec.replicas, members, recorded(claim_set), others), pods)
 
 
 def recorded(claim_set: Json) -> dict[str, str]:

@@ -6,7 +6,7 @@ A set has no finalizer: its claims are its dependents, and Kubernetes deletes th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from domain.claims.pod_claim_set import PodClaimSetSpec
 from domain.claims.set_decision import Do, SetStep, set_step
-from domain.claims.set_status import invalid_set_status, missing, set_status
+from domain.claims.set_reasons import some, why
+from domain.claims.set_status import invalid_set_status, is_complete, missing, set_status
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
@@ -117,12 +118,15 @@ class ClaimSetRun:
 
     def _create(self, look: Look, step: SetStep) -> bool:
         """A name that is there ends the step: by whom it was made, the next look says."""
-        claims = self._claims(look.claim_set)
+        claims, made = self._claims(look.claim_set), dict[str, str]()
         for name in step.names:
             self._run.keep(self._services.call_time)
-            if not claims.create(name, look.spec.template):
+            claim = claims.create(name, look.spec.template)
+            if claim is None:
                 self._taken |= {name}
                 break
+            made[name] = claim["metadata"]["uid"]
+        self._tell(look, step, "makes", made)
         return True
 
     def _record(self, look: Look, step: SetStep) -> bool:
@@ -132,12 +136,14 @@ class ClaimSetRun:
         return True
 
     def _remove(self, look: Look, step: SetStep) -> bool:
-        claims = self._claims(look.claim_set)
+        claims, gone = self._claims(look.claim_set), dict[str, str]()
         for name in step.names:
             self._run.keep(self._services.call_time)
             if not claims.delete(look.objects[name]):
                 break
             log.info("claim_removed", set=self._name, claim=name)
+            gone[name] = look.objects[name]["metadata"]["uid"]
+        self._tell(look, step, "removes", gone)
         return True
 
     def _spare(self, look: Look, step: SetStep) -> bool:
@@ -152,13 +158,29 @@ class ClaimSetRun:
         status = set_status(look.view, look.spec.selector, generation, self._problem)
         if step.do is not Do.REST:
             del status["removing"]  # it may be alive
-        self._write(look.claim_set, status)
-        why = self._problem or missing(look.view)
-        return Wait(LOOK_AGAIN, why) if why else Settled()
+        version = self._write(look.claim_set, status)
+        if version and is_complete(status) and not is_complete(look.claim_set.get("status") or {}):
+            self._event(look.claim_set, "Complete", why(look.view, step).message, version)
+        waits = self._problem or missing(look.view)
+        return Wait(LOOK_AGAIN, waits) if waits else Settled()
 
-    def _write(self, claim_set: Json, status: Json) -> None:
+    def _write(self, claim_set: Json, status: Json) -> str:
+        """The version that it has by that, '' if there was nothing to write."""
         shown = claim_set.get("status") or {}
         if all(shown.get(key) == value for key, value in status.items()):
-            return
+            return ""
         self._run.keep(self._services.call_time)
-        self._run.saw(as_snapshot(self._services.sets.set_status(claim_set, status)))
+        written = self._services.sets.set_status(claim_set, status)
+        self._run.saw(as_snapshot(written))
+        return str(written["metadata"]["resourceVersion"])
+
+    def _tell(self, look: Look, step: SetStep, does: str, claims: Mapping[str, str]) -> None:
+        """`claims`: name -> UID, of those to which it was done, by this run alone."""
+        if claims:
+            reason = why(look.view, step)
+            self._event(look.claim_set, reason.word, f"{does} {some(claims)}: {reason.message}", min(claims.values()))
+
+    def _event(self, claim_set: Json, reason: str, words: str, once: str) -> None:
+        self._services.events.pod_claim_set(
+            self._namespace, self._name, claim_set["metadata"]["uid"], reason, words, once
+        )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from events.kube_api import KubeApi
+from workers.kube.events import KubeEvents
 from workers.kube.pod_claim_sets import PodClaimSets
 from workers.stores.claims.set_names import ClaimSetNames
 from workers.stores.claims.set_pace import ClaimSetPace
@@ -15,6 +16,7 @@ from workers.stores.claims.set_pace import ClaimSetPace
 class ClaimSetServices:
     kube: KubeApi
     sets: PodClaimSets
+    events: KubeEvents
     names: ClaimSetNames
     pace: ClaimSetPace
     call_time: timedelta = timedelta(seconds=15)

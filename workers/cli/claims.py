@@ -25,6 +25,7 @@ from workers.kube.our_kinds import ROOT
 from workers.stores.outage import OUTAGE
 
 if TYPE_CHECKING:
+    from workers.bootstrap import Services
     from workers.claims.foreseeing import ClaimStory
     from workers.claims.services import ClaimServices
 
@@ -39,7 +40,7 @@ COLUMNS = ("name", "phase", "pod", "node", "owner", "move", "why")
 
 def migrate(name: Claim, to: To, dry_run: DryRun = False, as_json: AsJson = False) -> None:
     """Moves a claim to another free pod; exit status 1 if it cannot have that one, with the reason."""
-    told = ask(name, lambda services, namespace, short: _moved(services, namespace, short, to, dry_run))
+    told = ask(name, "CLAIM", lambda parts, namespace, short: _moved(parts.claims, namespace, short, to, dry_run))
     if told is None:
         raise refused(f"there is no PodClaim {name}")
     if as_json:
@@ -78,7 +79,7 @@ def claim(name: Claim, as_json: AsJson = False) -> None:
     from workers.claims.foreseeing import foresee
     from workers.claims.foreseeing import in_words as step_in_words
 
-    told = ask(name, foresee)
+    told = ask(name, "CLAIM", lambda parts, namespace, short: foresee(parts.claims, namespace, short))
     if told is None:
         raise refused(f"there is no PodClaim {name}")
     if as_json:
@@ -93,7 +94,7 @@ def claim(name: Claim, as_json: AsJson = False) -> None:
 def document(told: ClaimStory, step: str) -> Json:
     """The same for programs."""
     rest = {"pods": dict(told.pods), "next": step, "ahead": told.ahead, "nominated": told.nominated}
-    seen = {"name": told.name, **summary(told.claim), "conditions": _conditions(told.claim)}
+    seen = {"name": told.name, **summary(told.claim), "conditions": conditions(told.claim)}
     return {**seen, **rest, "candidates": [asdict(each) for each in told.candidates], "run": told.run._asdict()}
 
 
@@ -101,7 +102,7 @@ def lines(told: ClaimStory, step: str) -> Iterator[str]:
     seen = summary(told.claim)
     where = f" on {seen['pod']}" if seen["pod"] else ""
     yield f"{told.name}: {seen['phase'] or 'no worker has looked at it yet'}{where}"
-    for each in _conditions(told.claim):
+    for each in conditions(told.claim):
         yield f"  {each['type']}: {each['reason']}{', ' + each['message'] if each['message'] else ''}"
     yield f"  pods with its label: {', '.join(f'{pod} ({phase})' for pod, phase in told.pods) or 'none'}"
     yield f"  next: {step}; run: {run_in_words(told.run)}"
@@ -119,7 +120,8 @@ def _table(told: ClaimStory) -> Table:
     return table
 
 
-def _conditions(found: Json) -> list[Json]:
+def conditions(found: Json) -> list[Json]:
+    """Of a claim, or a set; that its spec is valid goes without saying."""
     return [
         each
         for each in (found.get("status") or {}).get("conditions") or ()
@@ -162,10 +164,10 @@ def show(out: Console, found: list[Json]) -> None:
     out.print(table)
 
 
-def ask(name: str, question: Callable[[ClaimServices, str, str], T]) -> T:
-    """Of one claim. Raises typer.Exit with what is wrong on standard error."""
+def ask(name: str, what: str, question: Callable[[Services, str, str], T]) -> T:
+    """Of one claim, or one set. Raises typer.Exit with what is wrong on standard error."""
     if name.count("/") != 1 or not all(name.split("/")):
-        typer.echo("name the claim as NAMESPACE/CLAIM", err=True)
+        typer.echo(f"name the {what.lower()} as NAMESPACE/{what}", err=True)
         raise typer.Exit(MISUSE)
     from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
 
@@ -173,7 +175,7 @@ def ask(name: str, question: Callable[[ClaimServices, str, str], T]) -> T:
     try:
         kubernetes(settings)
         namespace, short = name.split("/")
-        return question(build(settings).claims, namespace, short)
+        return question(build(settings), namespace, short)
     except ValidationError as error:
         raise refused(f"{name}: the spec is not valid: {spec_problem(error)}") from None
     except (*OUTAGE, KubeError, Unconfigured) as error:

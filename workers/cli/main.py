@@ -6,6 +6,7 @@ import typer
 
 from workers.cli import processes
 from workers.cli.audit import audit
+from workers.cli.claim_sets import claimset
 from workers.cli.claims import claim, migrate
 from workers.cli.doctor import doctor
 from workers.cli.explain import explain
@@ -26,6 +27,7 @@ app.command()(status)
 app.command()(jobs)
 app.command()(migrate)
 explain.command()(claim)
+explain.command()(claimset)
 explain.command()(job)
 explain.command("pod-pool")(pod_pool)
 explain.command("pool", help="Short for pod-pool.")(pod_pool)

@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from events.kube_api import AlreadyExists, KubeApi, KubeError
+from workers.kube.our_kinds import API_VERSION
 
 log = structlog.get_logger()
 WARNING_STATES = frozenset({"Failed", "NoPortAvailable", "PoolNotFound", "PoolNotAllocatable"})
@@ -30,22 +31,17 @@ class KubeEvents:
 
     def pool(self, name: str, uid: str, reason: str, message: str, once: str, warning: bool = False) -> None:
         """`once` names the transition: the same words are one Event."""
-        involved = {"kind": "PortPool", "apiVersion": "berthmaster.dev/v1alpha1", "name": name, "uid": uid}
+        involved = {"kind": "PortPool", "apiVersion": API_VERSION, "name": name, "uid": uid}
         self._emit(involved, self._namespace, reason, message, "Warning" if warning else "Normal", once)
 
     def pod_pool(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
-        involved = {
-            "kind": "PodPool",
-            "apiVersion": "berthmaster.dev/v1alpha1",
-            "namespace": namespace,
-            "name": name,
-            "uid": uid,
-        }
-        self._emit(involved, namespace, reason, message, "Normal", once)
+        self._emit(_ours("PodPool", namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def pod_claim(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
-        about = {"kind": "PodClaim", "apiVersion": "berthmaster.dev/v1alpha1", "namespace": namespace}
-        self._emit(about | {"name": name, "uid": uid}, namespace, reason, message, "Normal", once)
+        self._emit(_ours("PodClaim", namespace, name, uid), namespace, reason, message, "Normal", once)
+
+    def pod_claim_set(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
+        self._emit(_ours("PodClaimSet", namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def _emit(self, involved: dict[str, Any], namespace: str, reason: str, message: str, kind: str, once: str) -> None:
         digest = hashlib.sha256(f"{involved.get('uid')}|{reason}|{once}".encode()).hexdigest()[:16]
@@ -65,6 +61,10 @@ class KubeEvents:
             pass
         except KubeError as error:  # an Event is for people: work never stops for it
             log.warning("event_dropped", object=involved["name"], reason=reason, error=str(error))
+
+
+def _ours(kind: str, namespace: str, name: str, uid: str) -> dict[str, Any]:
+    return {"kind": kind, "apiVersion": API_VERSION, "namespace": namespace, "name": name, "uid": uid}
 
 
 def _now() -> dict[str, str]:

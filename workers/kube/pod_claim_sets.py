@@ -67,13 +67,12 @@ class SetClaims:
         items: list[Json] = self._kube.list(path, labelSelector=self._label)["items"]
         return items
 
-    def create(self, name: str, template: ClaimTemplate) -> bool:
-        """False: there is a claim of this name."""
+    def create(self, name: str, template: ClaimTemplate) -> Json | None:
+        """None: there is a claim of this name."""
         try:
-            self._kube.create(claim_path(self._namespace), self._body(name, template))
+            return self._kube.create(claim_path(self._namespace), self._body(name, template))
         except AlreadyExists:
-            return False
-        return True
+            return None
 
     def delete(self, claim: Json) -> bool:
         """Only as it was read. False: it has changed since, or is gone."""
