@@ -177,7 +177,10 @@ def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
 
 
 def controller_flags(directory: Path) -> list[str]:
-    running = "namespace,garbage-collector,serviceaccount,node-lifecycle,pod-garbage-collector,disruption"
+    running = (
+        "namespace,garbage-collector,serviceaccount,node-lifecycle,pod-garbage-collector,disruption,"
+        "clusterrole-aggregation"
+    )
     return [
         "--controllers=" + ",".join(f"{name}-controller" for name in running.split(",")),
         "--leader-elect=false",
