@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 
@@ -13,7 +15,7 @@ class Shape(BaseModel):
 
 
 class Condition(Shape):
-    type: str
-    status: str
-    reason: str
-    message: str
+    type: Annotated[str, Field(description="what it is about")]
+    status: Annotated[str, Field(description="True or False")]
+    reason: Annotated[str, Field(description="why, in a word for programs")]
+    message: Annotated[str, Field(description="why, in words for people")]

@@ -42,7 +42,7 @@ class PortPoolStatus(Shape):
     capacity: Annotated[int, Field(description="ports that the pool can give now; growth to come is not in it")]
     allocated: Annotated[int, Field(description="ports in use")]
     waiting: Annotated[int, Field(description="pods that wait for a port")]
-    load_balancer_count: int
+    load_balancer_count: Annotated[int, Field(description="load balancers that it has")]
     load_balancers: list[LoadBalancerStatus]
     conditions: list[Condition]
 

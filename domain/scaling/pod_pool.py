@@ -1,4 +1,4 @@
-"""PodPool: pods of one template with slots for jobs, sized by the autoscaler."""
+"""PodPool: pods of one template, for jobs in their slots or for claims that take them whole; it sizes itself."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ class Slot(Spec):
 
 
 class Scaling(Spec):
-    """When pods come and go; shares are of all slots, those of booting pods included."""
+    """When pods come and go. Shares are of all slots, those of booting pods included; without slots they are 0."""
 
-    up_above: Annotated[float, Field(gt=0, le=1, description="share of slots in use above which a pod is added")] = 0.8
-    down_below: Annotated[float, Field(ge=0, lt=1, description="share below which idle pods may be removed")] = 0.2
-    step: Annotated[int, Field(ge=1, le=100, description="pods that one decision adds or removes at most")] = 1
-    up_cooldown: Annotated[Length, Field(description="pause after a pod was added before more use adds another")] = (
-        "30s"
-    )
+    up_above: Annotated[float, Field(gt=0, le=1, description="share of slots in use above which pods are added")] = 0.8
+    down_below: Annotated[
+        float, Field(ge=0, lt=1, description="share below which idle pods may be removed; at 0 none is")
+    ] = 0.2
+    step: Annotated[int, Field(ge=1, le=100, description="pods that one decision adds for jobs, or removes")] = 1
+    up_cooldown: Annotated[
+        Length, Field(description="pause after a pod was added before use and jobs add another; claims wait for none")
+    ] = "30s"
     down_cooldown: Annotated[Length, Field(description="pause after any change before a pod is removed")] = "5m"
 
 
@@ -76,9 +78,13 @@ class PodPoolSpec(Spec):
     """Pods of one template that run jobs in slots, or are taken whole by claims."""
 
     template: Annotated[dict[str, Any], Field(description="PodTemplateSpec of its pods", json_schema_extra=OPEN)]
-    min_replicas: Annotated[int, Field(ge=0, le=5000, description="fewest pods that give slots")] = 0
-    max_replicas: Annotated[int, Field(ge=1, le=5000, description="most pods, claimed and ending ones included")] = 10
-    max_idle: Annotated[int, Field(ge=0, le=5000, description="pods kept warm for claims")] = 0
+    min_replicas: Annotated[int, Field(ge=0, le=5000, description="fewest pods beside those that claims have")] = 0
+    max_replicas: Annotated[
+        int, Field(ge=1, le=5000, description="most pods, claimed, cordoned and draining ones included")
+    ] = 10
+    max_idle: Annotated[
+        int, Field(ge=0, le=5000, description="pods kept warm for claims: ready, and without a job")
+    ] = 0
     slots: Annotated[
         tuple[Slot, ...], Field(max_length=50, description="slots of each pod, none for pods that only claims take")
     ] = (
@@ -88,7 +94,7 @@ class PodPoolSpec(Spec):
     )
     scaling: Scaling = Scaling()
     reservation_ttl: Annotated[
-        Length, Field(alias="reservationTTL", description="how long a slot is kept for a person's decision")
+        Length, Field(alias="reservationTTL", description="how long a job's slot is kept for a person's decision")
     ] = "24h"
     drain_timeout: Annotated[Length, Field(description="longest wait for the sessions of a pod that is given back")] = (
         "5m"
@@ -99,7 +105,10 @@ class PodPoolSpec(Spec):
     recycle: Annotated[
         Literal["reuse", "delete"], Field(description="what becomes of a pod that a claim gave back")
     ] = "reuse"
-    ready_timeout: Annotated[Length, Field(description="age at which a pod that never reported is replaced")] = "10m"
+    ready_timeout: Annotated[
+        Length,
+        Field(description="age at which a pod is replaced that never reported or, without slots, was never ready"),
+    ] = "10m"
     runner_token: RunnerToken | None = None
 
     @model_validator(mode="after")

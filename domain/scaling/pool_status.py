@@ -13,8 +13,8 @@ from domain.status import Condition, Shape
 
 
 class PodCounts(Shape):
-    open: Annotated[int, Field(description="take jobs")]
-    booting: Annotated[int, Field(description="created, have not reported yet")]
+    open: Annotated[int, Field(description="take jobs; those on which nothing is, claims as well")]
+    booting: Annotated[int, Field(description="created, and have not reported or were not ready yet")]
     idle: Annotated[int, Field(description="those of the open ones that are warm: nothing is on them")]
     away: Annotated[int, Field(description="not ready, keep what runs on them")]
     cordoned: Annotated[int, Field(description="a person wants nothing new on them")]
@@ -23,19 +23,19 @@ class PodCounts(Shape):
 
 
 class SlotCounts(Shape):
-    total: int
-    used: int
-    reserved: int
-    idle: int
+    total: Annotated[int, Field(description="of all pods that have reported")]
+    used: Annotated[int, Field(description="a job runs there, or is about to")]
+    reserved: Annotated[int, Field(description="kept for a job that waits for a person")]
+    idle: Annotated[int, Field(description="free, on open pods")]
 
 
 class PodPoolStatus(Shape):
     """What a worker saw last. Nobody else writes it."""
 
     observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]
-    replicas: Annotated[int, Field(description="pods")]
-    ready_replicas: Annotated[int, Field(description="pods that take jobs")]
-    desired_replicas: Annotated[int, Field(description="pods with slots that there shall be")]
+    replicas: Annotated[int, Field(description="pods, whatever they are at")]
+    ready_replicas: Annotated[int, Field(description="the open ones")]
+    desired_replicas: Annotated[int, Field(description="pods that there shall be, beside those that claims have")]
     label_selector: Annotated[str, Field(description="for kubectl scale and its kin")]
     pods: PodCounts
     slots: SlotCounts
