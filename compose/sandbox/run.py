@@ -18,7 +18,7 @@ from compose.sandbox.picture import Picture, missing
 from compose.sandbox.stack import Stack
 from compose.sandbox.summary import Summary, summarize
 from compose.sandbox.tenants import Tenants, pending
-from compose.sandbox.workload import Workload
+from compose.sandbox.workload import POOL, Workload
 from compose.sandbox.world import World
 from workers.client import Fleet
 from workers.cloud.settings import RatesSettings
@@ -103,7 +103,7 @@ class Sandbox:
         workload.prepare(self.options.pods, self.stack.remote_aws.network())
         while self.in_time and self.look(world).pool.state != "Active":
             pass
-        self.step("a pool, accepted by a worker")
+        self.step(f"port pool {POOL}, accepted by a worker")
         self.stack.complete()
         for number in range(self.options.pods):
             workload.add_pod()
@@ -130,7 +130,7 @@ class Sandbox:
         self.stack.check()
         if not self.started and self.stack.working():
             self.started = self.seconds
-            self.step("publisher and workers")
+            self.step(f"publisher and all {len(self.stack.workers)} workers are ready")
         if self.jobs:
             self.jobs.step(time.monotonic(), more=self.options.churn and self.all_is_shown)
         seen = self.picture(world)

@@ -186,6 +186,7 @@ class Stack:
         self.kube.stop()
         self.aws.stop()
         self.redis.stop()
+        (self.directory / "env").unlink(missing_ok=True)  # its ports are dead, and may be another's tomorrow
 
     def __enter__(self) -> Self:
         return self

@@ -28,6 +28,8 @@ def test_every_pod_gets_an_endpoint_of_its_own(kube_kind: str, tmp_path: Path) -
         assert summary["claims"] == {"Bound": 4}
         assert sum(summary["runner_pods"].values()) in (1, 2, 3)
         assert started.members() == []
+        assert (started.directory / "logs").exists()
+        assert not (started.directory / "env").exists()  # it would lead to ports of nobody
 
 
 @pytest.mark.row("SL-22")
