@@ -19,6 +19,8 @@ from domain.duration import spelled
 S = TypeVar("S")
 NAME: Final = r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?"
 """What Kubernetes names its objects, as an expression."""
+SUBDOMAIN: Final = "[a-z0-9]([a-z0-9-]*[a-z0-9])?([.][a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+"""The same to the letter (DNS-1123, no dot beside a dot), for a text whose length is limited otherwise, to 253."""
 Length = Annotated[str, Field(pattern="^[0-9]{1,9}(s|m|h)$")]
 """A length of time as Kubernetes' own expressions read it: `90s`, `10m`, `24h`."""
 

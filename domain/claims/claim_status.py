@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from domain.claims.claim import Claim, phase_of
 from domain.claims.decision import View
+from domain.claims.labels import moment
 from domain.claims.pod import ClaimablePod, Phase
 from domain.claims.pod_claim import Migration, PodClaimStatus
 from domain.status import Condition
@@ -34,12 +35,12 @@ def home(claim: Claim, seen: View) -> ClaimablePod | None:
 def claim_status(
     claim: Claim, seen: View, revision: str, generation: int, bound_at: str, conditions: Iterable[Condition]
 ) -> dict[str, Any]:
-    """`revision`: of the present template of its pool."""
-    pod = home(claim, seen)
+    """`revision`: of the present template of its pool. `bound_at`: the annotation, which anybody may have written."""
+    pod, since = home(claim, seen), moment(bound_at)
     return PodClaimStatus(
         phase=phase_of(claim, pod, revision),
         observed_generation=generation,
-        bound_time=bound_at or None,
+        bound_time=since.isoformat(timespec="seconds") if since else None,
         migration=migration(claim, seen),
         conditions=list(conditions),
     ).model_dump(by_alias=True, mode="json")

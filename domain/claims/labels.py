@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Final
+
+from domain.spec import SUBDOMAIN
 
 PREFIX: Final = "berthmaster.dev/"
 
@@ -28,13 +31,19 @@ TARGET_TAKEN: Final = PREFIX + "target-taken"  # annotation of a claim: `SOURCE 
 
 CLAIM_FINALIZER: Final = PREFIX + "claim"
 
-KEY: Final = (
-    "^([a-z0-9]([a-z0-9-]*[a-z0-9])?([.][a-z0-9]([a-z0-9-]*[a-z0-9])?)*/)?"
-    "[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
-)
+KEY: Final = f"^({SUBDOMAIN}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?$"
 LONGEST_PREFIX: Final = "^([^/]{1,253}/)?[^/]+$"
 VALUE: Final = "^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"
 """What Kubernetes takes as the key of a label, and as its value."""
+
+
+def moment(text: str) -> datetime | None:
+    """A time of a known zone, as we write it in annotations; others may have: None for what is none."""
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return told if told.tzinfo else None
 
 
 def proper_key(key: str) -> bool:

@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 from domain.claims.claim import ClaimPhase, WhenLost
 from domain.claims.labels import VALUE
 from domain.claims.pod_claim_rules import CLAIM_RULES
-from domain.spec import NAME, Spec, broken_rules
+from domain.spec import SUBDOMAIN, Spec, broken_rules
 from domain.status import Condition, Shape
 
-PodName = Annotated[str, Field(pattern=f"^{NAME}$", max_length=253)]
+PodName = Annotated[str, Field(pattern=f"^{SUBDOMAIN}$", max_length=253)]
 NodeName = Annotated[str, Field(max_length=253)]
 LabelValue = Annotated[str, Field(pattern=VALUE, max_length=63)]
 Labels = Annotated[dict[str, LabelValue], Field(max_length=20)]
@@ -31,7 +31,9 @@ class PodClaimSpec(Spec):
     pool_name: Annotated[
         str,
         Field(
-            pattern=f"^({NAME})?$", max_length=253, description="PodPool of the same namespace; any that fits, if empty"
+            pattern=f"^({SUBDOMAIN})?$",
+            max_length=253,
+            description="PodPool of the same namespace; any that fits, if empty",
         ),
     ] = ""
     selector: Annotated[Labels, Field(description="labels that the pod must have, with these values")] = {}

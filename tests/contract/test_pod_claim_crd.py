@@ -75,6 +75,11 @@ def test_a_claim_that_names_a_pool_is_taken_with_its_defaults(kube: Kube) -> Non
         ({"poolName": "w", "additionalPodLabels": {"a.-b/x": "c"}}, "additionalPodLabels has a key that no label"),
         ({"poolName": "../podpools"}, "poolName"),
         ({"poolName": "warm?x=1"}, "poolName"),
+        ({"poolName": "a..b"}, "poolName"),
+        ({"poolName": "warm", "podName": "a..b"}, "podName"),
+        ({"poolName": "warm", "podName": "a.-b"}, "podName"),
+        ({"poolName": "warm", "podName": "a" * 254}, "podName"),
+        ({"poolName": "warm", "podName": "a", "sourcePod": {"podName": "a-.b"}}, "sourcePod.podName"),
         ({"poolName": "w", "additionalPodLabels": {"berthmaster.dev/phase": "Idle"}}, "must not begin with"),
         ({"poolName": "w", "ownerName": "not a label"}, "ownerName"),
         ({"poolName": "w", "whenLost": "Wait"}, "whenLost"),
@@ -94,6 +99,13 @@ def test_what_a_claim_asked_for_cannot_be_changed(kube: Kube, change: Json) -> N
     claim(kube, poolName="warm", ownerName="ann")
     with pytest.raises(Invalid, match="cannot be changed: make another claim"):
         kube.api.patch(kube.path("podclaims", "db", group=GROUP), {"spec": change})
+
+
+@pytest.mark.parametrize("name", ["a", "a.b", "warm-1.x--y.9", f"{'a' * 63}.{'b' * 63}", "a" * 253])
+def test_whatever_a_pod_may_be_called_can_be_named(kube: Kube, name: str) -> None:
+    body = {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    kube.api.create(f"/api/v1/namespaces/{kube.namespace}/pods", body)
+    assert PodClaimSpec.model_validate(claim(kube, poolName="warm", podName=name)["spec"]).pod_name == name
 
 
 def test_a_set_is_scaled_by_its_subresource(kube: Kube) -> None:

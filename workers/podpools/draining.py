@@ -9,7 +9,7 @@ from typing import Any, Final
 import structlog
 
 from domain.claims.draining import Drain, Next, counted, due, in_order, next_of
-from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, SESSIONS
+from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, SESSIONS, moment
 from domain.claims.pod import Phase
 from domain.scaling.members import Member, View
 from domain.scaling.pod_pool import PodPoolSpec
@@ -99,7 +99,7 @@ def _recycled(member: Member, spec: PodPoolSpec, made: str) -> bool:
 def drain_of(member: Member, pod: Json, now: datetime) -> Drain:
     """A container that started anew has lost its sessions with all that it knew: nobody else gets such a pod."""
     notes = pod["metadata"].get("annotations") or {}
-    began = _when(notes.get(GIVEN_BACK, "").partition(" ")[2])
+    began = moment(notes.get(GIVEN_BACK, "").partition(" ")[2])
     if began is None:
         return Drain("", timedelta(0))
     sessions, answers = counted(notes.get(SESSIONS, ""))
@@ -109,14 +109,5 @@ def drain_of(member: Member, pod: Json, now: datetime) -> Drain:
 
 def _started_after(pod: Json, began: datetime) -> bool:
     containers = (pod.get("status") or {}).get("containerStatuses") or ()
-    starts = (_when(((each.get("state") or {}).get("running") or {}).get("startedAt") or "") for each in containers)
+    starts = (moment(((each.get("state") or {}).get("running") or {}).get("startedAt") or "") for each in containers)
     return any(start > began for start in starts if start)
-
-
-def _when(text: str) -> datetime | None:
-    """None for what is no time of a known zone."""
-    try:
-        told = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return told if told.tzinfo else None

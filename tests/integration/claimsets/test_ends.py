@@ -51,6 +51,21 @@ def test_the_end_of_a_set_needs_no_run(make_set: MakeSet, when: str) -> None:
 
 
 @pytest.mark.row("WC-19")
+def test_claims_that_are_still_there_keep_no_set_that_is_deleted_before_them(make_set: MakeSet) -> None:
+    """In the foreground, as some tools delete: a claim does not block its owner."""
+    world = make_set(2)
+    world.settle()
+    for name in world.live():
+        world.keep(name)
+    world.api.delete(world.path("podclaimsets", "db"), {"propagationPolicy": "Foreground"})
+    assert eventually(lambda: gone(world))
+    assert eventually(lambda: not world.live())
+    for claim in world.claims():
+        world.let_go(claim["metadata"]["name"])
+    assert eventually(lambda: not world.claims())
+
+
+@pytest.mark.row("WC-19")
 def test_a_set_that_is_kept_by_another_while_it_is_deleted_makes_and_removes_no_claim(make_set: MakeSet) -> None:
     world = make_set(2)
     world.settle()
