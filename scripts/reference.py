@@ -1,6 +1,7 @@
-"""Writes docs/reference from the models: each field of our resources, setting and metric. `--check`: are they current?
+"""Writes docs/reference from the code: each field of our resources, each setting, metric, task and command.
 
-One source for what is declared and what is documented: `make reference`.
+One source for what is declared and what is documented: `make reference`. With `--check` it only says whether they are
+current.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pydantic_core import PydanticUndefined
 
 from domain.duration import SECONDS
 from events.settings import ProcessSettings
-from scripts import crds, signals
+from scripts import command_line, crds, signals
+from scripts.tasks import AnyTask, tasks
 from workers.runner.settings import RunnerSettings
 from workers.settings import WorkerSettings
 
@@ -36,6 +38,18 @@ LIMITS: Final = {
     "maxProperties": "≤ {} entries",
 }
 
+TASKS_WORDS: Final = """\
+Any Celery client sends these by their names, `app.send_task(TASK, [ARGUMENT, ...], queue=QUEUE)`: arguments in the
+order of the tables or by name, as JSON, to the queue that is said, because workers read no other. A task gives no
+result that a client could wait for. One whose arguments are not valid ends at once: the log names the field
+(`payload_refused`), and `berthmaster_payloads_refused_total` counts it. [Jobs](../jobs.md) says more about `slots`.
+"""
+COMMAND_WORDS: Final = """\
+Each command reads the [settings](settings.md) from the environment. Exit status 2 says that the command line or a
+setting is wrong; what 1 says is below. `berthmaster COMMAND --help` says the same as this page, and
+`berthmaster --install-completion` completes commands and options in the shell that you type it in (bash, zsh, fish,
+PowerShell; `--show-completion` only prints what it would install).
+"""
 SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
     ("Workers, beat and command line", "BERTHMASTER_", WorkerSettings),
     ("Publisher", "BERTHMASTER_", ProcessSettings),
@@ -100,7 +114,7 @@ def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = No
         if inner := nested(field):
             yield from variables(inner, f"{variable}__", value if isinstance(value, BaseModel) else None)
         else:
-            yield f"`{variable}`", shown(value), (field.description or "").replace("\n", " ").replace("|", "\\|")
+            yield f"`{variable}`", shown(value), escaped(field.description or "")
 
 
 def nested(field: FieldInfo) -> type[BaseModel] | None:
@@ -131,13 +145,51 @@ def metrics() -> str:
     return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "what it says"), rows)])
 
 
+def celery_tasks() -> str:
+    """A section a task that other services send, and a table of our own."""
+    found = tasks()
+    own = [(f"`{each.name}`", f"`{each.queue}`", arguments(each), each.text) for each in found if not each.public]
+    parts = [HEADER, "# Tasks\n", TASKS_WORDS]
+    for each in (each for each in found if each.public):
+        rows = [row for row in fields(each.schema, "task") if row[0] != "task"]
+        said = f"{each.text} Queue `{each.queue}`.\n"
+        parts += [f"## {each.name}\n", said, table(("argument", "type", "default", "what it says"), rows)]
+    parts += ["## Of Berthmaster's own\n", "Nobody else needs to send these.\n"]
+    return "\n".join([*parts, table(("task", "queue", "arguments", "what it does"), own)])
+
+
+def arguments(task: AnyTask) -> str:
+    return ", ".join(task.schema.get("properties", {}))
+
+
+def commands() -> str:
+    """A section a command."""
+    parts = [HEADER, "# Command line\n", COMMAND_WORDS]
+    for each in command_line.commands():
+        parts += [f"## {each.name}\n", f"`{each.usage}`\n", f"{each.text}\n"]
+        if each.options:
+            rows = [(f"`{one.name}`", f"`{one.default}`" if one.default else "", one.text) for one in each.options]
+            parts.append(table(("option", "default", "what it says"), [tuple(map(escaped, row)) for row in rows]))
+    return "\n".join(parts)
+
+
+def escaped(cell: str) -> str:
+    return cell.replace("\n", " ").replace("|", "\\|")
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
 def documents() -> dict[str, str]:
-    return {"metrics.md": metrics(), "resources.md": resources(), "settings.md": settings()}
+    return {
+        "cli.md": commands(),
+        "metrics.md": metrics(),
+        "resources.md": resources(),
+        "settings.md": settings(),
+        "tasks.md": celery_tasks(),
+    }
 
 
 def stale(folder: Path) -> list[str]:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from events import routing
 from events.settings import ProcessSettings
-from scripts import reference
+from scripts import command_line, reference
+from tests.support.commands import number_of_commands, options_of, unknown_words
 from tests.support.variables import variables
 from workers.settings import WorkerSettings
 
@@ -43,3 +45,34 @@ def test_every_kind_is_in_the_reference_with_its_fields_and_rules() -> None:
         assert f"## {kind}\n" in text
     assert "| loadBalancers[].arn |" in text or "| loadBalancers | list of string" in text
     assert "- poolName cannot be changed: make another claim" in text
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("command", list(command_line.commands()), ids=lambda each: each.name)
+def test_every_command_is_in_the_reference_with_the_options_that_the_program_knows(
+    command: command_line.Command,
+) -> None:
+    assert f"## {command.name}\n\n`{command.usage}`\n\n{command.text}\n" in reference.commands()
+    said = {spelled.partition(" ")[0] for option in command.options for spelled in option.name.split(", ")}
+    words = command.name.split(" ")[1:]
+    if words == ["sandbox"]:  # its options are those of another program
+        assert {"--pods", "--once", "--no-churn", "--json", "--dir"} <= said
+    else:
+        assert said == options_of(words)
+
+
+@pytest.mark.row("EV-21")
+def test_the_reference_leaves_no_command_out() -> None:
+    found = [each.name.split(" ")[1:] for each in command_line.commands()]
+    assert [words for words in found if unknown_words(words)] == []
+    assert len(found) == len({tuple(words) for words in found}) == number_of_commands()
+
+
+@pytest.mark.row("EV-21")
+def test_every_task_is_in_the_reference_and_those_for_other_services_with_their_arguments() -> None:
+    text = reference.celery_tasks()
+    for name, queue in routing.QUEUES.items():
+        assert f"## {name}\n" in text or f"| `{name}` | `{queue}` |" in text, name
+    assert "| job.serial_key | string, ≤ 200 characters |" in text
+    assert "| key | string |  | **required**, `pod/NAMESPACE/NAME` |" in text
+    assert "| `pools.scale_up` | `berthmaster.maintenance` | pool, epoch, token |" in text

@@ -30,17 +30,34 @@ def storable(value: Any) -> Any:
 class Submission(BaseModel):
     """A job as a client describes it; see workers.client.Request."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
     id: JobId
+    """Of the client's choice: the same id is the same job, however often it is submitted."""
+
     pool: Pool
+    """`NAMESPACE/NAME` of the pod pool whose runners do it."""
+
     task: Annotated[str, StringConstraints(min_length=1, max_length=255)]
+    """Name of a Celery task of the runners, which is called once a phase."""
+
     args: Annotated[list[Any], AfterValidator(storable)] = []
+    """Its arguments."""
+
     kwargs: Annotated[dict[str, Any], AfterValidator(storable)] = {}
+    """Its arguments by name."""
+
     phases: Annotated[list[Phase], Field(min_length=1, max_length=10), AfterValidator(once)] = ["plan"]
+    """In one slot, one after the other; after each but the last the job waits for a person."""
+
     serial_key: Annotated[str, StringConstraints(max_length=200)] = ""
+    """Of the jobs of one key one at a time runs a phase that only slots for any job take."""
+
     priority: Annotated[int, Field(ge=0, le=9)] = 5
+    """0 goes first."""
+
     when_lost: Literal["requeue", "fail"] = "requeue"
+    """Whether a first phase runs again whose runner was lost; a later phase never does."""
 
     def job(self, hold_ms: int) -> Job:
         body = Body(task=self.task, args=tuple(self.args), kwargs=self.kwargs).encoded()

@@ -7,16 +7,14 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from domain.spec import NAME
-from workers.tasks.payloads import Payload
+from workers.tasks.payloads import ReconcileKey
 
 
-class ReconcilePodClaim(Payload):
+class ReconcilePodClaim(ReconcileKey):
     key: Annotated[str, StringConstraints(pattern=rf"^podclaim/{NAME}/{NAME}$")]
-    requested: bool = False
-    """As for a pod."""
+    """`podclaim/NAMESPACE/NAME`"""
 
 
-class ReconcilePodClaimSet(Payload):
+class ReconcilePodClaimSet(ReconcileKey):
     key: Annotated[str, StringConstraints(pattern=rf"^podclaimset/{NAME}/{NAME}$")]
-    requested: bool = False
-    """As for a pod."""
+    """`podclaimset/NAMESPACE/NAME`"""

@@ -9,22 +9,27 @@ from pydantic import AfterValidator, StringConstraints
 from domain.spec import NAME
 from workers.jobs.result import kept
 from workers.jobs.submission import JobId, Phase, Pool, Submission
-from workers.tasks.payloads import Payload
+from workers.tasks.payloads import Payload, ReconcileKey
 
 Attempt = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}-[0-9]{1,20}$")]
 
 
 class SubmitJob(Payload):
     job: Submission
+    """The job, as an object."""
 
 
 class OfJob(Payload):
     pool: Pool
+    """`NAMESPACE/NAME` of its pod pool."""
+
     id: JobId
+    """Of the job."""
 
 
 class ConfirmJob(OfJob):
     plan: Attempt
+    """The attempt whose result was seen; another one is not confirmed by it."""
 
 
 class CancelJob(OfJob):
@@ -35,12 +40,18 @@ class FinishJob(OfJob):
     """For runners that speak Celery only."""
 
     phase: Phase
+    """That has ended."""
+
     attempt: Attempt
+    """That the runner was given."""
+
     outcome: Literal["succeeded", "failed", "cancelled"]
+    """How it ended."""
+
     result: Annotated[str, AfterValidator(kept)] = ""
+    """What it gave, as text; what is too long is cut."""
 
 
-class ReconcilePodPool(Payload):
+class ReconcilePodPool(ReconcileKey):
     key: Annotated[str, StringConstraints(pattern=rf"^podpool/{NAME}/{NAME}$")]
-    requested: bool = False
-    """As for a pod."""
+    """`podpool/NAMESPACE/NAME`"""

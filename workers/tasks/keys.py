@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from domain.outcome import Outcome
 from workers.bootstrap import Services
 from workers.reconcile import Reconciler, reconcile
+from workers.tasks.payloads import ReconcileKey
 
 
-class AsksForKey(Protocol):
-    """A payload that names a key."""
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def requested(self) -> bool: ...
-
-
-def reconcile_key(services: Services, asked: AsksForKey, reconciler: Reconciler) -> Outcome | None:
+def reconcile_key(services: Services, asked: ReconcileKey, reconciler: Reconciler) -> Outcome | None:
     """With the lease and retry policy of the settings."""
     if asked.requested:
         services.queue.touch([asked.key])

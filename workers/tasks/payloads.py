@@ -27,29 +27,38 @@ Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
 class Payload(BaseModel):
     """Arguments of a task, in the order of the fields or by name."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 class Nothing(Payload):
     pass
 
 
-class ReconcilePod(Payload):
+class ReconcileKey(Payload):
+    key: str
+    requested: bool = False
+    """A service asks, no hint: the key is marked first, so that it is run whether or not something changed."""
+
+
+class ReconcilePod(ReconcileKey):
     key: Annotated[str, StringConstraints(pattern=rf"^pod/{NAME}/{NAME}$")]
-    requested: bool = False
-    """A service asks, not a hint: the key is marked first, so that it is run whether or not something changed."""
+    """`pod/NAMESPACE/NAME`"""
 
 
-class ReconcilePool(Payload):
+class ReconcilePool(ReconcileKey):
     key: Annotated[str, StringConstraints(pattern=rf"^portpool/{NAME}$")]
-    requested: bool = False
-    """As for a pod."""
+    """`portpool/NAME`"""
 
 
 class ScaleUp(Payload):
     pool: Name
+    """Name of the port pool."""
+
     epoch: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
+    """The capacity epoch that the failed allocation saw."""
+
     token: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    """Of the one request that an epoch has."""
 
 
 class SweepLost(Payload):

@@ -1,0 +1,91 @@
+"""The part of the reference that is about the command line: every command with its arguments and options, from the
+functions that typer makes them of.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from types import NoneType
+from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin, get_type_hints
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+from compose.sandbox.__main__ import main as sandbox
+from workers.cli import processes
+from workers.cli.main import app
+
+ELSEWHERE: Final[dict[Any, Callable[..., Any]]] = {processes.sandbox: sandbox}
+"""Commands whose options are passed on to a function of another program."""
+
+
+class Option(NamedTuple):
+    """As it is typed; `default` '' for none."""
+
+    name: str
+    default: str
+    text: str
+
+
+class Command(NamedTuple):
+    """`name` begins with `berthmaster`; `arguments` are all required."""
+
+    name: str
+    text: str
+    arguments: tuple[str, ...]
+    options: tuple[Option, ...]
+
+    @property
+    def usage(self) -> str:
+        return " ".join([self.name, *self.arguments, *(["[OPTIONS]"] if self.options else [])])
+
+
+def commands(of: typer.Typer = app, prefix: str = "berthmaster") -> Iterator[Command]:
+    for each in of.registered_commands:
+        if function := each.callback:
+            name = each.name or function.__name__.replace("_", "-")
+            yield command(f"{prefix} {name}", each.help or inspect.getdoc(function) or "", function)
+    for group in of.registered_groups:
+        if group.typer_instance:
+            yield from commands(group.typer_instance, f"{prefix} {group.name}")
+
+
+def command(name: str, text: str, function: Callable[..., Any]) -> Command:
+    arguments, options = [], []
+    function = ELSEWHERE.get(function, function)
+    hints = get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        if get_origin(hints[parameter.name]) is not Annotated:
+            continue  # the context
+        kind, told = get_args(hints[parameter.name])[:2]
+        if isinstance(told, ArgumentInfo):
+            arguments.append(str(told.metavar))
+        else:
+            options.append(option(parameter, kind, told))
+    return Command(name, text, tuple(arguments), tuple(options))
+
+
+def option(parameter: inspect.Parameter, kind: Any, told: OptionInfo) -> Option:
+    given = [each for each in map(str, (told.default, *(told.param_decls or ()))) if each.startswith("-")]
+    spelled = ", ".join(given) or f"--{parameter.name.replace('_', '-')}"
+    if kind is not bool:
+        spelled += f" {told.metavar or placeholder(kind)}"
+    elif not given:
+        spelled += f", --no-{spelled[2:]}"
+    return Option(spelled, shown(parameter.default), told.help or "")
+
+
+def placeholder(kind: Any) -> str:
+    """What stands for a value: the words that there are, or its kind."""
+    kind = next(each for each in get_args(kind) or (kind,) if each is not NoneType)
+    if issubclass(kind, StrEnum):
+        return "|".join(kind)
+    return "NUMBER" if issubclass(kind, int | float) else "PATH" if "Path" in kind.__name__ else "TEXT"
+
+
+def shown(default: Any) -> str:
+    if default is inspect.Parameter.empty:
+        return "required"
+    return "" if default in (None, False) else "on" if default is True else str(default)

@@ -1,0 +1,58 @@
+"""The part of the reference that is about Celery tasks: their names, queues and what they may be asked.
+
+Read from their source, because Celery hands out what is registered under a name, and a test may have been before us.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from events import routing
+from scripts.structural_schema import structural
+from workers.app import TASKS
+
+Json = dict[str, Any]
+
+
+class AnyTask(NamedTuple):
+    """`schema`: of its arguments, an object by their names in their order."""
+
+    name: str
+    text: str
+    schema: Json
+
+    @property
+    def queue(self) -> str:
+        return routing.QUEUES[self.name]
+
+    @property
+    def public(self) -> bool:
+        """Whether other services send it."""
+        return self.queue == routing.JOBS or self.name in routing.RECONCILERS.values()
+
+
+def tasks() -> list[AnyTask]:
+    """In the order of events/routing.py."""
+    found = {each.name: each for module in TASKS for each in _of(module)}
+    return [found[name] for name in routing.QUEUES]
+
+
+def _of(name: str) -> Iterator[AnyTask]:
+    """Each is a function below `@shared_task(name=routing.NAME)` and `@takes(PAYLOAD)`."""
+    module = import_module(name)
+    for node in ast.parse(inspect.getsource(module)).body:
+        match node:
+            case ast.FunctionDef(
+                decorator_list=[
+                    ast.Call(
+                        func=ast.Name(id="shared_task"), keywords=[ast.keyword(value=ast.Attribute(attr=task)), *_]
+                    ),
+                    ast.Call(func=ast.Name(id="takes"), args=[ast.Name(id=payload)]),
+                ]
+            ):
+                schema = structural(getattr(module, payload).model_json_schema())
+                yield AnyTask(getattr(routing, task), ast.get_docstring(node) or "", schema)
