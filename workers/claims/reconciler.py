@@ -83,6 +83,7 @@ class ClaimRun:
             self._acting.keep()
             written = self._services.claims.set_finalizers(self._acting.claim, [*finalizers, CLAIM_FINALIZER])
             self._acting.wrote(written)
+            self._services.index.may_have_tried(self._namespace, wish.claim.uid, ())  # no run has come further
 
     def _look(self, wish: Wish) -> Sight:
         return self._looking.look(wish.claim, self._acting.refused)

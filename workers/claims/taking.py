@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import structlog
@@ -26,7 +27,7 @@ from workers.stores.slots.ledger import NotVerified, SlotLedger
 log = structlog.get_logger()
 Json = dict[str, Any]
 TRIES = 3
-PAGE = 50
+PAGE = 10
 MOST = 1000
 SAID = {
     "UNKNOWN": "its runner has not reported",
@@ -57,7 +58,7 @@ class Taking:
     def any(self, own: tuple[ClaimablePod, ...]) -> Json | None:
         """`own`: pods that an earlier run has taken in Redis and never wrote."""
         refusals = 0
-        for pod in (*own, *self._candidates()):
+        for pod in chain(own, self._candidates()):  # page by page, as far as needed
             if taken := self.take(pod).pod:
                 return taken
             refusals += bool(self.refused)

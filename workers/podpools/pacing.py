@@ -16,5 +16,6 @@ def too_soon(ledger: SlotLedger) -> timedelta:
     return left(ledger.redis, f"{ledger.prefix}pace")
 
 
-def rest(ledger: SlotLedger, took: timedelta) -> None:
-    pause(ledger.redis, f"{ledger.prefix}pace", took, LONGEST)
+def rest(ledger: SlotLedger, looked: timedelta) -> None:
+    """`looked`: what the run took to see its pods. What it did for them is no reason to do the rest later."""
+    pause(ledger.redis, f"{ledger.prefix}pace", looked, LONGEST)

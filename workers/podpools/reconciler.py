@@ -72,6 +72,7 @@ class PodPoolRun:
         self._name: str = pool.body["name"]
         self._ledger: SlotLedger = services.ledger(f"{namespace}/{self._name}")
         self._pods_seen: tuple[Member, ...] = ()
+        self._looked = timedelta(0)
         self._pods = PoolPods(services.kube, namespace, self._name, owner_reference(pool))
 
     def outcome(self) -> Outcome:
@@ -83,11 +84,10 @@ class PodPoolRun:
             self._show(invalid_status(problem, self._pool.body["generation"]))
             return Settled()
         if left := too_soon(self._ledger):
-            return Wait(left, "the last run was just now, and long")
-        began = time.monotonic()
+            return Wait(left, "the last run was just now, and looked at many pods")
         outcome = self._valid(spec)
         if len(self._pods_seen) >= self._services.many:
-            rest(self._ledger, timedelta(seconds=time.monotonic() - began))
+            rest(self._ledger, self._looked)
         return outcome
 
     def _valid(self, spec: PodPoolSpec) -> Outcome:
@@ -136,10 +136,12 @@ class PodPoolRun:
 
     def _observe(self) -> Seen:
         """A name that was seen is written off at once: a pod that goes must not be made again by its name."""
+        began = time.monotonic()
         self._run.keep(self._services.call_time)
         seen = observed(self._pods.labelled(), self._pods.owns, view(self._ledger), utc_now())
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
         self._pods_seen = seen.members
+        self._looked += timedelta(seconds=time.monotonic() - began)
         return seen
 
     def _tell(self, scaled: Scaled) -> None:

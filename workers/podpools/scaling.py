@@ -22,6 +22,7 @@ from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, sensed, utc_now
 from workers.podpools.recording import record
 from workers.podpools.services import PodPoolServices
+from workers.podpools.slow_start import slowly
 from workers.podpools.tokens import Issued
 from workers.run import Run
 from workers.stores.slots.ledger import Size, SlotLedger
@@ -142,12 +143,17 @@ class Scaling:
             self.ledger.enlist(self.run.token, fresh)
         told = self.services.environment(pool, spec.model_dump(by_alias=True)) if spec.slots else []
         environment = issued.environment(told)
-        for name in [*sorted(unseen), *fresh]:
-            self.run.keep(self.services.call_time)
+
+        def create(name: str) -> str:
             try:
                 self.pods.create(name, spec, environment, issued.annotations)
             except (Denied, Invalid) as error:
                 log.warning("pod_refused", pool=pool, pod=name, reason=str(error))
                 return f"Kubernetes refuses to make a pod: {error}"
             log.info("pod_created", pool=pool, pod=name)
-        return ""
+            return ""
+
+        return slowly(self._kept, create, [*sorted(unseen), *fresh])
+
+    def _kept(self) -> None:
+        self.run.keep(self.services.call_time)

@@ -11,6 +11,7 @@ from domain.claims.labels import CLAIM_FINALIZER, CORDON, LAST_OWNER
 from domain.outcome import Settled, Wait
 from events.kube_api import Denied, Invalid, KubeApi, KubeError
 from tests.support.claim_world import READY, ClaimWorld
+from tests.support.interposed_kube import InterposedKube
 
 
 class NoLabels(KubeApi):
@@ -166,6 +167,26 @@ def test_a_pod_that_another_claim_names_is_not_chosen(world: ClaimWorld) -> None
     world.pod("p3")
     world.run("second")
     assert world.pod_of("second") == "p3"
+
+
+@pytest.mark.row("WC-04")
+def test_a_new_claim_lists_no_pods_and_asks_redis_only_for_as_many_as_it_needs(world: ClaimWorld) -> None:
+    for n in range(25):
+        world.pod(f"p{n}", offer=False)
+    world.offer()
+    read: list[str] = []
+    seen = InterposedKube(world.api, "GET", "/pods", read.append, times=100)
+    before = pages(world)
+    world.claim()
+    world.run(services=world.on(seen))
+    assert (world.phase(), world.pods_path() in read) == ("Bound", False)
+    assert pages(world) - before == 1
+
+
+def pages(world: ClaimWorld) -> int:
+    """Of the index of a pool, that Redis was asked for."""
+    info: Any = world.redis.info("commandstats")
+    return int(info["cmdstat_zrange"]["calls"]) if "cmdstat_zrange" in info else 0
 
 
 @pytest.mark.row("WC-01")

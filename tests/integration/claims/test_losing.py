@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY
+from domain.claims.labels import CLAIM_FINALIZER, CLAIMED_BY
 from domain.outcome import Settled, Wait
 from events.claim_index import concerned
 from events.kube_api import Unavailable
@@ -140,7 +140,7 @@ def test_an_error_of_the_api_writes_nothing_and_is_tried_again(world: ClaimWorld
 @pytest.mark.row("WC-06")
 def test_a_claim_that_has_its_label_on_a_pod_adopts_that_one_after_any_loss_of_redis(world: ClaimWorld) -> None:
     """The label is there, the name is not, and Redis knows of nothing."""
-    claim = world.claim()
+    claim = world.services.claims.set_finalizers(world.claim(), [CLAIM_FINALIZER])
     world.pod("p1", **{CLAIMED_BY: claim["metadata"]["uid"], "berthmaster.dev/phase": "Bound"})
     world.pod("p2")
     world.run()

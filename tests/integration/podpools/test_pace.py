@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ import pytest
 
 from domain.outcome import Settled, Wait
 from tests.integration.podpools.conftest import MakePool
+from tests.support.interposed_kube import InterposedKube
 from tests.support.waiting import eventually
 from workers.podpools.pacing import rest, too_soon
 
@@ -37,6 +39,15 @@ def test_a_run_is_followed_by_a_pause_if_it_saw_many_pods(make_pool: MakePool) -
     assert too_soon(pool.slots.ledger) == timedelta(0)
     pool.run()
     assert too_soon(pool.slots.ledger) > timedelta(0)
+
+
+def test_what_a_run_did_for_its_pods_is_no_reason_to_do_the_rest_later(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=3, maxReplicas=9)
+    slow = InterposedKube(pool.api, "POST", "/pods", lambda _: time.sleep(2), times=1)
+    pool.services = replace(pool.services, many=0, kube=slow)
+    pool.run()
+    assert len(pool.pods()) == 3
+    assert too_soon(pool.slots.ledger) < timedelta(seconds=4 * 2)
 
 
 def test_a_large_pool_that_goes_waits_for_nothing(make_pool: MakePool) -> None:
