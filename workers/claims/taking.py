@@ -57,12 +57,13 @@ class Taking:
 
     def any(self, own: tuple[ClaimablePod, ...]) -> Json | None:
         """`own`: pods that an earlier run has taken in Redis and never wrote."""
-        refusals = 0
+        refusals, most = 0, TRIES * min(self._run.tries + 1, TRIES)
         for pod in chain(own, self._candidates()):  # page by page, as far as needed
-            if taken := self.take(pod).pod:
-                return taken
-            refusals += bool(self.refused)
-            if refusals == TRIES:  # it is what the claim wants that is refused, not that pod
+            taken = self.take(pod)
+            if taken.pod:
+                return taken.pod
+            refusals += bool(self.refused) and taken.why == self.refused
+            if refusals == most:  # it is what the claim wants that is refused, not those pods
                 return None
         return None
 
@@ -138,7 +139,7 @@ class Taking:
         self._run.keep(self._services.call_time)
         try:
             self._pods.write(pod, {}, {TOUCHED: token})
-        except (Conflict, NotFound):
+        except (Conflict, NotFound, Denied, Invalid):
             return  # its pool lifts what stays
         self._services.index.has_left(self._namespace, self._claim.uid, pod["metadata"]["name"])
         self._services.dispatcher(ledger).dispatch(ledger.open(uid, token) or ())

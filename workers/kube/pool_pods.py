@@ -11,7 +11,7 @@ import structlog
 from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, PREFIX, SESSIONS
 from domain.claims.pod import Phase
 from domain.scaling.pod_pool import PodPoolSpec
-from events.kube_api import AlreadyExists, Conflict, Denied, KubeApi, NotFound
+from events.kube_api import AlreadyExists, Conflict, Denied, Invalid, KubeApi, NotFound
 from workers.kube.pods import pod_path
 
 log = structlog.get_logger()
@@ -55,7 +55,7 @@ class PoolPods:
             return
 
     def write(self, pod: Json, token: str) -> bool:
-        """A new version of the pod, which anybody may have. False: it has changed since it was read."""
+        """A new version of the pod, which anybody may have. False: it has changed since, or may not be written."""
         meta = pod["metadata"]
         patch = {
             "resourceVersion": meta["resourceVersion"],
@@ -66,6 +66,9 @@ class PoolPods:
         try:
             self._kube.patch(pod_path(self._namespace, meta["name"]), {"metadata": patch})
         except (Conflict, NotFound):
+            return False
+        except (Denied, Invalid) as error:  # of this one: the others are written all the same
+            log.warning("pod_write_refused", pool=self._pool, pod=meta["name"], reason=str(error))
             return False
         return True
 

@@ -13,7 +13,7 @@ from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, SESSIONS, moment
 from domain.claims.pod import Phase
 from domain.scaling.members import Member, View
 from domain.scaling.pod_pool import PodPoolSpec
-from events.kube_api import Conflict, NotFound
+from events.kube_api import Conflict, Denied, Invalid, NotFound
 from workers.kube.claimable_pods import ClaimPods
 from workers.kube.pool_pods import PoolPods
 from workers.podpools.observe import Seen, utc_now
@@ -82,6 +82,9 @@ class Draining:
         try:
             ClaimPods(self.services.kube, pod["metadata"]["namespace"]).write(pod, labels, annotations)
         except (Conflict, NotFound):
+            return False
+        except (Denied, Invalid) as error:
+            log.warning("pod_write_refused", pool=self.ledger.pool, pod=pod["metadata"]["name"], reason=str(error))
             return False
         return True
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 import structlog
 
 from domain.claims.pod import Phase
+from domain.scaling.members import Member
+from events.kube_api import Denied, Invalid
 from events.routing import pod_claim_key
 from workers.claims.giving_back import give_back
 from workers.kube.pod_claims import PodClaims
@@ -34,6 +36,16 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
         unknown -= {claim["metadata"]["uid"] for claim in PodClaims(services.kube).all(namespace)}
         dangling += [m for m in held if m.claimed_by in unknown]
     for member in dangling:
-        if give_back(services, run, namespace, seen.objects[member.uid], run.token):
-            log.warning("pod_reclaimed", namespace=namespace, pod=member.name, claim=member.claimed_by)
+        _reclaim(services, run, namespace, member, seen)
     return bool(dangling)
+
+
+def _reclaim(services: PodPoolServices, run: Run, namespace: str, member: Member, seen: Seen) -> None:
+    about = {"namespace": namespace, "pod": member.name, "claim": member.claimed_by}
+    try:
+        given = give_back(services, run, namespace, seen.objects[member.uid], run.token)
+    except (Denied, Invalid) as error:  # of this one: the others are looked after all the same
+        log.warning("pod_write_refused", reason=str(error), **about)
+        return
+    if given:
+        log.warning("pod_reclaimed", **about)

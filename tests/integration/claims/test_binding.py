@@ -15,14 +15,14 @@ from tests.support.interposed_kube import InterposedKube
 
 
 class NoLabels(KubeApi):
-    """Whatever else may be written on pods, labels may not."""
+    """Whatever else may be written on pods, labels may not, but on the pod that it `spares`."""
 
-    def __init__(self, api: KubeApi, refusal: KubeError) -> None:
+    def __init__(self, api: KubeApi, refusal: KubeError, spares: str = "none") -> None:
         super().__init__(api.connection, api.timeout, api.agent)
-        self._refusal = refusal
+        self._refusal, self._spares = refusal, spares
 
     def patch(self, path: str, body: Any) -> dict[str, Any]:
-        if "/pods/" in path and body["metadata"].get("labels"):
+        if "/pods/" in path and body["metadata"].get("labels") and not path.endswith(self._spares):
             raise self._refusal
         return super().patch(path, body)
 
@@ -234,6 +234,34 @@ def test_a_refused_label_is_said_and_takes_no_pod_from_others(world: ClaimWorld,
     assert world.bound("b") == "p1"
     world.run()
     assert world.pod_of() == "p2"
+
+
+@pytest.mark.row("WC-03")
+@pytest.mark.parametrize("refusal", [Invalid(422, "Invalid", "a webhook"), Denied(403, "Forbidden", "a webhook")])
+def test_a_pod_that_nobody_may_write_costs_a_claim_nothing_but_a_try(world: ClaimWorld, refusal: KubeError) -> None:
+    for name in ("p1", "p2"):
+        world.pod(name)
+    world.claim()
+
+    def refuse(_: str) -> None:
+        raise refusal
+
+    world.run(services=world.on(InterposedKube(world.api, "PATCH", "/pods/p1", refuse, times=100)))
+    assert world.holder("p2") == "Bound a"
+    assert world.views()["p1"] == "fenced", "nobody else gets it before it has been written"
+
+
+@pytest.mark.row("WC-03")
+def test_pods_whose_labels_are_refused_for_good_are_passed(world: ClaimWorld) -> None:
+    for number in range(5):
+        world.pod(f"p{number}")
+    world.claim()
+
+    refusing = world.on(NoLabels(world.api, Invalid(422, "Invalid", "a webhook"), spares="p4"))
+    for _ in range(2):
+        world.run(services=refusing)
+        world.offer()
+    assert world.holder("p4") == "Bound a"
 
 
 @pytest.mark.row("WC-12")
