@@ -15,14 +15,18 @@ from domain.ports.pool import PortPoolSpec
 from domain.ports.request import parse_ports
 from domain.slots.job import JobState
 from events import routing
-from tests.support.variables import unknown_variables
+from tests.support.registries import all_metrics
+from tests.support.variables import unknown_variables, variables
 from workers.cli.main import app
 from workers.jobs.result import LONGEST
+from workers.runner.settings import RunnerSettings
 
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 JOBS = (REPOSITORY / "docs" / "jobs.md").read_text(encoding="utf-8")
+FIELDS = (REPOSITORY / "docs" / "reference" / "resources.md").read_text(encoding="utf-8")
+GRACE = "terminationGracePeriodSeconds"  # of Kubernetes
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
 
 
@@ -40,6 +44,20 @@ def examples(kind: str) -> list[dict[str, Any]]:
 def test_every_link_leads_to_a_file(document: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_link_to_a_section_finds_it(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)#([^)]*)\)", document.read_text(encoding="utf-8"))
+    found = {path: anchors(document.parent / path if path else document) for path, _ in links}
+    assert [(path, anchor) for path, anchor in links if anchor not in found[path]] == []
+
+
+def anchors(document: Path) -> set[str]:
+    """What GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.row("EV-21")
@@ -114,6 +132,26 @@ def test_the_documents_know_how_long_a_result_may_be() -> None:
 
 
 @pytest.mark.row("EV-21")
-def test_every_variable_that_the_readme_names_is_read() -> None:
-    said = set(re.findall(r"`(BERTHMASTER_\w+)(?:=[^`]*)?`", README))
-    assert unknown_variables(said) == []
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_variable_that_is_named_is_read(document: Path) -> None:
+    said = set(re.findall(r"`(BERTHMASTER_\w+)(?:=[^`]*)?`", document.read_text(encoding="utf-8")))
+    told = {each for each in said if each.startswith(("BERTHMASTER_RUNNER__", "BERTHMASTER_CHAOS_"))}
+    assert unknown_variables(said - told) == []
+    assert {each for each in told if "RUNNER" in each} <= variables(RunnerSettings, "BERTHMASTER_RUNNER")
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_metric_that_is_named_is_exported(document: Path) -> None:
+    said = set(re.findall(r"`(berthmaster_[a-z_]+[a-z])(?:\{[^`]*)?`", document.read_text(encoding="utf-8")))
+    known = {re.sub("_(bucket|sum|count)$", "", name) for name in all_metrics()}
+    assert said - known == set()
+
+
+@pytest.mark.row("EV-21")
+@pytest.mark.parametrize("name", ["tuning", "load-balancers", "warm-pods"])
+def test_every_field_of_a_resource_that_is_named_exists(name: str) -> None:
+    text = (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    said = {each for each in re.findall(r"`([a-z]+[A-Z][a-zA-Z.]+)(?:: [^`]*)?`", text) if each != GRACE}
+    assert [each for each in said if f"{each.split('.')[-1]} |" not in FIELDS] == []
+    assert len(said) > 3

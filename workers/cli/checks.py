@@ -52,7 +52,7 @@ def judge_server(facts: ServerFacts) -> list[Check]:
         Check("Redis is 7.0 or newer", facts.version >= OLDEST_REDIS, version),
         Check("Redis keeps an append-only file", facts.append_only, log),
         Check("Redis evicts nothing", not evicts, eviction),
-        Check("Redis is a primary", primary, facts.role if primary else f"{facts.role}: name its primary, or Sentinel"),
+        Check("Redis is a primary", primary, facts.role if primary else f"{facts.role}: name its primary"),
         judge_memory(facts.memory),
         judge_clock(facts.clock),
     ]
