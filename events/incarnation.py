@@ -14,15 +14,19 @@ from typing import Any, Final, TypeAlias
 
 from redis import Redis
 from redis.connection import Connection, ConnectionPool, SSLConnection, UnixDomainSocketConnection
+from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
+
+from events.redis_address import SentinelAddress, by_sentinel
+from events.sentinels import MasterConnection, master_pool
 
 Argument: TypeAlias = str | bytes | int | float
 
 
-class Sentinel(bytes):
+class Placeholder(bytes):
     """Compared by identity. Over a connection of another kind its text is sent, which no stamp ever equals."""
 
 
-INCARNATION: Final = Sentinel(b"<incarnation of the connection>")
+INCARNATION: Final = Placeholder(b"<incarnation of the connection>")
 """An argument of a command: stands for `<run_id>:<master_replid>` of the server that receives the command."""
 
 
@@ -30,12 +34,14 @@ class Knowing:
     """Mixed into a connection class of redis-py: asks the server who it is after each handshake."""
 
     incarnation: bytes = b""
+    role: bytes = b""
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
         connection: Any = super()
         connection.on_connect_check_health(check_health=check_health)
         connection.send_command("INFO", "server", "replication", check_health=False)
-        self.incarnation = read_incarnation(connection.read_response(disable_decoding=True))
+        facts = read_facts(connection.read_response(disable_decoding=True))
+        self.incarnation, self.role = facts[b"run_id"] + b":" + facts[b"master_replid"], facts[b"role"]
 
     def send_command(self, *args: Any, **options: Any) -> None:
         connection: Any = super()
@@ -51,7 +57,7 @@ class Knowing:
 
     def exchange(self, command: tuple[Argument, ...]) -> Any:
         """Sends a command and returns its plain reply."""
-        connection: Any = super()
+        connection: Any = self
         connection.send_packed_command([packed(self._named(command))])
         return connection.read_response()
 
@@ -73,6 +79,14 @@ class KnowingSSLConnection(Knowing, SSLConnection):
 
 
 class KnowingUnixConnection(Knowing, UnixDomainSocketConnection):
+    pass
+
+
+class KnowingMaster(MasterConnection, Knowing, SentinelManagedConnection):
+    """Its order matters: who is met is asked first, then judged."""
+
+
+class KnowingSSLMaster(MasterConnection, Knowing, SentinelManagedSSLConnection):
     pass
 
 
@@ -105,15 +119,18 @@ def ask(client: Redis, *command: Argument) -> Any:
         pool.release(connection)
 
 
-def read_incarnation(info: bytes) -> bytes:
-    """From the text that INFO answers. Raises KeyError when the server says neither run_id nor master_replid."""
-    fields = dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
-    return fields[b"run_id"] + b":" + fields[b"master_replid"]
+def read_facts(info: bytes) -> dict[bytes, bytes]:
+    """From the text that INFO answers."""
+    return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
 
 
 def connect(url: str, **options: Any) -> Redis:
-    """A client for redis://, rediss:// or unix://. Connects when it is first used. Replies are bytes."""
-    pool = ConnectionPool.from_url(url, **{**options, "decode_responses": False})
+    """A client for an address (see redis_address). Connects when it is first used. Replies are bytes."""
+    options = {**options, "decode_responses": False}
+    if by_sentinel(url):
+        address = SentinelAddress.parse(url)
+        return Redis.from_pool(master_pool(address, KnowingSSLMaster if address.tls else KnowingMaster, options))
+    pool = ConnectionPool.from_url(url, **options)
     pool.connection_class = CLASSES[pool.connection_class]
     return Redis.from_pool(pool)
 

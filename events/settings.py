@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.duration import Duration
+from events.redis_address import checked, checked_broker
 
 STALLS_BEFORE_LIST: Final = 2
 """Stalled streams in a row after which the server is asked for a list: the proof that it answers at all."""
@@ -28,14 +29,14 @@ class Nested(BaseModel):
 class RedisSettings(Nested):
     """The Redis or Valkey (>= 7.0) that holds snapshots, ledger and slots."""
 
-    url: str = Field(default="redis://127.0.0.1:6379/0", pattern="^(redis|rediss|unix)://.")
-    """Address of the state (`redis://`, `rediss://` or `unix://`); the server needs AOF and `noeviction`."""
+    url: Annotated[str, AfterValidator(checked)] = "redis://127.0.0.1:6379/0"
+    """Address of the state (`redis://`, `rediss://`, `unix://`, `redis+sentinel://`); needs AOF and `noeviction`."""
 
 
 class BrokerSettings(Nested):
     """The Celery broker, where it is not the Redis of the state."""
 
-    url: str | None = None
+    url: Annotated[str, AfterValidator(checked_broker)] | None = None
     """Address of the broker; None means the Redis of the state, which saves one round trip an event."""
 
 
@@ -173,7 +174,9 @@ class TracingSettings(Nested):
 class ProcessSettings(BaseSettings):
     """All that a publisher process reads: `BERTHMASTER_*` variables, nested by a double underscore."""
 
-    model_config = SettingsConfigDict(env_prefix="BERTHMASTER_", env_nested_delimiter="__", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="BERTHMASTER_", env_nested_delimiter="__", frozen=True, hide_input_in_errors=True
+    )
 
     redis: RedisSettings = RedisSettings()
     broker: BrokerSettings = BrokerSettings()

@@ -9,14 +9,15 @@ from __future__ import annotations
 import tempfile
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.backoff import RetryPolicy
 from domain.duration import Duration
 from domain.ports.retention import LONGEST
+from events.redis_address import checked_if_named
 from events.settings import BrokerSettings, KubernetesSettings, Nested, RedisSettings, TracingSettings
 from workers.cloud.settings import AwsSettings
 
@@ -104,7 +105,7 @@ class SlotsSettings(Nested):
     remember: Duration = Field(default=timedelta(hours=24), gt=timedelta(0))
     """How long an ended job is known; it must outlast the retries of clients, raising it costs memory."""
 
-    runner_redis_url: str = ""
+    runner_redis_url: Annotated[str, AfterValidator(checked_if_named)] = ""
     """Address of Redis as runner pods reach it; empty means the workers' own."""
 
 
@@ -173,7 +174,12 @@ class WorkerSettings(BaseSettings):
     """All of it. Only the name of the cluster has no default."""
 
     model_config = SettingsConfigDict(
-        env_prefix="BERTHMASTER_", env_nested_delimiter="__", frozen=True, use_attribute_docstrings=True, extra="ignore"
+        env_prefix="BERTHMASTER_",
+        env_nested_delimiter="__",
+        frozen=True,
+        use_attribute_docstrings=True,
+        extra="ignore",
+        hide_input_in_errors=True,  # passwords are in addresses
     )
 
     cluster: str = Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")

@@ -38,7 +38,11 @@ class RunnerSettings(BaseSettings):
     """Who this runner is, and how it reaches the slots of its pool."""
 
     model_config = SettingsConfigDict(
-        env_prefix="BERTHMASTER_RUNNER__", env_nested_delimiter="__", frozen=True, use_attribute_docstrings=True
+        env_prefix="BERTHMASTER_RUNNER__",
+        env_nested_delimiter="__",
+        frozen=True,
+        use_attribute_docstrings=True,
+        hide_input_in_errors=True,  # passwords are in addresses
     )
 
     pool: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9.-]+$")
