@@ -27,6 +27,7 @@ from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
 from events.publisher import Publisher
+from events.redis_address import by_sentinel
 from events.settings import ProcessSettings
 from events.supervise import Supervisor
 from events.term import Parts
@@ -45,7 +46,11 @@ def workqueue(settings: ProcessSettings, redis: Redis) -> Workqueue:
     """Where broker and state are one Redis, the script that marks a key sends its hint as well."""
     if settings.broker.url in (None, settings.redis.url):
         return Workqueue(redis, hint_queue=routing.LATENCY)
-    return Workqueue(redis, publish=push(Redis.from_url(str(settings.broker.url))))
+    return Workqueue(redis, publish=push(broker(str(settings.broker.url))))
+
+
+def broker(url: str) -> Redis:
+    return connect(url, **PATIENCE) if by_sentinel(url) else Redis.from_url(url)
 
 
 def identity() -> str:

@@ -15,6 +15,7 @@ from copy import copy
 from typing import Any
 
 from redis.backoff import NoBackoff
+from redis.credentials import UsernamePasswordCredentialProvider
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.retry import Retry
@@ -24,6 +25,18 @@ from events.redis_address import SentinelAddress
 
 PATIENCE = 1.0
 """Seconds for a sentinel: there are others, and whoever asks may try several times."""
+
+
+class Hidden(UsernamePasswordCredentialProvider):
+    """User and password of the sentinels. Workers tell everybody who asks, and Flower, the options of their transport:
+    in a text of any kind this is no secret.
+    """
+
+    def __repr__(self) -> str:
+        return "hidden"
+
+    def __json__(self) -> str:
+        return repr(self)
 
 
 class Sentinels(Sentinel):
@@ -77,6 +90,9 @@ class MasterConnection(SentinelManagedConnection):
 
     def read_response(self, *args: Any, **options: Any) -> Any:
         connection: Any = super()
+        options.setdefault(
+            "disconnect_on_error", True
+        )  # as redis-py has it but with sentinels: no reply comes too late
         try:
             return connection.read_response(*args, **options)
         except ResponseError as error:

@@ -10,6 +10,7 @@ from typing import Any
 from kombu import Queue
 
 from events import routing
+from workers.broker import broker_of
 from workers.settings import WorkerSettings
 
 
@@ -39,9 +40,9 @@ def messages() -> dict[str, Any]:
 
 
 def transport(settings: WorkerSettings) -> dict[str, Any]:
-    timeout = settings.celery.visibility_timeout.total_seconds()
+    timeout, broker = settings.celery.visibility_timeout.total_seconds(), broker_of(settings.broker_url)
     return {
-        "broker_url": settings.broker_url,
+        "broker_url": broker.url,
         "broker_connection_retry_on_startup": True,  # Redis may start after the worker
         "broker_connection_max_retries": None,  # the default gives up after 100 attempts and ends the worker
         "broker_pool_limit": 10,  # publishers at a time; consumers have connections of their own
@@ -56,6 +57,7 @@ def transport(settings: WorkerSettings) -> dict[str, Any]:
             "socket_connect_timeout": 5,  # an address that swallows packets does not hold a thread for minutes
             "socket_keepalive": True,  # the kernel notices a peer that is gone
             "max_connections": 200,  # many threads acknowledge at once (default 10: "Too many connections")
+            **broker.options,  # of Sentinel
         },
     }
 

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 import structlog
-from kombu import Connection, Producer, Queue
+from kombu import Producer, Queue
 from kombu.exceptions import LimitExceeded, OperationalError
 from kombu.pools import producers
 
 from events import routing
 from workers import metrics
+from workers.broker import connection
 
 log = structlog.get_logger()
 RETRY_POLICY = {"max_retries": 3, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
@@ -30,7 +31,7 @@ class Sender:
     """Safe to share by threads. Nothing here raises for a broker that is away."""
 
     def __init__(self, url: str) -> None:
-        self._connection = Connection(url, transport_options=OPTIONS)
+        self._connection = connection(url, OPTIONS)
 
     def send(self, task: str, *args: object) -> bool:
         """To the queue that routing names for the task. False: it is not known to have been sent."""

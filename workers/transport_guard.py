@@ -1,4 +1,4 @@
-"""Two guards for kombu 5.7's Redis transport: without them a worker process ends.
+"""Three guards for kombu 5.7's Redis transport: without them a worker process ends.
 
 Lost connection: when Redis goes away while a BRPOP is pending and a message is unacknowledged, kombu closes the
 channel a second time after it has let go of its connection, and reads a host name from None. Nobody catches that
@@ -7,6 +7,10 @@ reconnect.
 
 Broken entry: an entry of a queue's list that is no message (no JSON, no properties) raises out of the event loop and
 ends the worker that popped it. It is dropped, counted and logged instead.
+
+No replicas: a master that has lost its replicas refuses writes (`min-replicas-to-write`), as happens for seconds in each
+failover. Redis-py makes an ordinary error of that, and kombu ends the worker, which can neither take nor acknowledge.
+As a connection error it waits, and asks the sentinels anew.
 
 Guards are put in once, however often they are asked for (put on top of itself, the first made every publish fail);
 tests run the unguarded code, and fail when kombu no longer needs a guard.
@@ -19,6 +23,7 @@ from typing import Any
 
 import structlog
 from kombu.transport.redis import Channel
+from redis.connection import DefaultParser
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import DataError
 
@@ -53,3 +58,4 @@ def install() -> None:
     """Safe to call again: the guards call what kombu ships, never one another."""
     for name, guard in GUARDS.items():
         setattr(Channel, name, guard)
+    DefaultParser.EXCEPTION_CLASSES["NOREPLICAS"] = RedisConnectionError

@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 from celery import Celery, Task
-from redis import Redis
 
+from events.incarnation import connect
 from workers.runner import current, install
 
 DIARY = "runner:diary"
@@ -23,7 +23,7 @@ install(app)
 
 def note(task: Task[Any, Any], what: str) -> None:
     now = current(task)
-    Redis.from_url(URL).rpush(DIARY, f"{what} {now.job} {now.phase}" if now else f"{what} plain")
+    connect(URL).rpush(DIARY, f"{what} {now.job} {now.phase}" if now else f"{what} plain")
 
 
 @app.task(bind=True, name="work")

@@ -118,9 +118,13 @@ class SentinelGroup:
             replicas: Any = client.info("replication")
         return any(replicas[f"slave{n}"]["state"] == "online" for n in range(replicas["connected_slaves"]))
 
+    @property
+    def voice(self) -> OneSentinel:
+        return next(sentinel for sentinel in self.sentinels if sentinel.running())
+
     def master(self) -> Member:
         """The one that the sentinels name, once it is one."""
-        port = int(self.sentinels[0].ask("GET-MASTER-ADDR-BY-NAME", MASTER)[1])
+        port = int(self.voice.ask("GET-MASTER-ADDR-BY-NAME", MASTER)[1])
         return next(each for each in self.members if each.port == port)
 
     def replica(self) -> Member:
@@ -130,7 +134,7 @@ class SentinelGroup:
     def fail_over(self) -> Member:
         """As an operator asks for it: both live. The new master."""
         old = self.master()
-        self.sentinels[0].ask("FAILOVER", MASTER)
+        self.voice.ask("FAILOVER", MASTER)
         return self.await_other(old)
 
     def kill_master(self) -> Member:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from domain.slots.job import Job, Placed, WhenLost
 from events import routing
+from workers.broker import connection
 from workers.sending import EMBED, OPTIONS, RETRY_POLICY, UNREACHABLE, WAIT_FOR_PRODUCER
 
 log = structlog.get_logger()
@@ -71,8 +72,10 @@ def placed_of(header: dict[str, Any], pod: str = "") -> Placed:
 class JobSender:
     """Safe to share by threads; nothing here raises for a broker that is away."""
 
-    def __init__(self, url: str, pool: str) -> None:
-        self._connection, self._pool = Connection(url, transport_options=OPTIONS), pool
+    def __init__(self, broker: str | Connection, pool: str) -> None:
+        """`broker`: an address of ours, or a connection of the application that sends."""
+        self._connection = connection(broker, OPTIONS) if isinstance(broker, str) else broker
+        self._pool = pool
 
     def send(self, placed: Iterable[Placed]) -> list[Placed]:
         """Those that could not be sent; one that nobody can read keeps no other from it."""

@@ -16,13 +16,16 @@ from kombu import Queue
 from kombu.utils.imports import symbol_by_name
 
 from events.settings import RedisSettings
+from workers import transport_guard
+from workers.broker import broker_of
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
 from workers.runner.attempts import AWAY, Attempts
-from workers.runner.narrow import narrowed, needs_narrow
+from workers.runner.narrow import narrowed
 from workers.runner.settings import RunnerSettings
 from workers.runner.spool import Spool
 from workers.runner.task import job_task
+from workers.sending import OPTIONS
 from workers.stores.client import connect_state
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 
@@ -44,9 +47,10 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
         Heart(attempts(), sender, settings().heartbeat.total_seconds()).start()
 
     def narrow(instance: Any = None, conf: Any = None, **_: Any) -> None:
-        if instance and instance.app is app and needs_narrow(settings().redis, conf.broker_url):
-            conf.update(narrowed(settings().pool, conf.broker_transport_options))
+        if instance and instance.app is app:
+            conf.update(fitted(settings(), conf))
 
+    transport_guard.install()
     _set_task_class(app, attempts)
     app.add_defaults(lambda: configuration(settings()))
     signals.celeryd_init.connect(narrow, weak=False, dispatch_uid=f"narrow-{id(app)}")
@@ -56,6 +60,15 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
     signals.task_failure.connect(_ended(attempts, "failed"), weak=False, dispatch_uid=f"failure-{id(app)}")
 
 
+def fitted(settings: RunnerSettings, conf: Any) -> dict[str, Any]:
+    """Settings for Celery that its application cannot know. Another broker than ours is its own business."""
+    broker = broker_of(settings.redis.address)
+    if conf.broker_url != broker.url:
+        return {}
+    options = {**conf.broker_transport_options, **broker.options}
+    return narrowed(settings.pool, options) if settings.redis.username else {"broker_transport_options": options}
+
+
 def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
     app.task_cls = job_task(attempts, symbol_by_name(app.task_cls))
     app.__dict__.pop("Task", None)  # made from it, and kept
@@ -63,8 +76,10 @@ def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
 
 def configuration(settings: RunnerSettings) -> dict[str, Any]:
     queue = queue_of(settings.pool, settings.pod)
+    broker = broker_of(settings.redis.address)
     return {
-        "broker_url": settings.redis.address,
+        "broker_url": broker.url,
+        "broker_transport_options": broker.options,
         "task_queues": [Queue(queue, routing_key=queue)],
         "task_default_queue": queue,
         "worker_concurrency": len(settings.slots),
@@ -77,7 +92,7 @@ def configuration(settings: RunnerSettings) -> dict[str, Any]:
 def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
     redis = connect_state(RedisSettings(url=settings.redis.address))
     ledger = SlotLedger(redis, load_scripts(redis), settings.pool)
-    sender = JobSender(app.conf.broker_url, settings.pool)
+    sender = JobSender(app.connection_for_write(transport_options=OPTIONS), settings.pool)
     return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))
 
 

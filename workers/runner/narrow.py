@@ -10,7 +10,6 @@ from typing import Any
 
 from events.routing import runner_queues
 from workers.consumer import TolerantConsumer
-from workers.runner.settings import RunnerRedis
 
 
 class NarrowConsumer(TolerantConsumer):
@@ -19,11 +18,6 @@ class NarrowConsumer(TolerantConsumer):
     def __init__(self, *args: Any, **options: Any) -> None:
         apart = dict.fromkeys(("without_gossip", "without_mingle", "without_heartbeat"), True)
         super().__init__(*args, **options | {"worker_options": {**(options.get("worker_options") or {}), **apart}})
-
-
-def needs_narrow(redis: RunnerRedis, broker: str) -> bool:
-    """Another broker, or another user of it, is the application's own business."""
-    return bool(redis.username) and broker == redis.address
 
 
 def narrowed(pool: str, transport: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from tests.support.waiting import eventually
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 
+PUSH = "return redis.call('RPUSH', KEYS[1], ARGV[1])"
+
 
 def client_of(url: str) -> Redis:
     return connect_state(RedisSettings(url=url))
@@ -77,7 +79,7 @@ def said(client: Redis, how: str) -> Any:
 
 
 @pytest.mark.row("EV-10")
-@pytest.mark.parametrize("how", ["plain", "pipeline"])
+@pytest.mark.parametrize("how", ["plain", "script", "pipeline"])
 def test_a_connection_that_finds_its_master_demoted_asks_for_the_new_one(
     group: SentinelGroup, client: Redis, how: str
 ) -> None:
@@ -89,6 +91,8 @@ def test_a_connection_that_finds_its_master_demoted_asks_for_the_new_one(
         admin.execute_command("REPLICAOF", "127.0.0.1", new.port)
     if how == "plain":
         ask(client, "SET", "a", INCARNATION)
+    elif how == "script":
+        ask(client, "EVAL", "return redis.call('SET', KEYS[1], ARGV[1])", 1, "a", INCARNATION)
     else:
         pipeline = client.pipeline(transaction=False)
         pipeline.set("a", INCARNATION)
@@ -167,6 +171,8 @@ def test_what_a_master_took_is_not_lost_in_a_failover_if_it_takes_nothing_alone(
         new = careful.fail_over()
         with pytest.raises(OUTAGE):
             client.rpush("taken", "lost")
+        with pytest.raises(OUTAGE):
+            ask(client, "EVAL", PUSH, 1, "taken", "lost")
         eventually(lambda: pushed(client, taken), timeout=40)
         listed: Any = client.lrange("taken", 0, -1)
         assert [int(each) for each in listed] == taken
