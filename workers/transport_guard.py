@@ -8,9 +8,9 @@ reconnect.
 Broken entry: an entry of a queue's list that is no message (no JSON, no properties) raises out of the event loop and
 ends the worker that popped it. It is dropped, counted and logged instead.
 
-No replicas: a master that has lost its replicas refuses writes (`min-replicas-to-write`), as happens for seconds in each
-failover. Redis-py makes an ordinary error of that, and kombu ends the worker, which can neither take nor acknowledge.
-As a connection error it waits, and asks the sentinels anew.
+No replicas: a master that has lost its replicas refuses writes (`min-replicas-to-write`), for seconds in each failover.
+Redis-py makes an ordinary error of that, and kombu ends the worker, which can neither take nor acknowledge. As a
+connection error it waits, and asks the sentinels anew.
 
 Guards are put in once, however often they are asked for (put on top of itself, the first made every publish fail);
 tests run the unguarded code, and fail when kombu no longer needs a guard.
