@@ -25,11 +25,12 @@ class Page:
     next: str
     """Token of the next page, '' when this is the last."""
     remaining: int
+    """As in the real API 0, for unknown, where a selector chose."""
 
     def data(self, kind: Kind) -> bytes:
         metadata: Json = {"resourceVersion": str(self.version)}
         if self.next:
-            metadata |= {"continue": self.next, "remainingItemCount": self.remaining}
+            metadata |= {"continue": self.next} | ({"remainingItemCount": self.remaining} if self.remaining else {})
         head = orjson.dumps({"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata})
         return head[:-1] + b',"items":[' + b",".join(item.data for item in self.items) + b"]}"
 
@@ -39,12 +40,13 @@ def page(store: Store, kind: Kind, selection: Selection, query: Mapping[str, str
     limit = number(query, "limit")
     version, after = read_token(query["continue"]) if query.get("continue") else (exact(store, query), ("", ""))
     source: Iterable[Item] = store.all(kind.key) if version is None else store.at(kind.key, version)
-    found = [item for item in source if item.name > after and selection.matches(item)]
+    matching = (item for item in source if item.name > after and selection.matches(item))
     version = store.version if version is None else version
-    if not limit or len(found) <= limit:
-        return Page(found, version, "", 0)
-    shown = list(islice(found, limit))
-    return Page(shown, version, token(version, shown[-1].name), len(found) - limit)
+    if not limit:
+        return Page(list(matching), version, "", 0)
+    shown, more = list(islice(matching, limit)), list(islice(matching, None if selection.everything else 1))
+    follows = token(version, shown[-1].name) if more else ""
+    return Page(shown, version, follows, len(more) if selection.everything else 0)
 
 
 def number(query: Mapping[str, str], name: str) -> int:

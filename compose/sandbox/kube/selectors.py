@@ -77,6 +77,11 @@ class Selection:
             fields.append((["metadata", "name"], name, True))
         return cls(namespace, label_tests(query.get("labelSelector", "")), fields)
 
+    @property
+    def everything(self) -> bool:
+        """Of the namespace, without a selector."""
+        return not self.labels and not self.fields
+
     def matches(self, item: Item | None) -> bool:
         if item is None or (self.namespace and item.metadata.get("namespace") != self.namespace):
             return False

@@ -128,8 +128,10 @@ class Store:
 
     def at(self, key: KindKey, version: int) -> list[Item]:
         """All objects as they were then, in order. Raises 410 when that is no longer known."""
-        items = dict(self.items[key])
-        for change in reversed(self.since(key, version)):
+        changes, items = self.since(key, version), dict(self.items[key])
+        if not changes:
+            return list(self.all(key))
+        for change in reversed(changes):
             known = change.after or change.last
             assert known is not None
             if change.before is None:

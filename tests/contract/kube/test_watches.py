@@ -40,6 +40,18 @@ def test_a_list_follows_its_pages_at_one_version(kube: Kube) -> None:
     assert "continue" not in whole["metadata"]
 
 
+def test_pages_of_what_a_selector_chose_do_not_say_how_many_follow(kube: Kube) -> None:
+    for index in range(6):
+        add(kube, f"p{index}", even="no" if index % 2 else "yes")
+    page = kube.api.get(kube.path("pods"), limit=2, labelSelector="even=yes")
+    assert "remainingItemCount" not in page["metadata"]
+    rest = kube.api.get(
+        kube.path("pods"), limit=2, labelSelector="even=yes", **{"continue": page["metadata"]["continue"]}
+    )
+    assert [item["metadata"]["name"] for item in page["items"] + rest["items"]] == ["p0", "p2", "p4"]
+    assert "continue" not in rest["metadata"]
+
+
 def test_a_page_after_a_compaction_is_expired_and_a_whole_list_starts_anew(kube: Kube) -> None:
     for index in range(3):
         add(kube, f"p{index}")
