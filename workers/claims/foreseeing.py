@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from events.routing import pod_claim_key
 from events.workqueue import Standing
 from workers.claims.looking import wish_of
 from workers.claims.services import ClaimServices
-from workers.kube.claimable_pods import claimable
+from workers.kube.claimable_pods import ClaimPods, claimable
 from workers.kube.pool_pods import POOL
 from workers.stores.slots.claimable import present_revision
 from workers.stores.slots.view import view
@@ -63,6 +63,7 @@ def foresee(services: ClaimServices, namespace: str, name: str) -> ClaimStory | 
     if found is None:
         return None
     claim, pods = wish_of(found).claim, _pods(services, namespace)
+    pods |= _unlisted(services, namespace, {claim.pod, claim.source} - pods.keys() - {""})
     mine = tuple(pod for pod in pods.values() if pod.claimed_by == claim.uid)
     named = {pod: pods[pod] for pod in (claim.pod, claim.source) if pod in pods}
     looks = not claim.pod and not claim.deleting
@@ -102,6 +103,12 @@ def _pods(services: ClaimServices, namespace: str) -> dict[str, ClaimablePod]:
     listed = services.kube.list(f"/api/v1/namespaces/{namespace}/pods", labelSelector=POOL)["items"]
     seen = (claimable(pod, services.now()) for pod in listed)
     return {pod.name: pod for pod in seen}
+
+
+def _unlisted(services: ClaimServices, namespace: str, names: Iterable[str]) -> dict[str, ClaimablePod]:
+    """Those that a claim names and no pool lists."""
+    read = (ClaimPods(services.kube, namespace).read(name) for name in names)
+    return {pod["metadata"]["name"]: claimable(pod, services.now()) for pod in read if pod}
 
 
 def _candidates(

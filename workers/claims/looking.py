@@ -20,7 +20,7 @@ from domain.claims.labels import BOUND_AT, CLAIM_SET, TARGET_TAKEN
 from domain.claims.pod import ClaimablePod
 from domain.claims.pod_claim import PodClaimSpec
 from workers.claims.services import ClaimServices
-from workers.kube.claimable_pods import ClaimPods, added_labels, claimable
+from workers.kube.claimable_pods import ClaimPods, added_labels, claimable, of_its_pool
 from workers.stores.slots.claimable import present_revision
 
 Json = dict[str, Any]
@@ -123,7 +123,8 @@ class Looking:
     @staticmethod
     def undressed(wish: Wish, pod: Json) -> bool:
         """Whether its own pod does not have the labels that the claim wants now."""
-        labels, wanted = pod["metadata"].get("labels") or {}, wish.labels | wish.spec.additional_pod_labels
+        labels = pod["metadata"].get("labels") or {}
+        wanted = wish.labels | wish.spec.additional_pod_labels | of_its_pool(pod)
         return (
             not wanted.items() <= labels.items() or added_labels(pod).keys() != wish.spec.additional_pod_labels.keys()
         )

@@ -37,19 +37,23 @@ OVERDUE: Final = timedelta(seconds=30)
 
 
 def claimable(pod: Json, now: datetime) -> ClaimablePod:
-    """Of a Pod as the API sends it. One that no pool made is nobody's and free for nobody, whatever its labels say."""
+    """Of a Pod as the API sends it. One that no pool made is nobody's and free for nobody, whatever its labels say.
+
+    One whose label `pool` was taken off is its claim's all the same, and free for nobody.
+    """
     meta, status = pod["metadata"], pod.get("status") or {}
     labels: dict[str, str] = meta.get("labels") or {}
-    of_pool = made_by_pool(meta)
+    pool = pool_of(meta)
+    known = pool and (labels.get(POOL) == pool or CLAIMED_BY in labels)
     annotations: dict[str, str] = meta.get("annotations") or {}
     return ClaimablePod(
         name=meta["name"],
         uid=meta["uid"],
-        pool=labels.get(POOL, ""),
+        pool=pool or labels.get(POOL, ""),
         revision=labels.get(REVISION, ""),
-        phase=phase_of(labels) if of_pool else Phase.UNKNOWN,
+        phase=phase_of(labels) if known else Phase.UNKNOWN,
         created=datetime.fromisoformat(meta["creationTimestamp"]),
-        claimed_by=labels.get(CLAIMED_BY, "") if of_pool else "",
+        claimed_by=labels.get(CLAIMED_BY, "") if known else "",
         owner=labels.get(OWNER, ""),
         last_owner=labels.get(LAST_OWNER, ""),
         alive=_alive(meta, status, now),
@@ -60,11 +64,17 @@ def claimable(pod: Json, now: datetime) -> ClaimablePod:
     )
 
 
-def made_by_pool(meta: Json) -> bool:
-    """Labels are written by whoever may write the pod; its owner is the pool that it is called after."""
-    pool = (meta.get("labels") or {}).get(POOL)
-    owners = meta.get("ownerReferences") or ()
-    return any(owner.get("kind") == "PodPool" and owner.get("name") == pool for owner in owners)
+def pool_of(meta: Json) -> str:
+    """The pool that made it, '' for none: labels are written by whoever may write the pod."""
+    makers = [owner["name"] for owner in meta.get("ownerReferences") or () if owner.get("kind") == "PodPool"]
+    said = (meta.get("labels") or {}).get(POOL)
+    return str(said) if said in makers else next(iter(makers), "")
+
+
+def of_its_pool(pod: Json) -> dict[str, str]:
+    """The label that its pool knows it by."""
+    pool = pool_of(pod["metadata"])
+    return {POOL: pool} if pool else {}
 
 
 def phase_of(labels: Mapping[str, str]) -> Phase:
@@ -129,7 +139,7 @@ class ClaimPods:
         """
         before = _before(pod, added)
         ours: Json = dict.fromkeys((CLAIMED_BY, OWNER, LAST_OWNER, CLAIM_SET)) | dict(wanted)
-        labels = ours | _restored(pod) | dict(added) | {PHASE: Phase.BOUND.value}
+        labels = ours | _restored(pod) | dict(added) | of_its_pool(pod) | {PHASE: Phase.BOUND.value}
         told = orjson.dumps(before, option=orjson.OPT_SORT_KEYS).decode() if before else None
         notes: Json = {ADDED: told, TOUCHED: token, GIVEN_BACK: None, DRAIN: None, SESSIONS: None}
         return self.write(pod, labels, notes)
@@ -139,7 +149,7 @@ class ClaimPods:
         owner = (pod["metadata"].get("labels") or {}).get(OWNER)
         ours: Json = {PHASE: phase.value, CLAIMED_BY: None, OWNER: None, CLAIM_SET: None, LAST_OWNER: owner}
         notes: Json = {ADDED: None, GIVEN_BACK: drain, DRAIN: None, SESSIONS: None}
-        return self.write(pod, _restored(pod) | ours, notes)
+        return self.write(pod, _restored(pod) | of_its_pool(pod) | ours, notes)
 
     def write(self, pod: Json, labels: Json, annotations: Json) -> Json:
         """None takes one off. Raises Conflict or NotFound."""

@@ -63,14 +63,16 @@ class PoolPods:
             "annotations": {OPENED: token, DRAIN: None, GIVEN_BACK: None, SESSIONS: None},
             "labels": {PHASE: Phase.IDLE},
         }
-        try:
-            self._kube.patch(pod_path(self._namespace, meta["name"]), {"metadata": patch})
-        except (Conflict, NotFound):
-            return False
-        except (Denied, Invalid) as error:  # of this one: the others are written all the same
-            log.warning("pod_write_refused", pool=self._pool, pod=meta["name"], reason=str(error))
-            return False
-        return True
+        return self._patched(meta["name"], patch)
+
+    def take_back(self, pod: Json) -> None:
+        """Puts the label back on a pod of its own whose label was taken off: else nobody would look after it."""
+        meta = pod["metadata"]
+        if not self.owns(pod) or (meta.get("labels") or {}).get(POOL) == self._pool:
+            return
+        patch = {"resourceVersion": meta["resourceVersion"], "uid": meta["uid"], "labels": {POOL: self._pool}}
+        if self._patched(meta["name"], patch):
+            log.warning("pod_label_restored", pool=self._pool, pod=meta["name"])
 
     def read(self, name: str, uid: str) -> Json | None:
         """None: that pod is gone."""
@@ -93,6 +95,16 @@ class PoolPods:
             return False
         except NotFound:
             return True
+        return True
+
+    def _patched(self, name: str, metadata: Json) -> bool:
+        try:
+            self._kube.patch(pod_path(self._namespace, name), {"metadata": metadata})
+        except (Conflict, NotFound):
+            return False
+        except (Denied, Invalid) as error:  # of this one: the others are written all the same
+            log.warning("pod_write_refused", pool=self._pool, pod=name, reason=str(error))
+            return False
         return True
 
     def _body(self, name: str, spec: PodPoolSpec, environment: list[Json]) -> Json:

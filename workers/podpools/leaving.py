@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from domain.outcome import Outcome, Settled, Wait
 from workers.kube.pool_pods import PoolPods
@@ -15,6 +15,7 @@ from workers.stores.slots.claimable import forget_claimable
 from workers.stores.slots.ledger import NotVerified, SlotLedger
 from workers.stores.slots.view import PodSlots, view
 
+Json = dict[str, Any]
 LOOK_AGAIN: Final = timedelta(seconds=30)
 
 
@@ -31,19 +32,19 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     with suppress(NotVerified):  # nothing is granted then
         for pod in known:
             ledger.set_aside(pod.uid, for_good=True)
-        left = [pod for pod in known if not written_off(services, run, pods, ledger, pod)]
+        left = [pod for pod in known if sought(services, run, pods, ledger, pod)]
         return Wait(LOOK_AGAIN, f"{len(left)} pods of the pool are still there") if left else Settled()
     return Settled()
 
 
-def written_off(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, pod: PodSlots) -> bool:
-    """Places the jobs of a pod again if it is gone. False: it is there.
+def sought(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, pod: PodSlots) -> Json | None:
+    """A pod that no list shows, if it is there; the jobs of one that is gone are placed again.
 
     Asked by its name: a pod that is new, of another owner, or without its label is in no list, and may run.
     """
     run.keep(services.call_time)
-    if pods.read(pod.name, pod.uid):
-        return False
+    if there := pods.read(pod.name, pod.uid):
+        return there
     services.dispatcher(ledger).dispatch(ledger.gone(pod.uid))
     services.forget_queue(ledger.pool, pod.name)
-    return True
+    return None

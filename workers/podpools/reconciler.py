@@ -28,7 +28,7 @@ from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.caring import Caring
 from workers.podpools.draining import Draining
-from workers.podpools.leaving import leave, written_off
+from workers.podpools.leaving import leave, sought
 from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of, utc_now
 from workers.podpools.offering import offer
 from workers.podpools.pacing import rest, too_soon
@@ -119,8 +119,11 @@ class PodPoolRun:
     def _cared(self, seen: Seen, spec: PodPoolSpec, issued: Issued, mark: str) -> Seen:
         """What there is after what is gone was written off, and each pod got what it needs."""
         for pod in seen.slots.pods:
-            if pod.uid in seen.gone and not written_off(self._services, self._run, self._pods, self._ledger, pod):
+            if pod.uid not in seen.gone:
+                continue
+            if there := sought(self._services, self._run, self._pods, self._ledger, pod):
                 self._ledger.set_aside(pod.uid)
+                self._pods.take_back(there)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
         asked = utc_now() - datetime.fromtimestamp(int(mark) / 1e6, UTC)
         heard = watched(self._ledger, self._services.silence, looks=True)

@@ -10,6 +10,7 @@ from domain.claims.labels import CORDON
 from tests.fixtures.kube import SandboxKube
 from tests.support.claim_world import ClaimWorld
 from tests.support.command_line import berthmaster
+from workers.kube.pool_pods import POOL
 
 
 @pytest.fixture
@@ -97,6 +98,15 @@ def test_explain_says_what_a_claim_waits_for_and_why_no_pod_will_do(places: dict
     told = orjson.loads(berthmaster(places, "explain", "claim", name, "--json").stdout)
     assert told["candidates"] == [{"pod": "p1", "pool": "warm", "phase": "Idle", "why": "it is cordoned"}]
     assert (told["next"], told["ahead"], told["nominated"]) == ("looks for a pod", 0, "warm")
+
+
+def test_explain_sees_the_pod_of_a_claim_that_no_pool_lists(places: dict[str, str], world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound()
+    world.label("p1", POOL, None)
+    text = berthmaster(places, "explain", "claim", f"{world.namespace}/a").stdout
+    assert "pods with its label: p1 (Bound)" in text
+    assert "next: nothing: all is as it should be" in text
 
 
 def test_explain_and_status_say_where_a_claim_is(places: dict[str, str], world: ClaimWorld) -> None:
