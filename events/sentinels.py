@@ -19,7 +19,7 @@ from redis.credentials import UsernamePasswordCredentialProvider
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.retry import Retry
-from redis.sentinel import Sentinel, SentinelConnectionPool, SentinelManagedConnection
+from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool, SentinelManagedConnection
 
 from events.redis_address import SentinelAddress
 
@@ -49,7 +49,10 @@ class Sentinels(Sentinel):
         asked: Any = copy(self)
         asked.sentinels = [*self.sentinels]
         discovering: Any = super(Sentinels, asked)  # redis-py has no types here
-        found: tuple[str, int] = discovering.discover_master(service_name)
+        try:
+            found: tuple[str, int] = discovering.discover_master(service_name)
+        except MasterNotFoundError as error:  # its text is a page of redis-py's own state
+            raise MasterNotFoundError(f"no sentinel names a master {service_name!r} that answers") from error
         self.sentinels: list[Any] = asked.sentinels
         return found
 

@@ -52,7 +52,7 @@ def broker_problem(url: str) -> str | None:
         with connection(url, options) as asked:
             asked.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE)
     except Exception as error:  # noqa: BLE001 - each transport has exceptions of its own
-        return str(error) or type(error).__name__
+        return str(error).partition(" : <redis.")[0] or type(error).__name__  # sentinels' errors go on for a page
     return None
 
 

@@ -36,7 +36,7 @@ def expected(redis: Redis) -> str:
     return f"{server['run_id']}:{replication['master_replid']}"
 
 
-def test_the_sentinel_is_replaced_in_single_commands_pipelines_and_transactions(redis: Redis) -> None:
+def test_the_placeholder_is_replaced_in_single_commands_pipelines_and_transactions(redis: Redis) -> None:
     name = expected(redis).encode()
     assert redis.echo(INCARNATION) == name
     for transaction in (False, True):
@@ -47,7 +47,7 @@ def test_the_sentinel_is_replaced_in_single_commands_pipelines_and_transactions(
     assert redis.eval("return ARGV[1]", 0, INCARNATION) == name
 
 
-def test_a_text_that_reads_like_the_sentinel_stays_what_it_is(redis: Redis) -> None:
+def test_a_text_that_reads_like_the_placeholder_stays_what_it_is(redis: Redis) -> None:
     text = bytes(bytearray(INCARNATION))
     assert redis.echo(text) == text
 

@@ -63,8 +63,11 @@ class OneSentinel(Daemon):
         self.start(lambda: answers(self.port))
         return self
 
+    def client(self) -> Any:
+        return Redis(port=self.port, password=self.password or None, decode_responses=True)
+
     def ask(self, *words: Any) -> Any:
-        with Redis(port=self.port, password=self.password or None, decode_responses=True) as client:
+        with self.client() as client:
             return client.execute_command("SENTINEL", *words)
 
     def knows(self) -> dict[str, Any]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from events import routing
+from events.redis_address import SentinelAddress, by_sentinel
 from events.settings import RedisSettings
 from events.workqueue import Workqueue
 from workers.broker import broker_problem
+from workers.cli.check import Check
+from workers.cli.sentinel_checks import judge_replication, judge_sentinels
 from workers.cli.troubles import in_words
 from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
+from workers.stores.sentinel_facts import replication, sentinel_facts
 from workers.stores.server_facts import ServerFacts, server_facts
 
 OLDEST_REDIS: Final = (7, 0)
@@ -21,20 +25,16 @@ MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
 
-class Check(NamedTuple):
-    """`warns`: it is well, but somebody should look."""
-
-    name: str
-    ok: bool
-    found: str
-    warns: bool = False
-
-
 def redis_checks(settings: RedisSettings) -> Iterator[Check]:
+    address = SentinelAddress.parse(settings.url) if by_sentinel(settings.url) else None
+    told = list(sentinel_facts(address)) if address else []
+    yield from judge_sentinels(told, address) if address else ()
     redis = connect_state(settings)
     try:
         facts = server_facts(redis)
         yield from judge_server(facts)
+        if address:
+            yield from judge_replication(replication(redis), max(each.down_after for each in told))
         if not facts.loading:
             yield judge_queue(Workqueue(redis, hint_queue=routing.LATENCY).depth())
     except OUTAGE as error:

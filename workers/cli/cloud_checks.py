@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from workers.cli.checks import Check
+from workers.cli.check import Check
 from workers.cli.cluster_checks import listed
 from workers.cloud.errors import CloudError, Denied
 from workers.cloud.looks import LOOKS, looks

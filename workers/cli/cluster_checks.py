@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from events.kube_api import KubeApi, KubeError, NotFound
 from events.settings import ProcessSettings
-from workers.cli.checks import Check
+from workers.cli.check import Check
 from workers.cli.fields import KINDS, difference
 from workers.cli.permissions import Permission, Process, of_pod_pools, of_publisher, of_worker
 from workers.cli.troubles import in_words

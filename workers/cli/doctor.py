@@ -9,7 +9,8 @@ import orjson
 import typer
 from rich.markup import escape
 
-from workers.cli.checks import Check, broker_checks, redis_checks
+from workers.cli.check import Check
+from workers.cli.checks import broker_checks, redis_checks
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.output import console
 from workers.cli.permissions import Process

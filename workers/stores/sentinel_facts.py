@@ -1,0 +1,77 @@
+"""What each sentinel of an address says of the master that we want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from redis import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from events.redis_address import SentinelAddress
+from events.sentinels import sentinels
+
+
+class SentinelFacts(NamedTuple):
+    """`error`: why it does not answer. `master`: host:port, '' if it does not know it. `quorum`: why it could not name
+    another one, '' if it could or may not be asked. `down_after`: ms without an answer after which it would.
+    """
+
+    at: str
+    error: str = ""
+    masters: tuple[str, ...] = ()
+    master: str = ""
+    quorum: str = ""
+    down_after: int = 0
+
+
+class Replication(NamedTuple):
+    """`needed`: whether the master refuses writes that no replica would have. `lag`: seconds until it does so."""
+
+    replicas: int
+    needed: bool
+    lag: int | None = None
+
+
+def sentinel_facts(address: SentinelAddress) -> Iterator[SentinelFacts]:
+    for (host, port), client in zip(address.sentinels, sentinels(address).sentinels, strict=True):
+        with client:
+            yield _of_one(f"{host}:{port}", client, address.master)
+
+
+def _of_one(at: str, client: Redis, name: str) -> SentinelFacts:
+    try:
+        known: dict[str, Any] = client.sentinel_masters()  # type: ignore[assignment] # redis-py has both kinds in one
+    except RedisError as error:
+        return SentinelFacts(at, error=str(error) or type(error).__name__)
+    found = SentinelFacts(at, masters=tuple(sorted(known)))
+    if (state := known.get(name)) is None:
+        return found
+    place, after = f"{state['ip']}:{state['port']}", int(state["down-after-milliseconds"])
+    return found._replace(master=place, down_after=after, quorum=_quorum(client, name))
+
+
+def _quorum(client: Redis, name: str) -> str:
+    asked: Any = client
+    try:
+        asked.execute_command("SENTINEL", "CKQUORUM", name)
+    except ResponseError as error:
+        return str(error) if str(error).startswith("NOQUORUM") else ""
+    except RedisError:
+        return ""
+    return ""
+
+
+def replication(redis: Redis) -> Replication:
+    """Of the master. Raises RedisError."""
+    told: Any = redis.info("replication")
+    return Replication(int(told["connected_slaves"]), "min_slaves_good_slaves" in told, _lag(redis))
+
+
+def _lag(redis: Redis) -> int | None:
+    """Seconds; None where servers do not let us ask."""
+    try:
+        told: Any = redis.config_get("min-replicas-max-lag")
+    except ResponseError:
+        return None
+    return int(next(iter(told.values()))) if told else None
