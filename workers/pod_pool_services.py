@@ -45,6 +45,7 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
         waiting=WaitingClaims(redis),
         call_time=settings.call_time,
         silence=settings.slots.silence,
+        remember=settings.slots.remember,
     )
 
 

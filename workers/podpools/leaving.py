@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from domain.outcome import Outcome, Settled, Wait
 from workers.kube.pool_pods import PoolPods
+from workers.podpools.mending import mend_index
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import forget_user
 from workers.run import Run
@@ -17,10 +18,11 @@ from workers.stores.slots.view import PodSlots, view
 
 Json = dict[str, Any]
 LOOK_AGAIN: Final = timedelta(seconds=30)
+JOBS_END: Final = timedelta(hours=1)
 
 
 def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Outcome:
-    """A job that nobody cancels waits for a pool of this name to be made again."""
+    """A job that nobody cancels waits for a pool of this name to be made again; without any, nothing is left of it."""
     ledger = services.ledger(f"{namespace}/{name}")
     services.names.remove(ledger.pool)
     ledger.forget_size()
@@ -33,8 +35,11 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
         for pod in known:
             ledger.set_aside(pod.uid, for_good=True)
         left = [pod for pod in known if sought(services, run, pods, ledger, pod)]
-        return Wait(LOOK_AGAIN, f"{len(left)} pods of the pool are still there") if left else Settled()
-    return Settled()
+        if left:
+            return Wait(LOOK_AGAIN, f"{len(left)} pods of the pool are still there")
+        ledger.sweep(services.remember)
+    mend_index(services, run, namespace)
+    return Settled() if ledger.forget(run.token) else Wait(JOBS_END, "jobs wait for the pool, or are remembered")
 
 
 def sought(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, pod: PodSlots) -> Json | None:

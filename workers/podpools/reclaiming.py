@@ -12,6 +12,7 @@ from events.kube_api import Denied, Invalid
 from events.routing import pod_claim_key
 from workers.claims.giving_back import give_back
 from workers.kube.pod_claims import PodClaims
+from workers.podpools.mending import mend_now_and_then
 from workers.podpools.observe import Seen
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
@@ -24,6 +25,7 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
 
     Both labels are written at once: a pod that is Bound to nobody was made so by a person.
     """
+    mend_now_and_then(services, run, namespace)
     held = [m for m in seen.members if m.claimed_by and not m.terminating]
     dangling = [m for m in seen.members if m.stage is Phase.BOUND and not m.claimed_by and not m.terminating]
     unknown = {m.claimed_by for m in held}

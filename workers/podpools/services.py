@@ -24,7 +24,7 @@ class PodPoolServices:
     """`ledger` and `dispatcher` are of a pool (namespace/name); `environment(pool)` is what its runners are told.
 
     `forget_queue(pool, pod)`: that pod is gone, and its name never comes again.
-    `many`: pods from which on the runs of a pool pause between them.
+    `remember`: for how long jobs that have ended are. `many`: pods from which on the runs of a pool pause between them.
     """
 
     kube: KubeApi
@@ -40,4 +40,5 @@ class PodPoolServices:
     waiting: WaitingClaims
     call_time: timedelta = timedelta(seconds=15)
     silence: timedelta = timedelta(minutes=2)
+    remember: timedelta = timedelta(hours=24)
     many: int = 200

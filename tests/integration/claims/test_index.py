@@ -73,6 +73,17 @@ def test_a_pod_is_missing_since_it_was_first_missed(redis: Redis) -> None:
     assert index.missing_since("games", "uid-a", "p2", NOON) == NOON
 
 
+def test_the_index_is_compared_a_while_after_redis_was_new_and_then_once_a_period(redis: Redis) -> None:
+    index, period = ClaimIndex(redis), timedelta(minutes=10)
+    assert not index.due("games", period)
+    redis.set("{claims:games}checked", redis.time()[0] - 599)
+    assert not index.due("games", period)
+    redis.set("{claims:games}checked", redis.time()[0] - 601)
+    assert index.due("games", period)
+    assert not index.due("games", period)
+    assert redis.ttl("{claims:games}checked") > 600
+
+
 def test_claims_wait_oldest_first(redis: Redis) -> None:
     waiting = WaitingClaims(redis)
     young = WaitingClaim("a", "uid-a", "2026-01-01T12:00:01Z", pool="warm", only=True)
@@ -86,4 +97,7 @@ def test_claims_wait_oldest_first(redis: Redis) -> None:
     assert old.fits("cold", {"size": "big", "other": "x"})
     assert not old.fits("cold", {})
     ClaimIndex(redis).forget("games", "b")
+    ClaimIndex(redis).forget("games", "a", "uid-of-one-before-it")
     assert waiting.all("games") == (young,)
+    ClaimIndex(redis).forget("games", "a", "uid-a")
+    assert waiting.all("games") == ()

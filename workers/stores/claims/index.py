@@ -7,7 +7,7 @@ run writes the index anew, and lists by label what it may have tried.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +47,20 @@ class ClaimIndex:
         asked = sorted(claims)
         names: Any = self._redis.hmget(uids(namespace), asked) if asked else []
         return {uid: name.decode() for uid, name in zip(asked, names, strict=True) if name}
+
+    def all(self, namespace: str) -> set[tuple[str, str]]:
+        """Name and UID of those that are remembered."""
+        told: Any = self._redis.hgetall(f"{prefix(namespace)}named")
+        return {(name.decode(), orjson.loads(each)["u"]) for name, each in told.items()}
+
+    def due(self, namespace: str, period: timedelta) -> bool:
+        """Whether it is so long ago that somebody was told so, or that Redis was new."""
+        key, now = f"{prefix(namespace)}checked", self._redis.time()[0]
+        last: Any = self._redis.get(key)
+        if last is not None and now - int(last) < period.total_seconds():
+            return False
+        self._redis.set(key, now, ex=2 * period)
+        return last is not None
 
     def named_by_others(self, namespace: str, pods: Iterable[str], claim: str) -> frozenset[str]:
         """Those of these pods that claims but this one name, taken or not."""

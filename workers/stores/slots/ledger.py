@@ -23,8 +23,8 @@ from workers.stores.slots.records import asked, decoded, told_of
 LUA: Final = Path(__file__).parent / "lua"
 PARTS: Final = ("names", "gate", "pods", "jobs", "attempts", "ending", "placing", "telling")
 NAMES: Final = (
-    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "gone", "hold", "keep_claimable", "open"),
-    *("page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
+    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "forget", "gone", "hold"),
+    *("keep_claimable", "open", "page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
 )
 MOST: Final = 1000
 
@@ -229,6 +229,10 @@ class SlotLedger:
     def forget_size(self) -> None:
         """The pool is gone: one that is made by its name has a size of its own."""
         self.redis.hdel(f"{self.prefix}meta", "size", "up", "down")
+
+    def forget(self, token: str) -> bool:
+        """Nothing is known of a pool that is gone. False: it has pods or jobs, or is there again."""
+        return bool(self.call("forget", token)[0] == b"OK")
 
     def never_ready(self, revision: str, age: timedelta) -> None:
         """Pods that booted side by side count once. Only the run that has the pool says so."""

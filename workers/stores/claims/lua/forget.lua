@@ -9,11 +9,10 @@ local was = told and cjson.decode(told)
 if was and (uid == '' or was.u == uid) then
   for _, pod in ipairs(was.p) do call('SREM', P .. 'pod:' .. pod, name) end
   call('HDEL', P .. 'named', name)
-  call('HDEL', P .. 'waiting', name)
-  uid = was.u
-elseif not was then
-  call('HDEL', P .. 'waiting', name)
 end
+local waits = call('HGET', P .. 'waiting', name)
+if waits and (uid == '' or cjson.decode(waits).uid == uid) then call('HDEL', P .. 'waiting', name) end
+if was and uid == '' then uid = was.u end
 if uid ~= '' then
   call('HDEL', P .. 'uids', uid)
   call('HDEL', P .. 'missing', uid)

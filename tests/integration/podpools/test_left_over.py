@@ -1,0 +1,115 @@
+"""What a pool leaves behind in Redis when it is gone with its namespace: nothing, once nobody may ask for its jobs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from domain.outcome import Settled, Wait
+from tests.fixtures.kube import Kube
+from tests.integration.podpools.conftest import MakePool
+from tests.support.claim_shop import Shop
+from tests.support.pod_pool_world import PodPoolWorld
+
+
+def left(redis: Redis) -> list[str]:
+    """Keys of pools and claims that do not go by themselves."""
+    return sorted(key.decode() for key in redis.scan_iter("{[sc]*") if redis.ttl(key) == -1)
+
+
+def gone(pool: PodPoolWorld) -> None:
+    """The pool is deleted, and its pods end."""
+    pool.api.delete(f"{pool.path}/runners")
+    for name in pool.names():
+        pool.end(name)
+
+
+@pytest.mark.row("SL-20")
+def test_of_a_pool_without_jobs_nothing_is_left(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=2, maxReplicas=3, maxIdle=1)
+    pool.settle()
+    assert left(pool.redis)
+    gone(pool)
+    assert pool.run() == Settled()
+    assert left(pool.redis) == []
+
+
+@pytest.mark.row("SL-17", "SL-20")
+def test_jobs_of_a_pool_that_is_gone_are_kept_while_they_wait_or_are_remembered(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=1)
+    pool.slots.submit("done", "plan")
+    pool.settle()
+    pool.finish_all()
+    pool.slots.submit("late", "plan")
+    gone(pool)
+    assert isinstance(pool.run(), Wait)
+    assert (pool.slots.state("done"), pool.slots.state("late")) == ("done", "waiting")
+    pool.slots.ledger.cancel("late")
+    assert isinstance(pool.run(), Wait)
+    grown_old(pool)
+    assert pool.run() == Settled()
+    assert left(pool.redis) == []
+
+
+def grown_old(pool: PodPoolWorld) -> None:
+    """Its jobs ended long ago."""
+    key = f"{pool.slots.ledger.prefix}ended"
+    jobs: Any = pool.redis.zrange(key, 0, -1)
+    for job in jobs:
+        pool.redis.zincrby(key, -2 * pool.services.remember / timedelta(milliseconds=1), job)
+
+
+def test_a_late_run_for_a_pool_that_is_gone_forgets_nothing_of_the_one_that_was_made_anew(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=1)
+    pool.run()
+    before = pool.redis.hgetall(f"{pool.slots.ledger.prefix}meta")
+    assert not pool.slots.ledger.forget("1-late")
+    assert pool.redis.hgetall(f"{pool.slots.ledger.prefix}meta") == before
+
+
+@pytest.mark.row("WC-45")
+def test_of_claims_that_were_removed_by_force_with_their_namespace_nothing_is_left(
+    redis: Redis, kube: Kube, crds: None
+) -> None:
+    """Nobody comes for them: a run that had lost its lease wrote of them last."""
+    shop = Shop(redis, kube.api, kube.namespace)
+    shop.claim("c0", ownerName="ann")
+    shop.settle(2)
+    shop.claim("c1", selector={"size": "big"})
+    shop.settle(2)
+    remove_by_force(shop, "c0", "c1")
+    gone(shop.pool)
+    assert shop.pool.run() == Settled()
+    assert left(redis) == []
+
+
+def remove_by_force(shop: Shop, *names: str) -> None:
+    for name in names:
+        path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{shop.namespace}/podclaims/{name}"
+        shop.api.patch(path, {"metadata": {"finalizers": None}})
+        shop.delete(name)
+
+
+@pytest.mark.row("WC-45")
+def test_a_pool_mends_the_index_of_claims_that_were_removed_by_force_every_few_minutes(
+    redis: Redis, kube: Kube, crds: None
+) -> None:
+    shop = Shop(redis, kube.api, kube.namespace)
+    shop.claim("c0", ownerName="ann")
+    shop.settle(3)
+    shop.claim("stays")
+    shop.claim("c1", selector={"size": "big"})
+    shop.settle(3)
+    pod = shop.held()["c0"]
+    remove_by_force(shop, "c0", "c1")
+    shop.pool.run()
+    assert shop.pool.api.get(shop.pool.pod_path(pod))["metadata"]["labels"]["berthmaster.dev/phase"] == "Bound"
+    redis.set(f"{{claims:{shop.namespace}}}checked", 0)
+    shop.pool.run()
+    assert shop.pool.api.get(shop.pool.pod_path(pod))["metadata"]["labels"]["berthmaster.dev/phase"] == "Draining"
+    assert [name for name, _ in shop.services.index.all(shop.namespace)] == ["stays"]
+    assert shop.services.waiting.all(shop.namespace) == ()
+    assert shop.held().keys() == {"stays"}
