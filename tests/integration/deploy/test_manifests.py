@@ -201,7 +201,10 @@ def test_keda_alone_decides_how_many_workers_there_are(kustomize: Kustomize, tmp
     target = of_kind(objects, "Deployment")[scaled["spec"]["scaleTargetRef"]["name"]]
     assert target["metadata"]["name"] == "worker"
     assert "replicas" not in target["spec"]
-    assert "berthmaster_queue_oldest_seconds" in scaled["spec"]["triggers"][0]["metadata"]["query"]
+    [trigger] = scaled["spec"]["triggers"]
+    assert "berthmaster_queue_oldest_seconds" in trigger["metadata"]["query"]
+    assert trigger["metricType"] == "Value"  # KEDA's webhook refuses a fallback without an AverageValue
+    assert "fallback" not in scaled["spec"]
 
 
 @pytest.mark.row("EV-18")
