@@ -42,12 +42,13 @@ class Behind(Fleet):
 
 
 @pytest.fixture
-def behind(tmp_path: Path) -> Iterator[Callable[[SentinelGroup], Behind]]:
+def behind(tmp_path: Path) -> Iterator[Callable[..., Behind]]:
     made: list[Behind] = []
 
-    def make(group: SentinelGroup) -> Behind:
+    def make(group: SentinelGroup, pool: str = "threads") -> Behind:
         made.append(Behind(tmp_path, group))
-        return made[-1].start(workers=2)  # type: ignore[return-value] # itself
+        made[-1].start(workers=2, BERTHMASTER_CELERY__POOL=pool, BERTHMASTER_CELERY__CONCURRENCY="4")
+        return made[-1]
 
     yield make
     for fleet in made:
@@ -70,7 +71,7 @@ def superseded(entries: list[Entry]) -> list[Entry]:
 
 @pytest.mark.row("EV-10", "EV-13")
 def test_workers_go_on_with_the_new_master_once_it_is_stamped_and_leave_nothing_undone(
-    careful: SentinelGroup, behind: Callable[[SentinelGroup], Behind]
+    careful: SentinelGroup, behind: Callable[..., Behind]
 ) -> None:
     fleet = behind(careful)
     before = incarnation(fleet.redis)
@@ -94,9 +95,7 @@ def other(fleet: Behind, before: str) -> bool:
 
 
 @pytest.mark.row("EV-17")
-def test_workers_and_those_who_ask_them_say_no_password(
-    careful: SentinelGroup, behind: Callable[[SentinelGroup], Behind]
-) -> None:
+def test_workers_and_those_who_ask_them_say_no_password(careful: SentinelGroup, behind: Callable[..., Behind]) -> None:
     """Celery tells everybody its options, and Flower shows them."""
     fleet = behind(careful)
     worker = fleet.workers[0]
@@ -109,10 +108,11 @@ def test_workers_and_those_who_ask_them_say_no_password(
 
 
 @pytest.mark.row("EV-10", "EV-13")
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
 def test_a_master_that_is_killed_takes_no_worker_with_it(
-    group: SentinelGroup, behind: Callable[[SentinelGroup], Behind]
+    group: SentinelGroup, behind: Callable[..., Behind], pool: str
 ) -> None:
-    fleet = behind(group)
+    fleet = behind(group, pool)
     fleet.queue.marks(fleet.epoch, fleet.marked(1))
     eventually(lambda: len(fleet.ended(1)) > 5)
     group.kill_master()

@@ -2,63 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
-import orjson
 import pytest
 
-from compose.sandbox.daemon import free_port
 from events import routing
 from tests.integration.worker.fleet import Fleet
 from tests.support.celery_worker import CeleryProcess
+from tests.support.flower import COMMAND, Flower
 from tests.support.slot_world import SlotWorld
 from tests.support.waiting import eventually
-
-COMMAND = [sys.executable, "-c", "from workers.cli.main import app; app()", "flower"]
-USER, PASSWORD = "ops", "let-me-in"
-
-
-class Flower:
-    def __init__(self, fleet: Fleet, log: Path) -> None:
-        self.port = free_port()
-        own = {"BERTHMASTER_CLUSTER": "test", "BERTHMASTER_REDIS__URL": fleet.url}
-        environment = {**os.environ, **own, "FLOWER_BASIC_AUTH": f"{USER}:{PASSWORD}"}
-        with log.open("w") as file:
-            command = [*COMMAND, "--port", str(self.port)]
-            self.process = subprocess.Popen(command, env=environment, stdout=file, stderr=file)
-
-    def get(self, path: str, known: bool = True) -> tuple[int, str]:
-        secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
-        request = Request(
-            f"http://127.0.0.1:{self.port}{path}", headers={"Authorization": f"Basic {secret}"} if known else {}
-        )
-        try:
-            with urlopen(request, timeout=5) as answer:
-                return answer.status, answer.read().decode()
-        except HTTPError as refused:
-            with refused:
-                return refused.code, ""
-
-    def up(self) -> bool:
-        try:
-            return self.get("/healthcheck")[0] == HTTPStatus.OK
-        except OSError:
-            return False
-
-    def tasks(self, name: str) -> list[dict[str, Any]]:
-        """Those that have ended."""
-        found = orjson.loads(self.get("/api/tasks")[1]).values()
-        return [task for task in found if task["name"] == name and task["state"] == "SUCCESS"]
 
 
 @pytest.fixture
@@ -71,7 +29,7 @@ def watched(make_fleet: Callable[[], Fleet]) -> Fleet:
 
 @pytest.fixture
 def flower(watched: Fleet, tmp_path: Path) -> Iterator[Flower]:
-    running = Flower(watched, tmp_path / "flower.log")
+    running = Flower(watched.url, tmp_path / "flower.log")
     try:
         eventually(running.up)
         yield running

@@ -1,0 +1,46 @@
+"""Flower behind sentinels: it finds the queues and the workers, and shows no password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from events import routing
+from tests.support.celery_worker import CeleryProcess
+from tests.support.flower import Flower
+from tests.support.sentinel_group import SentinelGroup
+from tests.support.waiting import eventually
+
+PLACES = {"BERTHMASTER_CELERY__TASK_EVENTS": "true", "BERTHMASTER_KUBERNETES__SERVER": "http://127.0.0.1:1"}
+
+
+@pytest.fixture
+def worker(careful: SentinelGroup, tmp_path: Path) -> Iterator[CeleryProcess]:
+    made = CeleryProcess("worker", "told", tmp_path, careful.url, PLACES, application="workers.app")
+    yield made.start().ready()
+    made.kill()
+
+
+@pytest.fixture
+def flower(careful: SentinelGroup, tmp_path: Path) -> Iterator[Flower]:
+    running = Flower(careful.url, tmp_path / "flower.log")
+    try:
+        eventually(running.up)
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+
+
+@pytest.mark.row("EV-17")
+def test_queues_and_workers_are_shown_and_no_password(worker: CeleryProcess, flower: Flower) -> None:
+    def queues() -> set[str]:
+        return {queue["name"] for queue in orjson.loads(flower.get("/api/queues/length")[1])["active_queues"]}
+
+    eventually(lambda: queues() == set(routing.ALL))
+    page = eventually(lambda: text if "sentinel_kwargs" in (text := flower.get("/worker/told@test")[1]) else "")
+    assert "hidden" in page
+    assert [word for word in ("of-sentinels", "of-master") if word in page + flower.get("/broker")[1]] == []
