@@ -75,7 +75,8 @@ def claims(system: Whole) -> None:
 
 def look(system: Whole) -> None:
     """What people do in a worker's pod, and a key that somebody sent of which Redis has no snapshot."""
-    for command in ("doctor", "status", "audit", "explain pod games/game-0001", "explain pool games/runners --dry-run"):
+    explained = ("pod games/game-0001", "pool games/runners --dry-run", "claimset games/rooms")
+    for command in ("doctor", "status", "audit", *(f"explain {each}" for each in explained)):
         arguments = [sys.executable, "-c", CLI, *command.split(), "--json"]
         done = subprocess.run(arguments, env=system.stack.workers[0].env, check=False, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"

@@ -132,3 +132,14 @@ def test_scale_in_while_old_ones_are_replaced_follows_the_one_order() -> None:
 
 def test_no_step_names_more_than_can_be_done_at_once() -> None:
     assert len(step(0, *(serves(n) for n in range(100))).names) == MOST
+
+
+@pytest.mark.row("WC-34")
+def test_scaling_in_by_one_in_a_rollout_takes_at_once_what_nobody_misses() -> None:
+    """Else the one more that is there already is the surge, which looks the same whoever asked for what."""
+    olds = tuple(old(serves(n)) for n in range(3))
+    assert step(2, *olds, waits(3)) == said(Do.RECORD, 3)
+    assert step(2, *olds) == said(Do.RECORD, 2)
+    assert step(2, *olds[:2], serves(3)) == said(Do.RECORD, 1)
+    assert step(2, *olds[:2], waits(3)) == REST
+    assert step(2, replace(olds[0], moves=True), serves(2), serves(3)) == REST
