@@ -81,9 +81,10 @@ class MasterConnection(SentinelManagedConnection):
         SentinelManagedConnection.connect_check_health(self, check_health=False, retry_socket_connect=False)
 
     def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
-        del check_health, retry_socket_connect  # whoever wants a connection again wants one to the master of now
-        connection: Any = self
-        connection.connect()
+        """Once: who sends tries again by itself."""
+        del check_health, retry_socket_connect
+        if not self.is_connected:
+            self.connect_to(self.connection_pool.get_master_address())
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
         connection: Any = super()

@@ -52,8 +52,13 @@ def broker_problem(url: str) -> str | None:
         with connection(url, options) as asked:
             asked.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE)
     except Exception as error:  # noqa: BLE001 - each transport has exceptions of its own
-        return str(error).partition(" : <redis.")[0] or type(error).__name__  # sentinels' errors go on for a page
+        return in_brief(error) or type(error).__name__
     return None
+
+
+def in_brief(error: Exception) -> str:
+    """Without what redis-py says of itself when no sentinel names the master, which is a page."""
+    return str(error).partition(" : <redis.")[0]
 
 
 def _sentinel_options(told: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from kombu.pools import producers
 
 from events import routing
 from workers import metrics
-from workers.broker import connection
+from workers.broker import connection, in_brief
 
 log = structlog.get_logger()
 RETRY_POLICY = {"max_retries": 3, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
@@ -50,7 +50,7 @@ class Sender:
         except UNREACHABLE as error:
             for task, _ in calls[len(calls) - unsent :]:
                 metrics.UNSENT.labels(task).inc()
-            log.warning("tasks_unsent", number=unsent, error=str(error))
+            log.warning("tasks_unsent", number=unsent, error=in_brief(error))
         return not unsent
 
 

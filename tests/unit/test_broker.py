@@ -10,7 +10,7 @@ from kombu import Connection
 
 from events.incarnation import Knowing
 from events.run import broker
-from workers.broker import broker_of, connection
+from workers.broker import broker_of, connection, in_brief
 from workers.runner.install import fitted
 from workers.runner.settings import RunnerSettings
 
@@ -36,6 +36,14 @@ def test_kombu_reads_what_we_mean() -> None:
 def test_any_other_address_stays_as_it_is(url: str) -> None:
     assert broker_of(url) == (url, {})
     assert isinstance(connection(url, {}), Connection)
+
+
+def test_an_error_of_sentinels_is_a_line_and_not_a_page() -> None:
+    """As redis-py says it."""
+    assert in_brief(OSError("No master found for 'x' : <redis.client.Redis(<redis.connection...")) == (
+        "No master found for 'x'"
+    )
+    assert in_brief(OSError("refused : by nobody")) == "refused : by nobody"
 
 
 def runner(**redis: Any) -> RunnerSettings:

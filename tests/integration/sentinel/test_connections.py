@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from events.incarnation import INCARNATION, ask, connect, incarnation
 from events.sentinels import Sentinels
@@ -130,6 +133,20 @@ def test_a_master_that_dies_is_an_outage_until_another_is_named(group: SentinelG
     eventually(lambda: reached(client))
     assert client.get("kept") == b"1"
     assert incarnation(client).encode() == expected(new) != before.encode()
+
+
+def test_a_master_that_falls_silent_is_waited_for_once_an_attempt(group: SentinelGroup) -> None:
+    """Attempts to connect within attempts to send would make nine of three, and a lease may end meanwhile."""
+    quick = connect(group.url, socket_timeout=0.3, retry=Retry(NoBackoff(), 2))
+    ask(quick, "PING")
+    silent = group.master()
+    silent.daemon.pause()
+    began = time.monotonic()
+    with pytest.raises(OUTAGE):
+        ask(quick, "PING")
+    assert time.monotonic() - began < 1.5
+    silent.daemon.resume()
+    quick.close()
 
 
 def reached(client: Redis) -> bool:
