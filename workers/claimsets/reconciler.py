@@ -181,6 +181,6 @@ class ClaimSetRun:
             self._event(look.claim_set, reason.word, f"{does} {some(claims)}: {reason.message}", min(claims.values()))
 
     def _event(self, claim_set: Json, reason: str, words: str, once: str) -> None:
-        self._services.events.pod_claim_set(
-            self._namespace, self._name, claim_set["metadata"]["uid"], reason, words, once
-        )
+        log.info("claim_set_changed", namespace=self._namespace, set=self._name, reason=reason, words=words)
+        about = (self._namespace, self._name, claim_set["metadata"]["uid"])
+        self._services.events.pod_claim_set(*about, reason, words, once)

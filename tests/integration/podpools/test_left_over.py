@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from redis import Redis
 
 from domain.outcome import Settled, Wait
+from events.kube_api import KubeApi
 from tests.fixtures.kube import Kube
 from tests.integration.podpools.conftest import MakePool
 from tests.support.claim_shop import Shop
+from tests.support.interruption import Killed
 from tests.support.pod_pool_world import PodPoolWorld
 
 
@@ -113,3 +116,48 @@ def test_a_pool_mends_the_index_of_claims_that_were_removed_by_force_every_few_m
     assert [name for name, _ in shop.services.index.all(shop.namespace)] == ["stays"]
     assert shop.services.waiting.all(shop.namespace) == ()
     assert shop.held().keys() == {"stays"}
+
+
+class Late(KubeApi):
+    """A worker that has read its claim when something `happens`, and that dies before it writes that claim."""
+
+    def __init__(self, api: KubeApi, happens: Callable[[], object]) -> None:
+        super().__init__(api.connection, api.timeout, api.agent)
+        self._happens = [happens]
+
+    def request(self, method: str, path: str, *args: Any, **options: Any) -> dict[str, Any]:
+        if method == "PATCH" and "/podclaims/" in path:
+            raise Killed
+        answer = super().request(method, path, *args, **options)
+        if "/podclaims/" in path and self._happens:
+            self._happens.pop()()
+        return answer
+
+
+@pytest.mark.row("WC-45", "EV-09")
+def test_what_a_run_without_lease_takes_for_a_claim_that_is_gone_comes_back(
+    redis: Redis, kube: Kube, crds: None
+) -> None:
+    """It remembers the claim after the run that forgot it, binds a pod, and dies."""
+    shop = Shop(redis, kube.api, kube.namespace, maxIdle=0)
+    shop.claim("c0")
+    shop.settle(1)
+    shop.pool.run()
+    shop.kubelet()
+    shop.pool.run()  # there is a pod now, and the claim has not run since
+
+    def others() -> None:
+        shop.leases_end()
+        remove_by_force(shop, "c0")
+        shop.run("c0")
+
+    with pytest.raises(Killed):
+        shop.run("c0", Late(shop.api, others))
+    shop.leases_end()
+    shop.pool.run()
+    assert shop.phases() == ["Bound"]
+    assert shop.services.index.all(shop.namespace)
+    redis.set(f"{{claims:{shop.namespace}}}checked", 0)
+    shop.pool.run()
+    assert shop.phases() == ["Draining"]
+    assert shop.services.index.all(shop.namespace) == set()
