@@ -56,8 +56,12 @@ def listen(_logger: Any, _method: str, event: EventDict) -> EventDict:
 
 
 def in_words(event: EventDict) -> str:
-    facts = [f"{name}={value}" for name, value in event.items() if name not in UNSAID and value not in ("", None)]
-    return " ".join([str(event["event"]), *facts])
+    facts = {name: value for name, value in event.items() if name not in UNSAID and value not in ("", None)}
+    return " ".join([str(event["event"]), *(f"{name}={_written(value)}" for name, value in facts.items())])
+
+
+def _written(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _show(state: str, words: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import subprocess
 import sys
 from http import HTTPStatus
@@ -51,3 +52,10 @@ class Flower:
         """Those that have ended."""
         found = orjson.loads(self.get("/api/tasks")[1]).values()
         return [task for task in found if task["name"] == name and task["state"] == "SUCCESS"]
+
+    def table(self) -> list[dict[str, Any]]:
+        """What a person sees at /tasks: the columns of its rows."""
+        columns = re.findall(r'<th data-column="(\w+)"', self.get("/tasks")[1])
+        asked = "draw=1&start=0&length=100&order[0][column]=0&order[0][dir]=asc&columns[0][data]=name"
+        rows = orjson.loads(self.get(f"/tasks/datatable?{asked}")[1])["data"]
+        return [{name: row[name] for name in columns} for row in rows]

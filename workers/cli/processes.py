@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from events import routing
+from workers.cli import flower_pages
 from workers.cli.configured import configured
 from workers.settings import WorkerSettings
 
@@ -62,8 +63,8 @@ def beat_command(rest: Sequence[str]) -> Command:
 
 
 def flower_command(address: str, port: int, rest: Sequence[str]) -> Command:
-    limits = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}"]
-    return Command(["-m", "celery", "-A", "workers.app", "flower", *limits, *rest])
+    own = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}", f"--conf={flower_pages.__file__}"]
+    return Command(["-m", "celery", "-A", "workers.app", "flower", *own, *rest])
 
 
 def asks_who_comes(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:

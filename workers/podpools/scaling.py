@@ -119,8 +119,9 @@ class Scaling:
         plan = planned(seen, size, spec, claims, made_of(revision_of(spec), issued.name))
         decision = plan.decision
         if plan.size != size.pods:
-            size = self._resized(plan.size, present)
-            log.info("pool_resized", pool=ledger.pool, size=size.pods, change=decision.change, reason=decision.reason)
+            reason = decision.reason if decision.change else "claims have taken pods"
+            was, size = size.pods, self._resized(plan.size, present)
+            log.info("pool_resized", pool=ledger.pool, size=size.pods, change=size.pods - was, reason=reason)
         record(ledger, decision, plan.wanted, plan.what)
         refused = self._create(plan.unseen, plan.create, issued)
         for member in plan.remove:

@@ -203,4 +203,4 @@ class PodSteps:
 
     def _log_allocated(self, pool: str, ids: set[tuple[str, str, int]]) -> None:
         for _, lb, port in sorted(ids):
-            log.info("port_allocated", pod=self._world.full_name, pool=pool, lb=lb, port=port)
+            log.info("port_allocated", pod=self._world.full_name, pool=pool, port=port, lb=lb)

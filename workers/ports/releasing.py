@@ -35,7 +35,7 @@ def release(services: PortServices, world: World, entry: Entry) -> None:
         else:
             woken = _deleted(world, driver, entry)
     _forget(services, world, entry, woken)
-    log.info("port_released", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port)
+    log.info("port_released", pod=world.full_name, pool=entry.pool, port=entry.port, lb=entry.lb)
 
 
 def _deleted(world: World, driver: LoadBalancerApi, entry: Entry) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def retain(services: PortServices, world: World, entry: Entry) -> None:
             until = run.retain(known)
     world.entries[entry.id] = replace(known, state=EntryState.RETAINED, target="", until=until, tried=())
     world.due.discard(entry.id)
-    log.info("port_retained", pod=world.full_name, pool=entry.pool, lb=entry.lb, port=entry.port, seconds=entry.retain)
+    log.info("port_retained", pod=world.full_name, pool=entry.pool, port=entry.port, lb=entry.lb, seconds=entry.retain)
 
 
 def _known(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
@@ -66,7 +66,7 @@ def inherit(world: World, step: Inherit) -> None:
     for entry in step.entries:
         mine = replace(entry, uid=world.pod.uid, state=EntryState.RETAINED, target="", until=0, tried=())
         world.entries[entry.id] = mine
-        log.info("port_inherited", pod=world.full_name, pool=pool, lb=entry.lb, port=entry.port, was=entry.uid)
+        log.info("port_inherited", pod=world.full_name, pool=pool, port=entry.port, lb=entry.lb, was=entry.uid)
 
 
 def hand_over(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry, target: str) -> None:

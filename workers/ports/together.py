@@ -92,7 +92,7 @@ class Together:
                 return False
             taken |= got
         for pool, lb, number in sorted(taken):
-            log.info("port_allocated", pod=self._world.full_name, pool=pool, lb=lb, port=number)
+            log.info("port_allocated", pod=self._world.full_name, pool=pool, port=number, lb=lb)
         return True
 
     def _take(self, want: Want, port: int) -> set[tuple[str, str, int]] | None:

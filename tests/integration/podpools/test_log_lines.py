@@ -6,6 +6,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.integration.podpools.conftest import MakePool
+from tests.integration.podpools.test_draining import answers, given_back
+from tests.support.claimant import Claimant
 from tests.support.log_lines import told
 
 
@@ -31,3 +33,18 @@ def test_each_transition_of_a_pod_and_its_jobs_is_one_line(make_pool: MakePool) 
     ]
     counts = [(event, len(told(lines, event, **about, **facts))) for event, facts in expected]
     assert counts == [(event, 1) for event, _ in expected]
+
+
+@pytest.mark.row("EV-17")
+def test_a_size_that_claims_make_smaller_is_told_with_its_change(make_pool: MakePool) -> None:
+    """A pod that is warm again is one more than the pool keeps, until a claim takes one."""
+    claimant = given_back(make_pool, maxReplicas=2, scaling={"downCooldown": "1h"})
+    pool = claimant.pool
+    pool.run()
+    answers(claimant, 0)
+    pool.run()
+    assert Claimant(pool, "claim-2").take()
+    with capture_logs() as lines:
+        pool.run()
+    resized = [(line["size"], line["change"], line["reason"]) for line in told(lines, "pool_resized")]
+    assert resized == [(1, -1, "claims have taken pods")]

@@ -72,5 +72,8 @@ def test_people_see_what_a_task_was_asked_and_what_it_did(flower: Flower, watche
     (task,) = eventually(lambda: flower.tasks(routing.SLOTS_SUBMIT))
     assert "'id': 'j1'" in task["args"]
     assert "job_submitted pool=ci/runners job=j1 state=placed" in task["result"]
+    (row,) = [row for row in flower.table() if row["name"] == routing.SLOTS_SUBMIT]
+    assert row["result"].startswith("job_submitted pool=ci/runners job=j1 state=placed"), "without a quote"
+    assert row["args"].startswith("{'id': 'j1'")
     shown = re.findall(r'flower_events_total\{.*type="task-job_submitted".*\} 1\.0', flower.get("/metrics")[1])
     assert shown != []

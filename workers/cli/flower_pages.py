@@ -1,0 +1,40 @@
+"""What Flower's pages show, as its configuration file: what a task was asked and what it did, in the table as well.
+
+Flower reads it as a file (`--conf`); its names are Flower's options.
+"""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from typing import Any
+
+tasks_columns = "name,args,state,result,received,runtime,uuid"  # only the uuid leads to the page of a task
+
+
+def format_task(task: Any) -> Any:
+    """Of a copy. The table has room for some fifty letters, so a result does not repeat what the task was asked."""
+    task.args = arguments(task.args or "")
+    task.result = result(task.result or "", task.args)
+    return task
+
+
+def arguments(told: str) -> str:
+    value = literal(told)
+    return ", ".join(str(each) for each in value) if isinstance(value, tuple) else told
+
+
+def result(told: str, asked: str) -> str:
+    """`asked`: in most tasks a key, KIND/NAME or KIND/NAMESPACE/NAME."""
+    name = asked.partition("/")[2]
+    namespace, _, claim = name.partition("/")
+    known = {f"{label}={name}" for label in ("pod", "pool")} | {f"namespace={namespace}", f"claim={claim}"}
+    lines = str(literal(told) or "").split("; ")
+    return "; ".join(" ".join(word for word in line.split(" ") if word not in known) for line in lines)
+
+
+def literal(told: str) -> Any:
+    """The text itself where Celery has cut it off."""
+    try:
+        return literal_eval(told)
+    except (SyntaxError, ValueError):
+        return told
