@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from scripts.dashboard_parts import POOL, Board, Panel, gauge, quantile, rate, stat
+from scripts.dashboard_parts import POOL, Board, Panel, gauge, quantile, rate, rose, stat
 from scripts.dashboard_pods import CLAIMS, PODS
 
 WAITING: Final = 'state="waiting"'
+EACH: Final = "How many in each interval"
 
 
 OVERVIEW: Final = Board(
@@ -94,14 +95,14 @@ PORTS: Final = Board(
                 ),
                 Panel(
                     "Scale-ups, by outcome",
-                    ((rate("berthmaster_scale_ups_total", "pool, outcome", POOL), "{{pool}} {{outcome}}"),),
-                    "ops",
+                    ((rose("berthmaster_scale_ups_total", "pool, outcome", POOL), "{{pool}} {{outcome}}"),),
+                    text=EACH,
                 ),
                 Panel("Scale-up open", ((gauge("berthmaster_scale_up_open", "pool", POOL), "{{pool}}"),)),
                 Panel(
                     "Load balancers removed",
-                    ((rate("berthmaster_load_balancers_removed_total", "pool", POOL), "{{pool}}"),),
-                    "ops",
+                    ((rose("berthmaster_load_balancers_removed_total", "pool", POOL), "{{pool}}"),),
+                    text=EACH,
                 ),
             ),
         ),
@@ -112,10 +113,10 @@ PORTS: Final = Board(
                 Panel(
                     "Collisions and orphans",
                     (
-                        (rate("berthmaster_collisions_total", "pool, outcome", POOL), "{{pool}} collision {{outcome}}"),
-                        (rate("berthmaster_orphans_total", "pool", POOL), "{{pool}} orphans removed"),
+                        (rose("berthmaster_collisions_total", "pool, outcome", POOL), "{{pool}} collision {{outcome}}"),
+                        (rose("berthmaster_orphans_total", "pool", POOL), "{{pool}} orphans removed"),
                     ),
-                    "ops",
+                    text=EACH,
                 ),
                 Panel(
                     "Ledger verified",
@@ -216,11 +217,11 @@ QUEUE: Final = Board(
                 Panel(
                     "Refused and unsent",
                     (
-                        (rate("berthmaster_payloads_refused_total", "task"), "payload of {{task}}"),
-                        (rate("berthmaster_messages_refused_total", "reason"), "{{reason}} message"),
-                        (rate("berthmaster_tasks_unsent_total", "task"), "{{task}} unsent"),
+                        (rose("berthmaster_payloads_refused_total", "task"), "payload of {{task}}"),
+                        (rose("berthmaster_messages_refused_total", "reason"), "{{reason}} message"),
+                        (rose("berthmaster_tasks_unsent_total", "task"), "{{task}} unsent"),
                     ),
-                    "ops",
+                    text=EACH,
                 ),
             ),
         ),

@@ -42,6 +42,12 @@ def rate(name: str, by: str, where: str = "") -> str:
     return f"sum by ({by}) ({total})" if by else f"sum({total})"
 
 
+def rose(name: str, by: str, where: str = "") -> str:
+    """For what is rare: a counter comes into being with its first event, which neither rate nor increase sees."""
+    total, span = selected(name, where), "$__rate_interval"
+    return f"sum by ({by}) (({total} unless {total} offset {span}) or increase({total}[{span}]))"
+
+
 def quantile(share: float, name: str, by: str, where: str = "") -> str:
     return f"histogram_quantile({share}, {rate(f'{name}_bucket', f'le, {by}' if by else 'le', where)})"
 

@@ -5,7 +5,7 @@ In the pods nothing runs; the kubelet answers for them when they drain that nobo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,6 +65,7 @@ class Tenants:
 
     def __init__(self, api: KubeApi, number: int) -> None:
         self.api, self.number, self.made, self.due = api, number, 0, 0.0
+        self.ended = set[str]()
 
     def prepare(self) -> None:
         apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
@@ -78,7 +79,7 @@ class Tenants:
             if self.made < self.number:
                 self._come(now + 0.3)
             elif more:
-                self._churn(sorted(seen), seen)
+                self._churn(seen)
                 self.due = now + EVERY
         except KubeError as error:  # deleted by hand, for example
             log.info("tenant_refused", error=str(error))
@@ -89,11 +90,17 @@ class Tenants:
         meta = {"name": f"db-{self.made:03}"}
         self.api.create(CLAIMS, {"apiVersion": API, "kind": "PodClaim", "metadata": meta, "spec": spec})
 
-    def _churn(self, names: list[str], seen: Mapping[str, Tenant]) -> None:
+    def _churn(self, seen: Mapping[str, Tenant]) -> None:
         """In turn: one ends, and another comes."""
-        if names and seen[names[0]].phase == "Bound":
-            self.api.delete(f"{CLAIMS}/{names[0]}")
+        if name := next_to_end(seen, self.ended):
+            self.api.delete(f"{CLAIMS}/{name}")
+            self.ended.add(name)
             self.number += 1
+
+
+def next_to_end(seen: Mapping[str, Tenant], ended: Set[str]) -> str:
+    """The oldest that has its pod, '' for none. A claim that was ended is seen for a while, still bound."""
+    return min((name for name, each in seen.items() if each.phase == "Bound" and name not in ended), default="")
 
 
 def pending(seen: Mapping[str, Tenant], number: int) -> Iterator[str]:

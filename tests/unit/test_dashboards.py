@@ -57,6 +57,23 @@ def test_every_metric_is_on_a_dashboard_or_in_an_alert() -> None:
     assert known - asked - rare == set()
 
 
+def test_an_increase_counts_the_event_with_which_its_counter_came_into_being() -> None:
+    """That is one sample and no increase: of two refused messages nothing was to be seen."""
+    for where, query in queries():
+        told = " ".join(query.split())
+        for counter, span in re.findall(r"increase\(([^\[]+)\[([^\]]+)\]\)", told):
+            assert f"({counter} unless {counter} offset {span}) or increase({counter}[{span}])" in told, where
+
+
+def test_a_counter_that_is_not_there_silences_no_alert() -> None:
+    """One that compares it with a floor takes 0 for it; and a sum with nothing is nothing."""
+    for rule in rules():
+        told = " ".join(rule["expr"].split())
+        if re.search(r"_total.*(==|<)", told):
+            assert "or vector(0)" in told, rule["alert"]
+        assert not re.search(r"_total.* [-+] .*_total", told), rule["alert"]
+
+
 def test_what_no_process_exports_is_noticed() -> None:
     assert list(named('sum by (pool) (rate(x_total{a="b"}[$__rate_interval])) / on (c) y')) == [
         ("x_total", {"a", "pool"}),

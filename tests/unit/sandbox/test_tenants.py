@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compose.sandbox.tenants import Tenant, pending
+from compose.sandbox.tenants import Tenant, next_to_end, pending
 
 
 def claim(name: str, phase: str = "", pod: str = "", **spec: object) -> Tenant:
@@ -29,3 +29,11 @@ def test_what_is_not_bound_is_named() -> None:
 def test_a_pod_of_two_claims_is_named() -> None:
     twice = seen(claim("a", "Bound", "p"), claim("b", "Bound", "p"))
     assert list(pending(twice, 2)) == ["pods with more than one claim: p"]
+
+
+def test_a_claim_is_ended_once_however_long_it_takes_to_go_and_one_that_waits_holds_up_no_other() -> None:
+    """Each end makes a new claim: with more claims than pods all would wait for ever."""
+    some = seen(claim("a", "Bound", "p"), claim("b"), claim("c", "Bound", "q"))
+    assert next_to_end(some, set()) == "a"
+    assert next_to_end(some, {"a"}) == "c"
+    assert next_to_end(some, {"a", "c"}) == ""
