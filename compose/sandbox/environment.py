@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Final
@@ -42,5 +43,6 @@ def variables(directory: Path, redis: str, kubeconfig: Path, aws: str) -> dict[s
 
 
 def write(path: Path, values: Mapping[str, str]) -> None:
-    """A file to read with `.` in a shell."""
-    path.write_text("".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items()))
+    """A file to read with `.` in a shell, which then finds the `berthmaster` of this very environment."""
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in values.items()]
+    path.write_text("".join([*lines, f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"\n']))

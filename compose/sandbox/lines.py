@@ -70,7 +70,7 @@ def jobs(seen: Picture) -> str:
     if not seen.jobs:
         return ""
     runners = seen.runners
-    return f"jobs: {counted(seen.jobs)}; runner pods: {runners.present or 'none'}; slots: {runners.use or 'none'}"
+    return f"jobs: {counted(seen.jobs)}; runner pods: {runners.present or 'none'}; {runners.told}"
 
 
 def claims(seen: Picture) -> str:

@@ -80,7 +80,7 @@ def jobs(seen: Picture) -> Iterator[RenderableType]:
         return
     states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(seen.jobs.items())]
     yield Text.assemble(f"{sum(seen.jobs.values())} jobs ", *states)
-    yield Text(f"  runner pods {seen.runners.present}; slots {seen.runners.use}; {seen.runners.reason}", "dim")
+    yield Text(f"  runner pods {seen.runners.present}; {seen.runners.told}; {seen.runners.reason}", "dim")
 
 
 def claims(seen: Picture) -> Iterator[RenderableType]:

@@ -18,6 +18,8 @@ EXAMPLES: Final = 3
 
 EACH_ONCE: Final = ("open", "booting", "away", "claimed", "draining")
 """What a pod of a pool is; other counts of its status are parts of these."""
+SLOTS: Final = ("used", "reserved", "idle")
+"""What people are told of slots, in this order: an API server answers in one of its own."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,10 @@ class Runners:
         return f"{pods or 'none'}, {self.wanted} wanted" if self.pods else ""
 
     @property
-    def use(self) -> str:
-        return ", ".join(f"{number} {state}" for state, number in self.slots.items() if state != "total")
+    def told(self) -> str:
+        """In words. A status is written now and then, so that it may know less than who waits for the jobs."""
+        use = ", ".join(f"{self.slots[state]} {state}" for state in SLOTS if state in self.slots)
+        return f"slots as its status last said: {use or 'none'}"
 
 
 @dataclass(frozen=True)

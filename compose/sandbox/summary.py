@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from rich.table import Table
@@ -17,6 +16,10 @@ from compose.sandbox.lines import counted
 from compose.sandbox.picture import Picture
 from compose.sandbox.stack import FLOWER_USER, Stack
 from compose.sandbox.tenants import NAMESPACE as TENANTS
+from compose.sandbox.workload import NAMESPACE as GAMES
+
+A_POD: Final = f'kubectl -n {GAMES} describe "$(kubectl -n {GAMES} get pods -o name | tail -n 1)"'
+"""Of the youngest one: those that were there at the start may be gone."""
 
 
 @dataclass(frozen=True)
@@ -88,21 +91,16 @@ class Summary:
         """What to type in another terminal."""
         env = shlex.quote(str(self.directory / "env"))
         return [
-            f". {env}   # sets KUBECONFIG and the addresses of Redis and AWS, then for example:",
-            "kubectl get portpools; kubectl -n games get pods; kubectl -n games describe pod game-0001",
-            f"{command()} status; aws elbv2 describe-load-balancers",
+            f". {env}   # sets KUBECONFIG, PATH and the addresses of Redis and AWS, then for example:",
+            f"kubectl get portpools; kubectl -n {GAMES} get pods; {A_POD}",
+            "berthmaster status; aws elbv2 describe-load-balancers",
             *(
-                [f"{command()} jobs {NAMESPACE}/{POOL} --ended; kubectl -n {NAMESPACE} get podpools,pods"]
+                [f"berthmaster jobs {NAMESPACE}/{POOL} --ended; kubectl -n {NAMESPACE} get podpools,pods"]
                 if self.jobs
                 else []
             ),
             *([f"kubectl -n {TENANTS} get podclaims,podpools,pods"] if self.claims else []),
         ]
-
-
-def command() -> str:
-    """The command of this very environment."""
-    return shlex.quote(str(Path(sys.executable).parent / "berthmaster"))
 
 
 def seconds(number: float | None) -> str:

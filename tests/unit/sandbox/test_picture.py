@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from compose.sandbox.picture import Balancer, Picture, Pool, missing
+from compose.sandbox.picture import Balancer, Picture, Pool, Runners, missing
 from domain.ports.pod import ENDPOINTS, MESSAGE, STATE, PodView
 
 
@@ -57,3 +57,8 @@ def test_what_is_missing_is_said(seen: Picture, said: str) -> None:
 def test_an_explanation_names_only_some_pods() -> None:
     seen = picture(*(pod(name, state="Pending") for name in "abcde"))
     assert missing(seen, 5)[0] == "5 pods are not bound: a (Pending), b (Pending), c (Pending), ..."
+
+
+def test_slots_are_told_in_one_order_whatever_that_of_the_api_server() -> None:
+    slots = {"idle": 4, "reserved": 1, "total": 6, "used": 1}
+    assert Runners.from_object({"status": {"slots": slots}}).told.endswith(": 1 used, 1 reserved, 4 idle")
