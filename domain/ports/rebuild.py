@@ -2,7 +2,9 @@
 annotations.
 
 A live tag is bound (of several for one want the published one, else the first; the others are releasing); an annotation
-without a listener is bound and will get its listener again; a lone target group is releasing. So is a dead tag, unless
+without a listener is bound and will get its listener again, or releasing where the pod asks for it no more: nobody else
+may have what a pod still publishes, and the listener of a precreated port does not say whose it is. A lone target group
+is releasing. So is a dead tag, unless
 it says that the port is retained, or a pod of that name asks for it and publishes it: then that pod takes it over.
 """
 
@@ -92,6 +94,8 @@ def rebuild(
         held.setdefault(_place(item.entry), (item.owner, _judged(item, rivals, claims, refusing)))
     collisions = tuple(sorted(set(_collisions(claims, held))))
     _add_annotated(pool, claims, held)
+    for pod in sorted(listed, key=lambda pod: pod.full_name):
+        _add_unasked(pool, pod, claims.get(pod.full_name), _rows(pool, pod, offered), held)
     for item in sorted(groups, key=lambda f: f.entry):
         held.setdefault(_place(item.entry), (item.owner, replace(item.entry, state=EntryState.RELEASING)))
     return Rebuilt(_by_owner(held), collisions)
@@ -104,9 +108,13 @@ def _claim(pool: str, pod: PodView, default_spec: str, segment: int, offered: Ca
         wants = tuple(widened(want, segment) for want in asked if want.pool == pool)
     except RequestError:
         wants = None
-    rows = {(one.lb, one.port): one for row in shown(pod.outputs.endpoints) if row.pool == pool for one in row.each()}
     keys = frozenset(key for want in wants or () for key in want.keys)
-    return _Claim(pod, wants, {place: row for place, row in rows.items() if offered(place)}, keys)
+    return _Claim(pod, wants, _rows(pool, pod, offered), keys)
+
+
+def _rows(pool: str, pod: PodView, offered: Callable[[Place], bool]) -> dict[Place, Shown]:
+    rows = {(one.lb, one.port): one for row in shown(pod.outputs.endpoints) if row.pool == pool for one in row.each()}
+    return {place: row for place, row in rows.items() if offered(place)}
 
 
 def _place(entry: Entry) -> Place:
@@ -176,6 +184,21 @@ def _add_annotated(pool: str, claims: Mapping[str, _Claim], held: Held) -> None:
             if want and place not in held and (name, want) not in served:
                 held[place] = (name, Entry(pool, *place, want, claim.pod.uid, EntryState.BOUND))
                 served.add((name, want))
+
+
+def _add_unasked(pool: str, pod: PodView, claim: _Claim | None, rows: Mapping[Place, Shown], held: Held) -> None:
+    """Adds what a pod publishes and does not ask for (any more): its own run takes it off the pod, then gives it back.
+
+    It keeps what it publishes while its annotation cannot be read.
+    """
+    state = EntryState.BOUND if claim and claim.wants is None else EntryState.RELEASING
+    kept = {e.want for owner, e in held.values() if owner == pod.full_name and e.state is EntryState.BOUND}
+    for place, row in sorted(rows.items()):
+        key = f"{row.container_port}/{row.protocol}"
+        if place in held or (claim and claim.want_at(place)) or key in kept:
+            continue
+        held[place] = (pod.full_name, Entry(pool, *place, key, pod.uid, state, target=row.target))
+        kept |= {key} if state is EntryState.BOUND else set()
 
 
 def _by_owner(held: Held) -> dict[str, tuple[Entry, ...]]:

@@ -115,6 +115,28 @@ def test_a_mistake_in_the_annotation_costs_no_held_port_in_a_rebuild_either() ->
     assert states(rebuild("arena", [found()], [], [pod(ports="7777/SCTP@arena")])) == {30000: "bound"}
 
 
+@pytest.mark.row("AL-19", "AL-01", "FZ-08")
+@pytest.mark.parametrize(
+    ("leaving", "state"),
+    [
+        (pod(ports="7777/UDP@other", shows=[("lb", 30000)]), "releasing"),
+        (pod(ports="9000/TCP@arena", shows=[("lb", 30000)]), "releasing"),
+        (pod(ports=None, shows=[("lb", 30000)]), "releasing"),
+        (pod(shows=[("lb", 30000)], phase="Succeeded"), "releasing"),
+        (pod(ports="7777/SCTP@arena", shows=[("lb", 30000)]), "bound"),
+    ],
+)
+def test_nobody_else_gets_what_a_pod_still_publishes(leaving: PodView, state: str) -> None:
+    """Listeners of precreated ports do not say whose they are: such a port was given to the next pod that asked."""
+    assert states(rebuild("arena", [], [], [leaving])) == {30000: state}
+
+
+@pytest.mark.row("AL-19")
+def test_who_asks_for_a_place_has_it_before_one_who_only_publishes_it() -> None:
+    pods = [pod("a", ports="9000/TCP@arena", shows=[("lb", 30000)]), pod("b", shows=[("lb", 30000)])]
+    assert (states(world := rebuild("arena", [], [], pods), "a"), states(world, "b")) == ({}, {30000: "bound"})
+
+
 @pytest.mark.row("AL-19")
 def test_a_collision_is_decided_for_the_tag_and_counted() -> None:
     pods = [pod("a", shows=[("lb", 30000)]), pod("b", shows=[("lb", 30000)])]
