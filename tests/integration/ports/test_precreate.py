@@ -11,7 +11,7 @@ from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Fuse, Interposed, Killed
 from tests.support.precreated import WANT, calls, existing, registered, stocked, targets
-from tests.support.world_checks import check_all
+from tests.support.world_checks import check_all, check_unique
 from workers.cloud.tags import PRECREATED
 from workers.kube.port_pools import PATH
 
@@ -182,3 +182,26 @@ def test_a_load_balancer_that_leaves_the_pool_loses_what_nobody_holds_there(flee
     assert fleet.driver.listeners(arn) == []
     assert len(fleet.driver.listeners(other)) == 5
     assert len(fleet.driver.target_groups_owned(fleet.cluster)) == 5
+
+
+@pytest.mark.row("AL-19", "AL-01", "EV-10")
+@pytest.mark.parametrize("ports", ["9000/TCP@arena", None, "no such thing"])
+def test_a_port_that_a_pod_asks_for_no_more_is_nobody_elses_until_it_has_left_it(
+    fleet: Fleet, aws: Aws, ports: str | None
+) -> None:
+    """Its listener does not say whose it is, and Redis is lost before the pod's next run."""
+    stocked(fleet, aws, udp=1)
+    fleet.pod("a", WANT, ip="10.0.0.1")
+    fleet.settle()
+    fleet.annotate("a", ports=ports)
+    fleet.redis.flushall()
+    fleet.pod("b", WANT, ip="10.0.0.2")
+    fleet.sync()
+    fleet.run("portpool/arena")
+    fleet.run_pod("b")
+    assert fleet.state("b") != "Bound"
+    check_unique(fleet)
+    fleet.settle()
+    unreadable = ports == "no such thing"
+    assert (fleet.state("b") == "Bound", bool(fleet.shown("a")[1])) == (not unreadable, ports is not None)
+    check_unique(fleet)
