@@ -96,7 +96,7 @@ def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, claims: in
         change=plan.decision.change,
         reason=plan.barred or plan.decision.reason,
         size=plan.wanted,
-        create=len(plan.unseen) + plan.create,
+        create=len(plan.names) + plan.create,
         remove=tuple(member.name for member in plan.remove),
     )
 

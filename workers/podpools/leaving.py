@@ -25,7 +25,7 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     """A job that nobody cancels waits for a pool of this name to be made again; without any, nothing is left of it."""
     ledger = services.ledger(f"{namespace}/{name}")
     services.names.remove(ledger.pool)
-    ledger.forget_size()
+    ledger.forget_size(run.token)
     forget_claimable(ledger)
     services.shown.forget(ledger.prefix)
     forget_user(services, run, ledger)

@@ -49,14 +49,16 @@ class Scaled:
 class Plan:
     """`size`: pods with slots that there shall be; `wanted`: with those that waiting claims are to have.
 
-    `unseen`: names of pods that are in no list yet; `create`: new ones; `remove`: only if they are still idle.
+    `names`: of pods that were to be created before and still are, `dropped`: those that are not, `create`: new ones.
+    `remove`: only if they are still idle.
     """
 
     decision: Decision
     what: Sensed
     size: int
     wanted: int
-    unseen: frozenset[str]
+    names: tuple[str, ...]
+    dropped: frozenset[str]
     create: int
     remove: tuple[Member, ...]
     barred: str
@@ -72,9 +74,11 @@ def planned(seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -
     decision = decide(what, policy, utc_now())
     pods = max(spec.min_replicas, min(spec.max_replicas, pods + decision.change))
     wanted = _wanted(seen, spec, pods + claims)
-    barred, room = space(seen, unseen, spec)
-    remove = () if claims else surplus(seen.members, present - wanted, made)
-    return Plan(decision, what, pods, wanted, unseen, max(0, min(wanted - present, room)), remove, barred)
+    barred, room, listed = blocked(seen.slots.unready, revision_of(spec)), _room(seen, spec), present - len(unseen)
+    create = 0 if barred else max(0, min(wanted - listed, room))
+    names = tuple(sorted(unseen)[:create])
+    remove = () if claims else surplus(seen.members, listed - wanted, made)
+    return Plan(decision, what, pods, wanted, names, unseen - {*names}, create - len(names), remove, barred)
 
 
 def expected(seen: Seen) -> tuple[frozenset[str], int]:
@@ -83,10 +87,9 @@ def expected(seen: Seen) -> tuple[frozenset[str], int]:
     return unseen, sum(m.gives_slots for m in seen.members) + len(unseen)
 
 
-def space(seen: Seen, unseen: frozenset[str], spec: PodPoolSpec) -> tuple[str, int]:
-    """Why no pods may be created, '' if they may; and how many more."""
-    barred = blocked(seen.slots.unready, revision_of(spec))
-    return barred, 0 if barred else spec.max_replicas - len(seen.members) - len(unseen)
+def _room(seen: Seen, spec: PodPoolSpec) -> int:
+    """A pod that an older run asked for, and that comes when its name is dropped already, counts once it is listed."""
+    return spec.max_replicas - len(seen.members)
 
 
 def _wanted(seen: Seen, spec: PodPoolSpec, pods: int) -> int:
@@ -123,7 +126,7 @@ class Scaling:
             was, size = size.pods, self._resized(plan.size, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=size.pods - was, reason=reason)
         record(ledger, decision, plan.wanted, plan.what)
-        refused = self._create(plan.unseen, plan.create, issued)
+        refused = self._create(plan, issued)
         for member in plan.remove:
             close_and_delete(self.services, self.run, ledger, self.pods, member, owed(plan.what, spec.policy))
         change = decision.move.value if decision.change else ""
@@ -133,15 +136,16 @@ class Scaling:
     def _resized(self, size: int | None, present: int) -> Size:
         return self.ledger.resize(self.run.token, size, self.spec.min_replicas, self.spec.max_replicas, present)
 
-    def _create(self, unseen: frozenset[str], count: int, issued: Issued) -> str:
-        """Those that were written down before, and `count` new ones. A name is random, and never used twice.
+    def _create(self, plan: Plan, issued: Issued) -> str:
+        """Those that were written down before, and new ones. A name is random, and never used twice.
 
         What the API server says where it refuses one, '' where it does not: then the others are left for later too.
         """
         pool, spec = self.ledger.pool, self.spec
-        fresh = [f"{pool.rpartition('/')[2]}-{secrets.token_hex(4)}" for _ in range(count)]
-        if fresh:
-            self.ledger.enlist(self.run.token, fresh)
+        fresh = [f"{pool.rpartition('/')[2]}-{secrets.token_hex(4)}" for _ in range(plan.create)]
+        names = [*plan.names, *fresh]
+        if names or plan.dropped:
+            self.ledger.enlist(self.run.token, names, plan.dropped)
         told = self.services.environment(pool, spec.model_dump(by_alias=True)) if spec.slots else []
         environment = issued.environment(told)
 
@@ -154,7 +158,7 @@ class Scaling:
             log.info("pod_created", pool=pool, pod=name)
             return ""
 
-        return slowly(self._kept, create, [*sorted(unseen), *fresh])
+        return slowly(self._kept, create, names)
 
     def _kept(self) -> None:
         self.run.keep(self.services.call_time)

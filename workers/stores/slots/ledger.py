@@ -23,7 +23,8 @@ from workers.stores.slots.records import asked, decoded, told_of
 LUA: Final = Path(__file__).parent / "lua"
 PARTS: Final = ("names", "gate", "pods", "jobs", "attempts", "ending", "placing", "telling")
 NAMES: Final = (
-    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "forget", "gone", "hold"),
+    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "forget", "forget_size"),
+    *("gone", "hold"),
     *("keep_claimable", "open", "page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
 )
 MOST: Final = 1000
@@ -221,14 +222,14 @@ class SlotLedger:
             raise StaleToken(f"a newer run has pod pool {self.pool}")
         return Size(*(int(value) for value in reply[1:]))
 
-    def enlist(self, token: str, names: Collection[str]) -> None:
-        """Raises StaleToken."""
-        if self.call("enlist", token, orjson.dumps(list(names)))[0] == b"STALE":
+    def enlist(self, token: str, names: Collection[str], dropped: Collection[str] = ()) -> None:
+        """Pods of these names shall be created, of the `dropped` ones never. Raises StaleToken."""
+        if self.call("enlist", token, orjson.dumps(list(names)), orjson.dumps(list(dropped)))[0] == b"STALE":
             raise StaleToken(f"a newer run has pod pool {self.pool}")
 
-    def forget_size(self) -> None:
-        """The pool is gone: one that is made by its name has a size of its own."""
-        self.redis.hdel(f"{self.prefix}meta", "size", "up", "down")
+    def forget_size(self, token: str) -> None:
+        """The pool is gone: one that is made by its name has a size of its own, and creates pods of its own."""
+        self.call("forget_size", token)
 
     def forget(self, token: str) -> bool:
         """Nothing is known of a pool that is gone. False: it has pods or jobs, or is there again."""

@@ -8,7 +8,7 @@ if ready(server) then return { 'READY', call('HGET', META, 'mark') } end
 if call('HGET', META, 'seen') ~= server then
   for _, class in ipairs(call('SMEMBERS', CLASSES)) do call('DEL', P .. 'free:' .. class) end
   for _, kinds in ipairs(call('SMEMBERS', SIGS)) do call('DEL', P .. 'wait:' .. kinds) end
-  call('DEL', PODS, KEYED, SIGS, CLASSES, DUE, LATER, SENT, EXPECT)
+  call('DEL', PODS, KEYED, SIGS, CLASSES, DUE, LATER, SENT, EXPECT, NAMES) -- of NAMES an older copy may have some that were used
   local flat = call('HGETALL', JOBS)
   for i = 1, #flat, 2 do
     local j = cjson.decode(flat[i + 1])

@@ -3,8 +3,7 @@
 -- ARGV server, token of the run.
 -- Returns {'KEPT'} (there are pods or jobs, or a newer run: the pool was made anew) | {'OK'}.
 local _, token = unpack(ARGV)
-local latest = tonumber((call('HGET', META, 'run') or '0'):match('^%d+')) -- a token is microseconds and a nonce
-if latest > tonumber(token:match('^%d+')) or call('HLEN', PODS) + call('HLEN', JOBS) > 0 then return { 'KEPT' } end
+if newer_run(token) or call('HLEN', PODS) + call('HLEN', JOBS) > 0 then return { 'KEPT' } end
 for _, class in ipairs(call('SMEMBERS', CLASSES)) do call('DEL', P .. 'free:' .. class) end
 for _, kinds in ipairs(call('SMEMBERS', SIGS)) do call('DEL', P .. 'wait:' .. kinds) end
 for _, facts in ipairs(call('HVALS', FACTS)) do call('DEL', P .. 'owned:' .. cjson.decode(facts).lastOwner) end

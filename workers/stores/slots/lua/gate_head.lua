@@ -3,6 +3,10 @@
 -- ARGV and returns: see each script. An attempt is `MARK-N`; marks are times of the server, so that none is used twice.
 local function ready(server) return call('HGET', META, 'inc') == server end
 
+local function newer_run(token) -- has the pool; a token is microseconds and a nonce
+  return tonumber((call('HGET', META, 'run') or '0'):match('^%d+')) > tonumber(token:match('^%d+'))
+end
+
 local function now_ms()
   local t = call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)

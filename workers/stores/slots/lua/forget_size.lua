@@ -1,0 +1,10 @@
+-- Forgets what a pool that is gone was to become: its size, and the names of pods that were to be created.
+-- KEYS[1] prefix of the pool.
+-- ARGV server, token of the run.
+-- Returns {'KEPT'} (a newer run has the pool: it was made anew) | {'OK'}.
+local _, token = unpack(ARGV)
+if newer_run(token) then return { 'KEPT' } end
+call('HSET', META, 'run', token) -- from now on older ones are refused
+call('HDEL', META, 'size', 'up', 'down')
+call('DEL', NAMES)
+return { 'OK' }
