@@ -16,7 +16,7 @@ from redis import Redis
 from redis.connection import Connection, ConnectionPool, SSLConnection, UnixDomainSocketConnection
 from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
-from events.redis_address import SentinelAddress, by_sentinel
+from events.redis_address import SentinelAddress, by_sentinel, checked
 from events.sentinels import MasterConnection, master_pool
 
 Argument: TypeAlias = str | bytes | int | float
@@ -125,12 +125,14 @@ def read_facts(info: bytes) -> dict[bytes, bytes]:
 
 
 def connect(url: str, **options: Any) -> Redis:
-    """A client for an address (see redis_address). Connects when it is first used. Replies are bytes."""
+    """A client for an address (see redis_address), which is ValueError if it is none. Connects when it is first used.
+    Replies are bytes.
+    """
     options = {**options, "decode_responses": False}
     if by_sentinel(url):
         address = SentinelAddress.parse(url)
         return Redis.from_pool(master_pool(address, KnowingSSLMaster if address.tls else KnowingMaster, options))
-    pool = ConnectionPool.from_url(url, **options)
+    pool = ConnectionPool.from_url(checked(url), **options)
     pool.connection_class = CLASSES[pool.connection_class]
     return Redis.from_pool(pool)
 

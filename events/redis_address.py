@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final, Self
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from redis.connection import parse_url
 
@@ -21,10 +21,31 @@ PLAIN: Final = ("redis", "rediss", "unix")
 BY_SENTINEL: Final = ("redis+sentinel", "rediss+sentinel")
 SHAPE: Final = "redis+sentinel://HOST:26379,HOST:26379/MASTER/0"
 PORT: Final = 26379
+LONG: Final = 10
+"""Digits that no number of a database has."""
 OF_SENTINELS: Final = "sentinel_"
 TLS: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
-KNOWN: Final = frozenset({"username", "password", "ssl", *TLS})
-NO: Final = ("false", "no", "0")
+OF_SENTINELS_KNOWN: Final = frozenset({"username", "password", "ssl", *TLS})
+KNOWN: Final = frozenset(
+    {
+        *("db", "username", "password", "protocol", "legacy_responses", "max_connections", "health_check_interval"),
+        *("socket_timeout", "socket_connect_timeout", "socket_read_size", "retry_on_timeout"),
+        *("client_name", "lib_name", "lib_version", "encoding", "encoding_errors"),
+    }
+)
+"""What connections of redis-py take and an address can say; without `decode_responses`, as replies stay bytes."""
+BY_TCP: Final = frozenset({"socket_keepalive"})
+BY_TLS: Final = frozenset(
+    {
+        *TLS,
+        *("ssl_ca_data", "ssl_password", "ssl_ciphers", "ssl_min_version", "ssl_include_verify_flags"),
+        *("ssl_exclude_verify_flags", "ssl_validate_ocsp", "ssl_validate_ocsp_stapled", "ssl_ocsp_expected_cert"),
+    }
+)
+SAID: Final = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
+ESCAPE: Final = "write each sign of user and password that is no letter or digit as %XX"
+BROKERS: Final = ("redis", "rediss", "amqp", "amqps", "pyamqp")
+"""Addresses of these have a port, if anything."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +61,18 @@ class SentinelAddress:
     @classmethod
     def parse(cls, url: str) -> Self:
         """Raises ValueError, which never says the address itself: a password may be in it."""
-        parts = urlsplit(url)
-        user, _, hosts = parts.netloc.rpartition("@")
+        parts = _split(url)
+        tls = parts.scheme == "rediss+sentinel"
         master, _, db = parts.path.strip("/").partition("/")
         if not master:
             raise ValueError(f"names no master, as in {SHAPE}")
-        if not (db or "0").isdecimal():
+        if not _is_number(db or "0"):
             raise ValueError(f"after the master comes the number of a database, as in {SHAPE}")
-        query = parse_qsl(parts.query)
+        query = parse_qsl(parts.query, keep_blank_values=True)
         own = [(name, value) for name, value in query if not name.startswith(OF_SENTINELS)]
         theirs = {name.removeprefix(OF_SENTINELS): value for name, value in query if name.startswith(OF_SENTINELS)}
-        tls = parts.scheme == "rediss+sentinel"
-        options = {"db": int(db or 0), **_options(own, user)}
+        user, _, hosts = parts.netloc.rpartition("@")
+        options = {"db": int(db or 0), **_options(own, _known(parts.scheme)), **_user(user)}
         return cls(_hosts(hosts), unquote(master), options, _sentinels(theirs, options if tls else {}, tls), tls)
 
 
@@ -68,6 +89,8 @@ def checked(url: str) -> str:
         raise ValueError(f"must be redis://, rediss://, unix:// or {SHAPE}")
     if by_sentinel(url):
         SentinelAddress.parse(url)
+    else:
+        _check_plain(_split(url))
     return url
 
 
@@ -78,7 +101,11 @@ def checked_if_named(url: str) -> str:
 
 def checked_broker(url: str) -> str:
     """The same, if Celery may know it. Raises ValueError."""
-    return checked(url) if url.startswith("sentinel://") or by_sentinel(url) else url
+    if url.startswith("sentinel://") or by_sentinel(url):
+        return checked(url)
+    for each in url.split(";") if url.startswith(tuple(f"{scheme}:" for scheme in BROKERS)) else ():
+        _check_port(_split(each))
+    return url
 
 
 def _hosts(text: str) -> tuple[tuple[str, int], ...]:
@@ -92,16 +119,72 @@ def _hosts(text: str) -> tuple[tuple[str, int], ...]:
     return hosts
 
 
-def _options(query: list[tuple[str, str]], user: str = "") -> dict[str, Any]:
-    """As redis-py reads them from an address."""
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # its text would say the password
+        raise ValueError(f"cannot be read: {ESCAPE}") from None
+    if parts.fragment or ("@" in parts.path and parts.scheme != "unix"):  # the rest of a password
+        raise ValueError(f"cannot be read: {ESCAPE}")
+    return parts
+
+
+def _check_port(parts: SplitResult) -> None:
+    try:
+        _ = parts.port
+    except ValueError:
+        raise ValueError(f"has a port that is no number, or a password that looks like one: {ESCAPE}") from None
+
+
+def _check_plain(parts: SplitResult) -> None:
+    """redis-py takes the first database where it cannot read the number of one."""
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    _options(query, _known(parts.scheme))
+    if parts.scheme == "unix":
+        return
+    _check_port(parts)
+    db = unquote(parts.path).replace("/", "")
+    if db and not _is_number(db):
+        raise ValueError("after the host comes the number of a database, as in redis://HOST:6379/0")
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < LONG
+
+
+def _user(text: str) -> dict[str, str]:
+    name, _, password = text.partition(":")
+    return {key: unquote(each) for key, each in (("username", name), ("password", password)) if each}
+
+
+def _known(scheme: str) -> frozenset[str]:
+    if scheme == "unix":
+        return KNOWN
+    return KNOWN | BY_TCP | (BY_TLS if scheme.startswith("rediss") else frozenset())
+
+
+def _options(query: list[tuple[str, str]], known: frozenset[str], of: str = "") -> dict[str, Any]:
+    """As redis-py reads them from an address. `of`: what their names begin with. A name that is not known may be the
+    rest of a password.
+    """
+    if not known.issuperset(name for name, _ in query):
+        names = ", ".join(f"{of}{name}" for name in sorted(known))
+        raise ValueError(f"has an option that is not one of {names}, or a password with a sign like &: {ESCAPE}")
     read: Any = parse_url  # redis-py has no types there
-    return dict(read(f"redis://{user}@/?{urlencode(query)}"))
+    told: dict[str, Any] = {}
+    for name, value in reversed(query):  # of two the first holds
+        try:
+            told |= read(f"redis://?{urlencode({name: value})}")
+        except ValueError:
+            raise ValueError(f"has an option with a value that makes no sense: {of}{name}") from None
+    return told
 
 
 def _sentinels(said: dict[str, str], masters: dict[str, Any], tls: bool) -> dict[str, Any]:
     """`masters`: options of which those of TLS hold for the sentinels too, unless they have their own."""
-    if unknown := sorted(set(said) - KNOWN):
-        raise ValueError(f"has an option that sentinels do not know: {OF_SENTINELS}{unknown[0]}")
-    told = said.pop("ssl", str(tls)).lower() not in NO
+    own = _options(list(said.items()), OF_SENTINELS_KNOWN, OF_SENTINELS)
+    told = SAID.get(str(own.pop("ssl", tls)).lower())
+    if told is None:
+        raise ValueError(f"{OF_SENTINELS}ssl is true or false")
     same = {name: masters[name] for name in TLS if name in masters}
-    return {**({"ssl": True, **same} if told else {}), **_options(list(said.items()))}
+    return {**({"ssl": True, **same} if told else {}), **own}
