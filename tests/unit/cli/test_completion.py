@@ -37,7 +37,7 @@ def completed(home: Path, source: str, *words: str) -> list[str]:
 
 @pytest.mark.skipif(not BASH, reason="there is no bash here")
 def test_what_is_installed_completes_commands_and_options_in_bash(tmp_path: Path) -> None:
-    bash("berthmaster --install-completion", tmp_path)
+    bash("berthmaster --install-completion; exit", tmp_path)  # a last command would replace the shell that it looks for
     source = '. "$HOME/.bashrc"'
     assert completed(tmp_path, source, "berthmaster", "expl") == ["explain"]
     kinds = {each.name.split(" ")[2] for each in commands() if each.name.startswith("berthmaster explain ")}
