@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from tests.integration.podpools.conftest import MakePool
@@ -48,3 +49,13 @@ def test_a_size_that_claims_make_smaller_is_told_with_its_change(make_pool: Make
         pool.run()
     resized = [(line["size"], line["change"], line["reason"]) for line in told(lines, "pool_resized")]
     assert resized == [(1, -1, "claims have taken pods")]
+
+
+@pytest.mark.row("EV-17")
+def test_lines_of_pods_that_are_made_side_by_side_have_what_the_run_binds(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=3, maxReplicas=3)
+    with capture_logs([merge_contextvars]) as lines:
+        pool.run()
+    made = told(lines, "pod_created", key=pool.key, tries=0)
+    assert len({line["pod"] for line in made}) == 3
+    assert len({line["token"] for line in made}) == 1

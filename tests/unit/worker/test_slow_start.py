@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from threading import Barrier
 
 from workers.podpools.slow_start import WIDEST, slowly
 
 NAMES = [f"pod-{n}" for n in range(20)]
+KEY: ContextVar[str] = ContextVar("key")
 
 
 def test_every_name_is_called_once_and_each_batch_is_announced() -> None:
@@ -43,3 +45,15 @@ def test_a_batch_is_called_side_by_side() -> None:
 
     assert slowly(lambda: None, call, NAMES[: 7 + WIDEST]) == ""
     assert not barrier.broken
+
+
+def test_each_call_knows_the_context_of_who_asked_for_it() -> None:
+    known: list[str] = []
+
+    def call(_: str) -> str:
+        known.append(KEY.get("nothing"))
+        return ""
+
+    KEY.set("the pool")
+    assert slowly(lambda: None, call, NAMES) == ""
+    assert known == ["the pool"] * len(NAMES)
