@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -115,8 +116,10 @@ class PodPoolWorld:
                 self.forget(uid)
 
     def ready(self, name: str, status: str) -> None:
+        """Of a pod that may be gone since it was listed: a server that collects garbage deletes by itself."""
         conditions = [{"type": "Ready", "status": status}]
-        self.api.patch(f"{self.pod_path(name)}/status", {"status": {"phase": "Running", "conditions": conditions}})
+        with suppress(NotFound):
+            self.api.patch(f"{self.pod_path(name)}/status", {"status": {"phase": "Running", "conditions": conditions}})
 
     def end(self, name: str) -> None:
         """The pod goes, and its runner with it."""
