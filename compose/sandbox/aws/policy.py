@@ -13,6 +13,14 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 Tags = Mapping[str, str]
 NAMED = ("LoadBalancerArn", "ListenerArn", "TargetGroupArn")
+EC2 = {
+    "CreateLoadBalancer": "AccountAttributes Addresses InternetGateways SecurityGroups Subnets Vpcs",
+    "CreateTargetGroup": "InternetGateways Vpcs",
+    "RegisterTargets": "Instances InternetGateways Subnets Vpcs",
+}
+"""What a call describes in the caller's name; the table is that of "Elastic Load Balancing API permissions"."""
+SERVICE = "elasticloadbalancing.amazonaws.com"
+ROLE = f"arn:aws:iam::123456789012:role/aws-service-role/{SERVICE}/AWSServiceRoleForElasticLoadBalancing"
 MADE = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
 
 
@@ -63,6 +71,10 @@ def questions(action: str, form: Mapping[str, str], arns: str, tags_of: Callable
     if action.startswith("Create") and asked:
         new = made or form.get("LoadBalancerArn", "").replace(":loadbalancer/", ":listener/") + "/0"
         yield Question("elasticloadbalancing:AddTags", new, {**asked, "elasticloadbalancing:CreateAction": action})
+    for kind in EC2.get(action, "").split():
+        yield Question(f"ec2:Describe{kind}", "*", {})
+    if action == "CreateLoadBalancer":  # the first of an account; here each, so that nobody forgets it
+        yield Question("iam:CreateServiceLinkedRole", ROLE, {"iam:AWSServiceName": SERVICE})
 
 
 def named(form: Mapping[str, str]) -> list[str]:

@@ -61,6 +61,11 @@ rules:
 """
 """What our own accounts ask, as they are deployed."""
 
+LAST_ROLE = (
+    "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler"
+)
+"""Among the last that the server writes for its own accounts when it starts."""
+
 
 class RealKube(KubeServer):
     name = "real"
@@ -105,7 +110,8 @@ class RealKube(KubeServer):
         return self
 
     def start_api(self) -> None:
-        self.front.start(lambda: self.serves("/api/v1/namespaces/default"))
+        """Ready for its controllers, too, which end if their roles take more than 10 s."""
+        self.front.start(lambda: self.serves("/api/v1/namespaces/default") and self.serves(LAST_ROLE))
 
     def stop(self) -> None:
         """The API server before etcd: one whose etcd went first keeps its port for many minutes."""

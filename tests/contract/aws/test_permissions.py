@@ -12,6 +12,7 @@ import orjson
 import pytest
 from botocore.exceptions import ClientError
 
+from compose.sandbox.aws.policy import EC2
 from domain.ports.pool import HealthCheck
 from tests.contract.aws.conftest import Driving, Maker
 from tests.fixtures.aws import REGION, Aws
@@ -146,7 +147,10 @@ def test_the_driver_uses_exactly_the_actions_of_its_table(drive: Driving) -> Non
 def test_the_policy_allows_exactly_the_actions_of_the_table() -> None:
     statements = orjson.loads(POLICY.read_bytes())["Statement"]
     allowed = {action for statement in statements for action in statement["Action"]}
-    assert allowed == {f"elasticloadbalancing:{action}" for action in ACTIONS}
+    behind = {f"ec2:Describe{kind}" for kinds in EC2.values() for kind in kinds.split()}
+    assert allowed == {f"elasticloadbalancing:{action}" for action in ACTIONS} | behind | {
+        "iam:CreateServiceLinkedRole"
+    }
     assert all(statement["Effect"] == "Allow" for statement in statements)
 
 
