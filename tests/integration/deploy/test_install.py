@@ -35,7 +35,7 @@ def test_what_the_guide_says_is_what_the_cluster_then_has(cluster: RealKube, adm
         assert done.returncode == 0, f"{block}\n{done.stderr}"
     place = "/api/v1/namespaces/berthmaster"
     role = admin.get(f"{place}/serviceaccounts/worker")["metadata"]["annotations"]["eks.amazonaws.com/role-arn"]
-    assert role == "arn:aws:iam::210987654321:role/berthmaster"
+    assert role == "arn:aws:iam::210987654321:role/berthmaster-production"
     settings = [each.get("data", {}) for each in admin.list(f"{place}/configmaps")["items"]]
     assert ("production", "eu-west-1") in [(d.get("BERTHMASTER_CLUSTER"), d.get("AWS_REGION")) for d in settings]
     pools = admin.list("/apis/berthmaster.dev/v1alpha1/portpools")["items"]
