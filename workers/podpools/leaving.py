@@ -14,7 +14,7 @@ from workers.podpools.tokens import forget_user
 from workers.run import Run
 from workers.stores.slots.claimable import forget_claimable
 from workers.stores.slots.ledger import NotVerified, SlotLedger
-from workers.stores.slots.view import PodSlots, view
+from workers.stores.slots.view import PodSlots, standing, view
 
 Json = dict[str, Any]
 LOOK_AGAIN: Final = timedelta(seconds=30)
@@ -26,6 +26,7 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     ledger = services.ledger(f"{namespace}/{name}")
     services.names.remove(ledger.pool)
     ledger.forget_size(run.token)
+    mark = ledger.verification()
     forget_claimable(ledger)
     services.shown.forget(ledger.prefix)
     forget_user(services, run, ledger)
@@ -37,9 +38,21 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
         left = [pod for pod in known if sought(services, run, pods, ledger, pod)]
         if left:
             return Wait(LOOK_AGAIN, f"{len(left)} pods of the pool are still there")
+        if not verified(services, run, pods, ledger, mark):
+            return Wait(LOOK_AGAIN, "pods of the pool may still be there: Redis was new, and not all have reported")
         ledger.sweep(services.remember)
     mend_index(services, run, namespace)
     return Settled() if ledger.forget(run.token) else Wait(JOBS_END, "jobs wait for the pool, or are remembered")
+
+
+def verified(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, mark: str) -> bool:
+    """No run of the pool says so any more after Redis was new: no job could be cancelled, and nothing be forgotten."""
+    if standing(ledger).size is None:
+        run.keep(services.call_time)
+        if pods.labelled():
+            return False
+        ledger.begin((), mark)
+    return True
 
 
 def sought(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, pod: PodSlots) -> Json | None:

@@ -9,10 +9,9 @@ import structlog
 from domain.claims.pod import Phase
 from domain.scaling.members import Member
 from events.kube_api import Denied, Invalid
-from events.routing import pod_claim_key
 from workers.claims.giving_back import give_back
 from workers.kube.pod_claims import PodClaims
-from workers.podpools.mending import mend_now_and_then
+from workers.podpools.mending import mend_now_and_then, wake_claims
 from workers.podpools.observe import Seen
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
@@ -31,11 +30,13 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
     unknown = {m.claimed_by for m in held}
     known = services.claims.known(namespace, unknown)
     strays = services.claims.noticed(namespace, {m.name: m.claimed_by for m in held if m.claimed_by in known})
-    run.touch({pod_claim_key(namespace, known[uid]) for uid in strays})
+    wake_claims(run, namespace, {known[uid] for uid in strays})
     unknown -= known.keys()
     if unknown:
         run.keep(services.call_time)
-        unknown -= {claim["metadata"]["uid"] for claim in PodClaims(services.kube).all(namespace)}
+        claims = [claim["metadata"] for claim in PodClaims(services.kube).all(namespace)]
+        wake_claims(run, namespace, {claim["name"] for claim in claims if claim["uid"] in unknown})
+        unknown -= {claim["uid"] for claim in claims}
         dangling += [m for m in held if m.claimed_by in unknown]
     for member in dangling:
         _reclaim(services, run, namespace, member, seen)

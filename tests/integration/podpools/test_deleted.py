@@ -6,9 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from domain.outcome import Wait
+from domain.outcome import Settled, Wait
 from tests.integration.podpools.conftest import MakePool
+from tests.integration.podpools.test_left_over import grown_old
+from tests.support.meanwhile import keep_terminating, let_go
 from tests.support.pod_pool_world import PodPoolWorld
+from workers.stores.slots.ledger import NotVerified
 
 WAITS = Wait(timedelta(hours=1), "jobs wait for the pool, or are remembered")
 
@@ -73,3 +76,41 @@ def test_a_pool_that_is_made_again_runs_what_waited(make_pool: MakePool) -> None
     pool.api.create(pool.path, again)
     pool.settle()
     assert sorted(pool.slots.state(job) for job in ("plan", "work", "late")) == ["running", "running", "waiting"]
+
+
+def restarted(pool: PodPoolWorld) -> None:
+    """Redis has its data, and is another."""
+    pool.redis.hset(f"{pool.slots.ledger.prefix}meta", mapping={"inc": "another", "seen": "another"})
+
+
+@pytest.mark.row("SL-13", "SL-16", "SL-20")
+def test_a_job_of_a_deleted_pool_can_be_cancelled_and_forgotten_after_a_restart_of_redis(make_pool: MakePool) -> None:
+    pool = with_jobs(make_pool)
+    (name,) = pool.names()
+    pool.api.delete(f"{pool.path}/runners")
+    pool.end(name)
+    restarted(pool)
+    assert pool.run() == WAITS
+    for job in ("plan", "work", "late"):
+        pool.slots.ledger.cancel(job)
+        assert pool.slots.state(job) == "done"
+    grown_old(pool)
+    assert pool.run() == Settled()
+
+
+@pytest.mark.row("SL-13", "SL-20")
+def test_nothing_is_granted_for_a_deleted_pool_after_a_restart_of_redis_while_it_has_pods(make_pool: MakePool) -> None:
+    """Their runners may report yet."""
+    pool = with_jobs(make_pool)
+    (name,) = pool.names()
+    keep_terminating(pool, name)
+    pool.api.delete(f"{pool.path}/runners")
+    restarted(pool)
+    assert isinstance(pool.run(), Wait)
+    with pytest.raises(NotVerified):
+        pool.slots.ledger.cancel("work")
+    let_go(pool, name)
+    pool.end(name)
+    assert pool.run() == WAITS
+    pool.slots.ledger.cancel("work")
+    assert pool.slots.state("work") == "done"

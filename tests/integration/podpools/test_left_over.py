@@ -10,12 +10,15 @@ import pytest
 from redis import Redis
 
 from domain.outcome import Settled, Wait
+from events.claim_index import concerned
 from events.kube_api import KubeApi
+from events.routing import pod_claim_key
 from tests.fixtures.kube import Kube
 from tests.integration.podpools.conftest import MakePool
 from tests.support.claim_shop import Shop
 from tests.support.interruption import Killed
 from tests.support.pod_pool_world import PodPoolWorld
+from tests.support.warm import woken
 
 
 def left(redis: Redis) -> list[str]:
@@ -161,3 +164,38 @@ def test_what_a_run_without_lease_takes_for_a_claim_that_is_gone_comes_back(
     shop.pool.run()
     assert shop.phases() == ["Draining"]
     assert shop.services.index.all(shop.namespace) == set()
+
+
+def overwritten(redis: Redis, kube: Kube) -> tuple[Shop, str]:
+    """A claim with its pod; a late run has remembered the one of its name before it, and nobody knows it by now."""
+    shop = Shop(redis, kube.api, kube.namespace)
+    shop.claim("c0", ownerName="ann")
+    shop.settle(3)
+    shop.services.index.remember(shop.namespace, "c0", "uid-of-one-before-it", [])
+    redis.delete("{queue}dirty")
+    return shop, shop.held()["c0"]
+
+
+@pytest.mark.row("WC-45", "WC-18")
+def test_a_pool_wakes_a_claim_that_has_its_pod_and_that_nobody_remembers(redis: Redis, kube: Kube, crds: None) -> None:
+    shop, pod = overwritten(redis, kube)
+    shop.pool.run()
+    assert woken(shop.pool) == {pod_claim_key(shop.namespace, "c0")}
+    shop.run("c0")
+    told = shop.api.get(shop.pool.pod_path(pod))
+    assert concerned(redis, [told]) == {pod_claim_key(shop.namespace, "c0")}
+
+
+@pytest.mark.row("WC-45", "WC-18")
+def test_a_claim_whose_pod_is_gone_and_that_nobody_remembers_is_woken_every_few_minutes(
+    redis: Redis, kube: Kube, crds: None
+) -> None:
+    shop, pod = overwritten(redis, kube)
+    shop.pool.end(pod)
+    shop.pool.run()
+    assert woken(shop.pool) == set()
+    redis.set(f"{{claims:{shop.namespace}}}checked", 0)
+    shop.pool.run()
+    assert woken(shop.pool) == {pod_claim_key(shop.namespace, "c0")}
+    shop.settle(3)
+    assert shop.held()["c0"] != pod
