@@ -94,9 +94,7 @@ class MasterConnection(SentinelManagedConnection):
 
     def read_response(self, *args: Any, **options: Any) -> Any:
         connection: Any = super()
-        options.setdefault(
-            "disconnect_on_error", True
-        )  # as redis-py has it but with sentinels: no reply comes too late
+        options.setdefault("disconnect_on_error", True)  # as without sentinels: no reply may come too late
         try:
             return connection.read_response(*args, **options)
         except ResponseError as error:

@@ -94,8 +94,8 @@ def rebuild(
         held.setdefault(_place(item.entry), (item.owner, _judged(item, rivals, claims, refusing)))
     collisions = tuple(sorted(set(_collisions(claims, held))))
     _add_annotated(pool, claims, held)
-    for pod in sorted(listed, key=lambda pod: pod.full_name):
-        _add_unasked(pool, pod, claims.get(pod.full_name), _rows(pool, pod, offered), held)
+    leaving = {pod.full_name: _Claim(pod, (), _rows(pool, pod, offered)) for pod in listed if not pod.wants_ports}
+    _add_unasked(pool, claims | leaving, held)
     for item in sorted(groups, key=lambda f: f.entry):
         held.setdefault(_place(item.entry), (item.owner, replace(item.entry, state=EntryState.RELEASING)))
     return Rebuilt(_by_owner(held), collisions)
@@ -186,19 +186,21 @@ def _add_annotated(pool: str, claims: Mapping[str, _Claim], held: Held) -> None:
                 served.add((name, want))
 
 
-def _add_unasked(pool: str, pod: PodView, claim: _Claim | None, rows: Mapping[Place, Shown], held: Held) -> None:
+def _add_unasked(pool: str, claims: Mapping[str, _Claim], held: Held) -> None:
     """Adds what a pod publishes and does not ask for (any more): its own run takes it off the pod, then gives it back.
 
     It keeps what it publishes while its annotation cannot be read.
     """
-    state = EntryState.BOUND if claim and claim.wants is None else EntryState.RELEASING
-    kept = {e.want for owner, e in held.values() if owner == pod.full_name and e.state is EntryState.BOUND}
-    for place, row in sorted(rows.items()):
-        key = f"{row.container_port}/{row.protocol}"
-        if place in held or (claim and claim.want_at(place)) or key in kept:
-            continue
-        held[place] = (pod.full_name, Entry(pool, *place, key, pod.uid, state, target=row.target))
-        kept |= {key} if state is EntryState.BOUND else set()
+    served = {(owner, e.want) for owner, e in held.values() if e.state is EntryState.BOUND}
+    for name, claim in sorted(claims.items()):
+        state = EntryState.BOUND if claim.wants is None else EntryState.RELEASING
+        for place, row in sorted(claim.shown.items()):
+            key = f"{row.container_port}/{row.protocol}"
+            if place in held or claim.want_at(place) or (name, key) in served:
+                continue
+            held[place] = (name, Entry(pool, *place, key, claim.pod.uid, state, target=row.target))
+            if state is EntryState.BOUND:
+                served.add((name, key))
 
 
 def _by_owner(held: Held) -> dict[str, tuple[Entry, ...]]:

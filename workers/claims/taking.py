@@ -5,6 +5,7 @@ The ledger decides between claims, jobs and scale-down; the version of the pod d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -145,14 +146,18 @@ class Taking:
         self._services.dispatcher(ledger).dispatch(ledger.open(uid, token) or ())
 
     def _candidates(self) -> Iterator[ClaimablePod]:
-        for start in range(0, MOST, PAGE):
-            found = {pool: self._page(pool, start) for pool in self.pools()}
-            if not any(found.values()):
-                return
+        """Page by page. Who was tried has left the index, had or not: only what would not do is gone past."""
+        passed = Counter[str]()
+        for _ in range(0, MOST, PAGE):
+            found = {pool: self._page(pool, passed[pool]) for pool in self.pools()}
             pods = [pod for some in found.values() for pod in some]
+            if not pods:
+                return
             named = self._services.index.named_by_others(self._namespace, (pod.name for pod in pods), self._name)
             revisions = {pool: self._looking.revision(pool) for pool in found}
-            yield from candidates(self._claim, pods, revisions, named)
+            tried = candidates(self._claim, pods, revisions, named)
+            yield from tried
+            passed.update(pod.pool for pod in pods if pod not in tried)
 
     def _page(self, pool: str, start: int) -> tuple[ClaimablePod, ...]:
         try:

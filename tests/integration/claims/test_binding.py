@@ -183,6 +183,22 @@ def test_a_new_claim_lists_no_pods_and_asks_redis_only_for_as_many_as_it_needs(w
     assert pages(world) - before == 1
 
 
+@pytest.mark.row("WC-02", "WC-04")
+def test_a_claim_whose_first_page_others_take_meanwhile_finds_what_is_left(world: ClaimWorld) -> None:
+    names = [f"p{n:02}" for n in range(12)]
+    uids = [world.pod(name, offer=False)["metadata"]["uid"] for name in names]
+    world.offer(created={name: world.clock + timedelta(seconds=n) for n, name in enumerate(names)})
+
+    def taken(_: str) -> None:
+        world.annotate("p00", CORDON, "true")
+        for uid in uids[1:10]:
+            assert world.slots["warm"].ledger.claim(uid, "another") == ""
+
+    world.claim()
+    world.run(services=world.on(InterposedKube(world.api, "GET", "/pods/p00", taken)))
+    assert world.pod_of() in names[10:]
+
+
 def pages(world: ClaimWorld) -> int:
     """Of the index of a pool, that Redis was asked for."""
     info: Any = world.redis.info("commandstats")
