@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from urllib.request import Request, urlopen
 import orjson
 
 from compose.sandbox.daemon import free_port
+from tests.support.waiting import eventually
 
 COMMAND = [sys.executable, "-c", "from workers.cli.main import app; app()", "flower"]
 USER, PASSWORD = "ops", "let-me-in"
@@ -59,3 +62,15 @@ class Flower:
         asked = "draw=1&start=0&length=100&order[0][column]=0&order[0][dir]=asc&columns[0][data]=name"
         rows = orjson.loads(self.get(f"/tasks/datatable?{asked}")[1])["data"]
         return [{name: row[name] for name in columns} for row in rows]
+
+
+@contextmanager
+def running(redis_url: str, log: Path) -> Iterator[Flower]:
+    """Until it is left."""
+    flower = Flower(redis_url, log)
+    try:
+        eventually(flower.up)
+        yield flower
+    finally:
+        flower.process.kill()
+        flower.process.wait()

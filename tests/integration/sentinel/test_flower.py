@@ -10,7 +10,7 @@ import pytest
 
 from events import routing
 from tests.support.celery_worker import CeleryProcess
-from tests.support.flower import Flower
+from tests.support.flower import Flower, running
 from tests.support.sentinel_group import SentinelGroup
 from tests.support.waiting import eventually
 
@@ -26,13 +26,8 @@ def worker(careful: SentinelGroup, tmp_path: Path) -> Iterator[CeleryProcess]:
 
 @pytest.fixture
 def flower(careful: SentinelGroup, tmp_path: Path) -> Iterator[Flower]:
-    running = Flower(careful.url, tmp_path / "flower.log")
-    try:
-        eventually(running.up)
-        yield running
-    finally:
-        running.process.kill()
-        running.process.wait()
+    with running(careful.url, tmp_path / "flower.log") as found:
+        yield found
 
 
 @pytest.mark.row("EV-17")

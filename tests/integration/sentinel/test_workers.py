@@ -52,9 +52,7 @@ def behind(tmp_path: Path) -> Iterator[Callable[..., Behind]]:
 
     yield make
     for fleet in made:
-        with suppress(RedisError):
-            sys.stdout.write(fleet.report())
-        fleet.stop()
+        fleet.end()
 
 
 def superseded(entries: list[Entry]) -> list[Entry]:

@@ -4,14 +4,11 @@ rest.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 import pytest
-from redis.exceptions import RedisError
 
 from compose.sandbox.redis_server import RedisServer
 from tests.integration.worker.fleet import Fleet
@@ -49,9 +46,7 @@ def make_fleet(tmp_path: Path, server: RedisServer) -> Iterator[Callable[..., Fl
 
     yield make
     for fleet in made:
-        with suppress(RedisError):
-            sys.stdout.write(fleet.report())
-        fleet.stop()
+        fleet.end()
 
 
 @pytest.fixture

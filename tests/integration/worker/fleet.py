@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.request import urlopen
@@ -81,6 +83,12 @@ class Fleet:
         keys: Any = self.redis.keys("*")
         lines = [f"depth {self.queue.depth()}", f"sweep {self.redis.get('{queue}sweep')!r}", f"keys {sorted(keys)}"]
         return "\n".join([*lines, *(f"--- {one.name}\n{one.tail()}" for one in [*self.workers, *self.beats])])
+
+    def end(self) -> None:
+        """As `stop`, with a report in the output of the test."""
+        with suppress(RedisError):
+            sys.stdout.write(self.report())
+        self.stop()
 
     def stop(self) -> None:
         for process in [*self.workers, *self.beats]:

@@ -14,7 +14,7 @@ import pytest
 from events import routing
 from tests.integration.worker.fleet import Fleet
 from tests.support.celery_worker import CeleryProcess
-from tests.support.flower import COMMAND, Flower
+from tests.support.flower import COMMAND, Flower, running
 from tests.support.slot_world import SlotWorld
 from tests.support.waiting import eventually
 
@@ -29,13 +29,8 @@ def watched(make_fleet: Callable[[], Fleet]) -> Fleet:
 
 @pytest.fixture
 def flower(watched: Fleet, tmp_path: Path) -> Iterator[Flower]:
-    running = Flower(watched.url, tmp_path / "flower.log")
-    try:
-        eventually(running.up)
-        yield running
-    finally:
-        running.process.kill()
-        running.process.wait()
+    with running(watched.url, tmp_path / "flower.log") as found:
+        yield found
 
 
 def test_flower_shows_nothing_to_who_does_not_say_who_he_is(flower: Flower) -> None:
