@@ -15,35 +15,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from random import SystemRandom
 
 PATIENCE = 60.0
 """Seconds until a server must answer; a busy machine of two cores takes 4 to 20."""
-
-
-PORTS = range(12_000, 30_000)
-"""Below those that systems give to outgoing connections (from 32768, or higher)."""
-
-
-def free_port() -> int:
-    """Of the loopback. It stays free until its server starts, also one that is killed and starts again.
-
-    Raises OSError when none was found.
-    """
-    for port in SystemRandom().sample(PORTS, 100):
-        if is_free(port):
-            return port
-    raise OSError("no free port on 127.0.0.1")
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what servers set, too
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
 
 
 def answers(port: int) -> bool:

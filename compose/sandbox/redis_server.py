@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from compose.sandbox.daemon import Daemon, answers, free_port
+from compose.sandbox.daemon import Daemon, answers
+from compose.sandbox.free_ports import free_port
 
 
 def server_executable() -> str:

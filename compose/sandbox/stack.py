@@ -18,8 +18,9 @@ from urllib.request import urlopen
 
 from compose.sandbox.accounts import admit, settings_of
 from compose.sandbox.aws.remote import Remote
-from compose.sandbox.daemon import Daemon, answers, free_port
+from compose.sandbox.daemon import Daemon, answers
 from compose.sandbox.environment import MARK, variables, write
+from compose.sandbox.free_ports import free_port
 from compose.sandbox.kube.apply import apply, manifests
 from compose.sandbox.kube.real import RealKube
 from compose.sandbox.kube.server import KubeServer

@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 
 import orjson
 
-from compose.sandbox.daemon import free_port
+from compose.sandbox.free_ports import free_port
 from tests.support.waiting import eventually
 
 COMMAND = [sys.executable, "-c", "from workers.cli.main import app; app()", "flower"]

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from compose.sandbox.daemon import free_port
+from compose.sandbox.free_ports import free_port
 from tests.support.celery_worker import CeleryProcess
 
 

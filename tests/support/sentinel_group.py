@@ -9,7 +9,8 @@ from urllib.parse import quote
 from redis import Redis
 from redis.exceptions import RedisError
 
-from compose.sandbox.daemon import Daemon, answers, free_port
+from compose.sandbox.daemon import Daemon, answers
+from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer, server_executable
 from tests.support.waiting import eventually
 

@@ -16,7 +16,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
-from compose.sandbox.daemon import Daemon, answers, free_port
+from compose.sandbox.daemon import Daemon, answers
+from compose.sandbox.free_ports import free_port
 from compose.sandbox.kube.server import KubeServer
 
 BUILD = Path(__file__).parents[3] / "tests" / "apiserver" / "build.sh"

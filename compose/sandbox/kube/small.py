@@ -9,7 +9,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from compose.sandbox.daemon import Daemon, free_port
+from compose.sandbox.daemon import Daemon
+from compose.sandbox.free_ports import free_port
 from compose.sandbox.kube.server import KubeServer
 
 Json = dict[str, Any]

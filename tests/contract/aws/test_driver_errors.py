@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from compose.sandbox.daemon import free_port
+from compose.sandbox.free_ports import free_port
 from domain.errors import StaleToken, TerminalError, TransientError
 from tests.contract.aws.conftest import Driving
 from tests.fixtures.aws import REGION, Aws

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -25,12 +24,9 @@ POOLS = "/apis/berthmaster.dev/v1alpha1/portpools"
 
 
 @pytest.fixture
-def arena(kube_sandbox: SandboxKube, places: dict[str, str]) -> Iterator[None]:
-    """A port pool is of the whole cluster, which other tests look at as well."""
+def arena(kube_sandbox: SandboxKube, places: dict[str, str]) -> None:
     del places  # our kinds are served
     kube_sandbox.api.create(POOLS, POOL)
-    yield
-    kube_sandbox.api.delete(f"{POOLS}/cli-arena")
 
 
 @pytest.mark.usefixtures("arena")

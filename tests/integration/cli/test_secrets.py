@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compose.sandbox.daemon import free_port
+from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
 from events.incarnation import connect
 from tests.support.waiting import eventually

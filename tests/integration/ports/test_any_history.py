@@ -185,6 +185,3 @@ def test_after_any_history_the_invariants_hold_and_nobody_waits_in_vain(
         check_all(fleet, aws)
     except AssertionError as error:
         raise AssertionError(f"seed {seed}: {' '.join(history.log)}: {error}") from error
-    finally:
-        kube_sandbox.api.patch("/apis/berthmaster.dev/v1alpha1/portpools/arena", {"metadata": {"finalizers": None}})
-        kube_sandbox.api.delete("/apis/berthmaster.dev/v1alpha1/portpools/arena")

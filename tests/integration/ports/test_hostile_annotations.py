@@ -16,11 +16,9 @@ from structlog.testing import capture_logs
 from compose.sandbox.aws.remote import Network
 from domain.ports.pod import PortsState
 from tests.fixtures.kube import SandboxKube
-from tests.integration.ports.conftest import no_pools
 from tests.support.fleet import Fleet
 from tests.support.ledger_recount import faults
 from tests.support.memory_cloud import MemoryCloud
-from tests.support.waiting import eventually
 from tests.support.world_checks import check_unique
 from workers.cloud.tags import UID
 from workers.pools.audit import audit
@@ -153,11 +151,9 @@ class Attack:
 @pytest.fixture
 def two_pools(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -> Any:
     fleet = Fleet(redis, kube_sandbox.api, "", MemoryCloud(), Network("vpc-1", ("subnet-1",), "sg-1"))
-    eventually(lambda: no_pools(kube_sandbox.api), 30)
     for name in ("arena", "annex"):
         fleet.pool(name)
-    yield kube_sandbox
-    eventually(lambda: no_pools(kube_sandbox.api), 30)
+    return kube_sandbox
 
 
 @pytest.mark.row("AL-09", "AL-17", "BD-03", "EV-10", "FZ-07")

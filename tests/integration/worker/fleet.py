@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import orjson
 from redis.exceptions import RedisError
 
-from compose.sandbox.daemon import free_port
+from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
 from events import routing
 from events.incarnation import connect

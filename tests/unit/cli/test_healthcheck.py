@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 from typer.testing import CliRunner
 
-from compose.sandbox.daemon import free_port
+from compose.sandbox.free_ports import free_port
 from workers.cli.main import app
 
 

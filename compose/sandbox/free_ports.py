@@ -1,0 +1,70 @@
+"""Ports of the loopback for servers that are about to start.
+
+A port that is free now may be taken before its server binds it: two processes that look at the same time would find
+the same one. Each process therefore has a range of its own, locked for as long as it lives, and goes round in it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from itertools import cycle
+from pathlib import Path
+from random import SystemRandom
+
+PORTS = range(12_000, 30_000)
+"""Below those that systems give to outgoing connections (from 32768, or higher)."""
+
+OF_A_PROCESS = 400
+
+
+def free_port() -> int:
+    """It stays free until its server starts, also one that is killed and starts again.
+
+    Raises OSError when none was found.
+    """
+    own = ports_of(os.getpid())
+    for _ in range(OF_A_PROCESS):
+        if is_free(port := next(own)):
+            return port
+    raise OSError("no free port on 127.0.0.1")
+
+
+@cache
+def ports_of(_process: int) -> Iterator[int]:
+    """By the id of the process that asks: a forked child must not go on with those of its parent.
+
+    Raises OSError when as many processes as there are ranges have locked them all.
+    """
+    starts = PORTS[::OF_A_PROCESS]
+    for start in SystemRandom().sample(starts, len(starts)):
+        if locked(start):
+            return cycle(PORTS[start - PORTS.start :][:OF_A_PROCESS])
+    raise OSError(f"{len(starts)} processes hold every range of ports between {PORTS.start} and {PORTS.stop}")
+
+
+def locked(start: int) -> bool:
+    """Until this process ends: its system closes the file."""
+    folder = Path(tempfile.gettempdir()) / f"berthmaster-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    marker = os.open(folder / str(start), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(marker)
+        return False
+    return True
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what servers set, too
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
