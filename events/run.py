@@ -69,7 +69,9 @@ class Process:
         self.lease = Lease(kube, settings.publisher.lease, identity())
         self.election = Election(self.lease, self.metrics, self.resigning)
         queue = workqueue(settings, redis)
-        parts = Parts(kube, redis, queue, self.lease, settings.publisher, self.metrics, self.supervisor)
+        parts = Parts(
+            kube, redis, queue, self.lease, settings.publisher, self.metrics, self.supervisor, settings.redis.rest
+        )
         self.publisher = Publisher(parts, self.election)
         self.health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, self.publisher)
 

@@ -14,10 +14,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, mo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.duration import Duration
-from events.redis_address import checked, checked_broker
+from events.redis_address import by_sentinel, checked, checked_broker
 
 STALLS_BEFORE_LIST: Final = 2
 """Stalled streams in a row after which the server is asked for a list: the proof that it answers at all."""
+
+BEHIND_SENTINEL: Final = timedelta(seconds=15)
+"""Redis's own `min-replicas-max-lag` of 10 s, and time to publish what was granted in it."""
 
 
 class Nested(BaseModel):
@@ -31,6 +34,20 @@ class RedisSettings(Nested):
 
     url: Annotated[str, AfterValidator(checked)] = "redis://127.0.0.1:6379/0"
     """Address of the state (`redis://`, `rediss://`, `unix://`, `redis+sentinel://`); needs AOF and `noeviction`."""
+
+
+class StateSettings(RedisSettings):
+    """The same, for who decides what is in it."""
+
+    failover_wait: Duration | None = Field(default=None, ge=timedelta(0))
+    """Rest of the publisher before workers go on with another master, whose predecessor may still take writes: above
+    its `min-replicas-max-lag`. None means 15 s behind Sentinel, else 0."""
+
+    @property
+    def rest(self) -> timedelta:
+        """After a change of the master."""
+        usual = BEHIND_SENTINEL if by_sentinel(self.url) else timedelta(0)
+        return usual if self.failover_wait is None else self.failover_wait
 
 
 class BrokerSettings(Nested):
@@ -178,7 +195,7 @@ class ProcessSettings(BaseSettings):
         env_prefix="BERTHMASTER_", env_nested_delimiter="__", frozen=True, hide_input_in_errors=True
     )
 
-    redis: RedisSettings = RedisSettings()
+    redis: StateSettings = StateSettings()
     broker: BrokerSettings = BrokerSettings()
     kubernetes: KubernetesSettings = KubernetesSettings()
     publisher: PublisherSettings = PublisherSettings()

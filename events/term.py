@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from threading import Event, Thread
 from typing import Final
@@ -58,6 +59,7 @@ class Parts:
     settings: PublisherSettings
     metrics: Metrics
     supervisor: Supervisor
+    rest: timedelta = timedelta(0)  # after a change of the master
 
 
 class Term:
@@ -115,8 +117,11 @@ class Term:
         """Claim, lists, stamp, in this order. Raises ClaimLostError and RedisError."""
         if not self.parts.queue.claim(self.epoch):
             raise ClaimLostError("outbid")
+        met = time.monotonic()
         for follower in self.listed:
             follower.first()
+        if not self.parts.queue.acquainted():
+            self.outwait(met)
         if self.over.is_set():
             return
         if not self.parts.queue.stamp(self.epoch):
@@ -126,6 +131,15 @@ class Term:
         log.info("lists_stamped", epoch=self.epoch)
         for follower in self.followers:
             self.start(follower.watch.resource.name, partial(self.follow, follower))
+
+    def outwait(self, met: float) -> None:
+        """The master before this one may go on granting until it finds that its replicas are gone. What it grants is
+        published by then, and found by the rebuilds that begin with the stamp.
+        """
+        rest = self.parts.rest.total_seconds() - (time.monotonic() - met)
+        if rest > 0:
+            log.info("outwaiting_old_master", epoch=self.epoch, seconds=round(rest, 1))
+            self.over.wait(rest)
 
     def follow(self, follower: Follower) -> None:
         self.end(follower.rest())

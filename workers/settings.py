@@ -18,7 +18,7 @@ from domain.backoff import RetryPolicy
 from domain.duration import Duration
 from domain.ports.retention import LONGEST
 from events.redis_address import checked_if_named
-from events.settings import BrokerSettings, KubernetesSettings, Nested, RedisSettings, TracingSettings
+from events.settings import BrokerSettings, KubernetesSettings, Nested, StateSettings, TracingSettings
 from workers.cloud.settings import AwsSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)
@@ -185,7 +185,7 @@ class WorkerSettings(BaseSettings):
     cluster: str = Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
     """Name in AWS tags; without a default, because two clusters of one name would delete each other's ports."""
 
-    redis: RedisSettings = RedisSettings()
+    redis: StateSettings = StateSettings()
     broker: BrokerSettings = BrokerSettings()
     kubernetes: KubernetesSettings = KubernetesSettings()
     aws: AwsSettings = AwsSettings()

@@ -53,6 +53,10 @@ class Workqueue:
         self._claimed = (epoch, under.decode()) if under else None
         return under is not None
 
+    def acquainted(self) -> bool:
+        """Whether the server that was claimed is the one that was stamped last: workers took from it before."""
+        return bool(self._claimed and self._redis.hget(self._key["meta"], "run") == self._claimed[1].encode())
+
     def known(self) -> dict[str, Known]:
         """What Redis has of each key. Not one moment: keys that change meanwhile may be old or new."""
         return {key.decode(): known(stored) for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000)}

@@ -26,7 +26,7 @@ from events.settings import (
     LeaseSettings,
     ProcessSettings,
     PublisherSettings,
-    RedisSettings,
+    StateSettings,
     WatchSettings,
 )
 from events.workqueue import Refusal, Snapshot, Taken, Workqueue
@@ -48,11 +48,16 @@ FAST_LEASE: dict[str, Any] = {
 
 
 def settings(
-    server: str | KubernetesSettings, redis: str, watch: Any = (), lease: Any = (), **publisher: Any
+    server: str | KubernetesSettings,
+    redis: str,
+    watch: Any = (),
+    lease: Any = (),
+    wait: timedelta | None = timedelta(0),
+    **publisher: Any,
 ) -> ProcessSettings:
-    """`watch` and `lease` are dicts that override the short times."""
+    """`watch` and `lease` are dicts that override the short times, `wait` is that after a failover."""
     return ProcessSettings(
-        redis=RedisSettings(url=redis),
+        redis=StateSettings(url=redis, failover_wait=wait),
         kubernetes=server if isinstance(server, KubernetesSettings) else near(server),
         publisher=PublisherSettings(
             **{"health_host": "127.0.0.1", "health_port": 0, "probe_every": timedelta(milliseconds=200), **publisher},

@@ -1,4 +1,4 @@
-"""A master, its replica and the sentinels that watch them, all on this machine; and what may happen to them."""
+"""A master, its replicas and the sentinels that watch them, all on this machine; and what may happen to them."""
 
 from __future__ import annotations
 
@@ -80,10 +80,16 @@ class SentinelGroup:
     """`start` returns when a failover is possible."""
 
     def __init__(
-        self, directory: Path, sentinels: int = 3, password: str = "", theirs: str = "", writes_to: int = 0
+        self,
+        directory: Path,
+        sentinels: int = 3,
+        password: str = "",
+        theirs: str = "",
+        writes_to: int = 0,
+        replicas: int = 1,
     ) -> None:
         first = Member(directory / "0", None, password, writes_to)
-        others = [Member(directory / "1", first, password, writes_to)]
+        others = [Member(directory / f"{n + 1}", first, password, writes_to) for n in range(replicas)]
         self.members, self.password, self.theirs = [first, *others], password, theirs
         quorum = sentinels // 2 + 1
         self.sentinels = [OneSentinel(directory / f"s{n}", first, quorum, theirs) for n in range(sentinels)]
@@ -120,7 +126,8 @@ class SentinelGroup:
     def in_step(self) -> bool:
         with self.master().client() as client:
             replicas: Any = client.info("replication")
-        return any(replicas[f"slave{n}"]["state"] == "online" for n in range(replicas["connected_slaves"]))
+        found = [replicas[f"slave{n}"]["state"] == "online" for n in range(replicas["connected_slaves"])]
+        return any(found) and len(found) == len(self.members) - 1
 
     @property
     def voice(self) -> OneSentinel:

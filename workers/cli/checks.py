@@ -7,7 +7,7 @@ from typing import Final
 
 from events import routing
 from events.redis_address import SentinelAddress, by_sentinel
-from events.settings import RedisSettings
+from events.settings import StateSettings
 from events.workqueue import Workqueue
 from workers.broker import broker_problem
 from workers.cli.check import Check
@@ -25,7 +25,7 @@ MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
 
-def redis_checks(settings: RedisSettings) -> Iterator[Check]:
+def redis_checks(settings: StateSettings) -> Iterator[Check]:
     address = SentinelAddress.parse(settings.url) if by_sentinel(settings.url) else None
     told = list(sentinel_facts(address)) if address else []
     yield from judge_sentinels(told, address) if address else ()
@@ -34,7 +34,7 @@ def redis_checks(settings: RedisSettings) -> Iterator[Check]:
         facts = server_facts(redis)
         yield from judge_server(facts)
         if address:
-            yield from judge_replication(replication(redis), max(each.down_after for each in told))
+            yield from judge_replication(replication(redis), settings.rest)
         if not facts.loading:
             yield judge_queue(Workqueue(redis, hint_queue=routing.LATENCY).depth())
     except OUTAGE as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from events.redis_address import SentinelAddress
 from workers.cli.check import Check
@@ -47,13 +48,18 @@ def judge_quorum(knowing: Sequence[SentinelFacts]) -> Check:
     return Check("Sentinels could name another master", lacking is None, found)
 
 
-def judge_replication(told: Replication, down_after: int) -> list[Check]:
+def judge_replication(told: Replication, rest: timedelta) -> list[Check]:
+    """`rest`: after how long workers go on with another master."""
     replicas = f"{told.replicas}" if told.replicas else "none: there is nothing to fail over to"
-    alone = Check("Master takes nothing alone", told.needed, "min-replicas-to-write is set")
+    alone = Check("Master takes nothing alone", bool(told.needed), "min-replicas-to-write is set")
     if not told.needed:
         found = "after a failover it would go on taking writes that are lost: set min-replicas-to-write 1"
         alone = alone._replace(found=found)
-    elif told.lag is not None and told.lag * 1000 >= down_after:
-        found = f"cut off, it does so for {told.lag} s, and sentinels name another after {down_after / 1000:g} s"
-        alone = alone._replace(found=f"{found}: lower min-replicas-max-lag", warns=True)
+    elif told.lag is not None and told.lag >= rest.total_seconds():
+        found = f"cut off, it does so for {told.lag} s, and workers go on with another after {rest.total_seconds():g} s"
+        way_out = "lower min-replicas-max-lag or raise BERTHMASTER_REDIS__FAILOVER_WAIT"
+        alone = alone._replace(found=f"{found}: {way_out}", warns=True)
+    elif told.needed < (half := (told.replicas + 1) // 2):
+        found = f"cut off with {told.needed} of its {told.replicas} replicas, it goes on taking writes that are lost"
+        alone = alone._replace(found=f"{found}: set min-replicas-to-write {half}", warns=True)
     return [Check("Master has replicas", ok=True, found=replicas, warns=not told.replicas), alone]

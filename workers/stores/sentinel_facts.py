@@ -14,7 +14,7 @@ from events.sentinels import sentinels
 
 class SentinelFacts(NamedTuple):
     """`error`: why it does not answer. `master`: host:port, '' if it does not know it. `quorum`: why it could not name
-    another one, '' if it could or may not be asked. `down_after`: ms without an answer after which it would.
+    another one, '' if it could or may not be asked.
     """
 
     at: str
@@ -22,14 +22,15 @@ class SentinelFacts(NamedTuple):
     masters: tuple[str, ...] = ()
     master: str = ""
     quorum: str = ""
-    down_after: int = 0
 
 
 class Replication(NamedTuple):
-    """`needed`: whether the master refuses writes that no replica would have. `lag`: seconds until it does so."""
+    """`needed`: replicas without which the master refuses writes; 1 may stand for more where servers do not let us ask
+    for it. `lag`: seconds until it does so.
+    """
 
     replicas: int
-    needed: bool
+    needed: int
     lag: int | None = None
 
 
@@ -47,8 +48,7 @@ def _of_one(at: str, client: Redis, name: str) -> SentinelFacts:
     found = SentinelFacts(at, masters=tuple(sorted(known)))
     if (state := known.get(name)) is None:
         return found
-    place, after = f"{state['ip']}:{state['port']}", int(state["down-after-milliseconds"])
-    return found._replace(master=place, down_after=after, quorum=_quorum(client, name))
+    return found._replace(master=f"{state['ip']}:{state['port']}", quorum=_quorum(client, name))
 
 
 def _quorum(client: Redis, name: str) -> str:
@@ -65,13 +65,15 @@ def _quorum(client: Redis, name: str) -> str:
 def replication(redis: Redis) -> Replication:
     """Of the master. Raises RedisError."""
     told: Any = redis.info("replication")
-    return Replication(int(told["connected_slaves"]), "min_slaves_good_slaves" in told, _lag(redis))
+    limits, needs = _limits(redis), "min_slaves_good_slaves" in told
+    needed = limits.get("min-replicas-to-write", int(needs))
+    return Replication(int(told["connected_slaves"]), needed, limits.get("min-replicas-max-lag"))
 
 
-def _lag(redis: Redis) -> int | None:
-    """Seconds; None where servers do not let us ask."""
+def _limits(redis: Redis) -> dict[str, int]:
+    """Empty where servers do not let us ask."""
     try:
-        told: Any = redis.config_get("min-replicas-max-lag")
+        told: Any = redis.config_get("min-replicas-*")
     except ResponseError:
-        return None
-    return int(next(iter(told.values()))) if told else None
+        return {}
+    return {str(name): int(value) for name, value in told.items()}

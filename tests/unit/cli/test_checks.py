@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from workers.cli.checks import judge_clock, judge_memory, judge_queue, judge_server
 from workers.cli.permissions import Permission
+from workers.cli.sentinel_checks import judge_replication
+from workers.stores.sentinel_facts import Replication
 from workers.stores.server_facts import ServerFacts
 
 GOOD = ServerFacts((7, 2, 4), append_only=True, eviction="noeviction")
@@ -48,3 +52,21 @@ def test_a_long_or_old_queue_is_a_warning(dirty: float, oldest: float, warns: bo
 def test_a_permission_is_said_as_people_say_it() -> None:
     asked = Permission("r", "patch", "berthmaster.dev", "portpools/status", "a", "b")
     assert str(asked) == "patch portpools.berthmaster.dev/status b in namespace a"
+
+
+@pytest.mark.parametrize(
+    "told, ok, way_out",
+    [
+        (Replication(2, 1, 10), True, ""),
+        (Replication(2, 1), True, ""),
+        (Replication(2, 0, 10), False, "set min-replicas-to-write 1"),
+        (Replication(2, 1, 15), True, "lower min-replicas-max-lag or raise BERTHMASTER_REDIS__FAILOVER_WAIT"),
+        (Replication(4, 1, 10), True, "cut off with 1 of its 4 replicas"),
+        (Replication(5, 2, 10), True, "set min-replicas-to-write 3"),
+        (Replication(4, 2, 10), True, ""),
+    ],
+)
+def test_an_old_master_must_stop_by_itself_before_workers_go_on(told: Replication, ok: bool, way_out: str) -> None:
+    alone = judge_replication(told, timedelta(seconds=15))[1]
+    assert (alone.ok, alone.warns) == (ok, ok and bool(way_out))
+    assert way_out in alone.found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from events.settings import LeaseSettings, ProcessSettings, WatchSettings
+from events.settings import LeaseSettings, ProcessSettings, StateSettings, WatchSettings
 
 
 def test_variables_reach_the_nested_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +39,16 @@ def test_a_stream_may_not_count_as_dead_before_a_list_was_tried() -> None:
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(ValidationError):
         WatchSettings.model_validate({"inactivity": "2m"})
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ({"url": "redis://one:6379/0"}, 0),
+        ({"url": "redis+sentinel://one:26379/berths/0"}, 15),
+        ({"url": "redis+sentinel://one:26379/berths/0", "failover_wait": "0s"}, 0),
+        ({"url": "rediss://managed:6379/0", "failover_wait": "20s"}, 20),
+    ],
+)
+def test_who_may_meet_another_master_waits_for_the_end_of_the_old_one(given: dict[str, Any], seconds: int) -> None:
+    assert StateSettings.model_validate(given).rest == timedelta(seconds=seconds)
