@@ -43,10 +43,13 @@ POD_POOL_COLUMNS: Final = (
     ("Pods", "integer", ".status.replicas"),
     ("Ready", "integer", ".status.readyReplicas"),
     ("Desired", "integer", ".status.desiredReplicas"),
-    ("Used", "integer", ".status.slots.used"),
-    ("Reserved", "integer", ".status.slots.reserved"),
-    ("Idle", "integer", ".status.slots.idle"),
-    ("Waiting", "integer", ".status.waiting"),
+    ("Warm", "integer", ".status.pods.idle"),
+    ("Claimed", "integer", ".status.pods.claimed"),
+    ("Slots-Used", "integer", ".status.slots.used"),
+    ("Slots-Reserved", "integer", ".status.slots.reserved"),
+    ("Slots-Idle", "integer", ".status.slots.idle"),
+    ("Jobs-Waiting", "integer", ".status.waiting"),
+    ("Claims-Waiting", "integer", ".status.waitingClaims"),
     ("Age", "date", ".metadata.creationTimestamp"),
 )
 CLAIM_COLUMNS: Final = (

@@ -13,8 +13,8 @@ CERTIFICATE_ARN: Final = (
     "^arn:aws[a-z-]*:(acm:[a-z0-9-]+:[0-9]{12}:certificate|iam::[0-9]{12}:server-certificate)/[!-~]{1,200}$"
 )
 CROSS_ZONE: Final = (
-    "balance over all zones, which several subnets need: a port has one target, and without this the addresses of other"
-    " zones lead nowhere; AWS bills traffic between zones"
+    "balance over all zones of the subnets: a port has one target, and without this the addresses of other zones lead"
+    " nowhere; AWS bills traffic between zones"
 )
 ONCE: Final = AfterValidator(each_once)
 AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
@@ -41,7 +41,7 @@ class LoadBalancerParameters(Spec):
         ONCE,
     ] = ()
     ip_address_type: Annotated[Literal["ipv4", "dualstack"], Field(description="which addresses they have")] = "ipv4"
-    cross_zone: Annotated[bool, Field(description=CROSS_ZONE)] = False
+    cross_zone: Annotated[bool, Field(description=CROSS_ZONE)] = True
     name_prefix: Annotated[
         str,
         Field(

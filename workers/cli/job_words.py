@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from domain.scaling.fitting import takes
 from domain.slots.job import JobRecord, JobState, accepted
 from workers.stores.slots.ledger import SlotLedger
-from workers.stores.slots.view import Place, PodSlots, place_of, view
+from workers.stores.slots.view import Place, PodSlots, ended, place_of, view
 
 LINES: Final = 10
 """Lines of a result that are shown."""
@@ -18,13 +19,16 @@ KEPT: Final = (JobState.RESERVED, JobState.CONFIRMED)
 
 @dataclass(frozen=True)
 class JobStory:
-    """`pod` is its name, '' for none that is known; `idle` slots of open pods, of which `fitting` take the job."""
+    """`pod` is its name, '' for none that is known; `idle` slots of open pods, of which `fitting` take the job.
+    `ended`: when, if it has.
+    """
 
     record: JobRecord
     place: Place
     pod: str
     idle: int
     fitting: int
+    ended: datetime | None
 
 
 def story(ledger: SlotLedger, name: str) -> JobStory | None:
@@ -39,7 +43,8 @@ def story(ledger: SlotLedger, name: str) -> JobStory | None:
         for accepts, job in zip(pod.layout, pod.slots, strict=True)
         if not job
     ]
-    return JobStory(record, place_of(ledger, record), pod_names(pods).get(record.uid, ""), len(idle), sum(idle))
+    pod, at = pod_names(pods).get(record.uid, ""), ended(ledger, name)
+    return JobStory(record, place_of(ledger, record), pod, len(idle), sum(idle), at)
 
 
 def pod_names(pods: tuple[PodSlots, ...]) -> dict[str, str]:
@@ -47,9 +52,9 @@ def pod_names(pods: tuple[PodSlots, ...]) -> dict[str, str]:
     return {pod.uid: pod.name for pod in pods}
 
 
-def document(record: JobRecord, pod: str) -> dict[str, Any]:
+def document(record: JobRecord, pod: str, ended: datetime | None) -> dict[str, Any]:
     """The same for programs; who has no slot has null there."""
-    return asdict(record) | {"slot": record.slot or None, "pod": pod or None}
+    return asdict(record) | {"slot": record.slot or None, "pod": pod or None, "ended": ended}
 
 
 def lines(told: JobStory) -> Iterator[str]:

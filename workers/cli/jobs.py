@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import orjson
 import typer
@@ -22,18 +23,19 @@ from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.ledger import SlotLedger, load_scripts
+from workers.stores.slots.view import ends, view
 from workers.stores.slots.view import jobs as jobs_of
-from workers.stores.slots.view import view
 
 if TYPE_CHECKING:
     from workers.podpools.foreseeing import Foreseen
 
 Pool = Annotated[str, typer.Argument(metavar="NAMESPACE/POOL")]
 Job = Annotated[str, typer.Argument(metavar="ID")]
-Ended = Annotated[bool, typer.Option("--ended", help="those that have ended as well")]
+Ended = Annotated[bool, typer.Option("--ended", help="those that have ended within a day as well, the latest first")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="what the next run would do; nothing is changed")]
 T = TypeVar("T")
-COLUMNS = ("id", "state", "phase", "pod", "slot", "priority", "serial_key", "outcome")
+COLUMNS = ("id", "state", "phase", "pod", "slot", "priority", "serial_key", "outcome", "ended")
+NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 
 def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
@@ -44,18 +46,22 @@ def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
     if as_json:
         typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         return
-    table = Table(*COLUMNS)
+    columns = [name for name in COLUMNS if ended or name not in ("outcome", "ended")]
+    table = Table(*columns)
     for row in rows:
-        shown = row | {"pod": row["pod"] or row["uid"], "slot": row["slot"] or ""}
-        table.add_row(*(escape(str(shown[name])) for name in COLUMNS))
+        at = f"{row['ended']:%F %T}Z" if row["ended"] else ""
+        shown = row | {"pod": row["pod"] or row["uid"], "slot": row["slot"] or "", "ended": at}
+        table.add_row(*(escape(str(shown[name])) for name in columns))
     console().print(table)
 
 
 def listed(ledger: SlotLedger, ended: bool) -> list[dict[str, Any]]:
+    """Those that have ended come last first."""
+    at = ends(ledger) if ended else {}
     asked = (job for job in jobs_of(ledger) if ended or job.state is not JobState.DONE)
     names = pod_names(view(ledger).pods)
-    rows = sorted(asked, key=lambda job: (job.state, job.priority, job.id))
-    return [document(job, names.get(job.uid, "")) for job in rows]
+    rows = sorted(asked, key=lambda job: (job.state, -at.get(job.id, NEVER).timestamp(), job.priority, job.id))
+    return [document(job, names.get(job.uid, ""), at.get(job.id)) for job in rows]
 
 
 def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
@@ -64,7 +70,7 @@ def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
     if told is None:
         raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
     if as_json:
-        found = document(told.record, told.pod) | {"why": reason(told)}
+        found = document(told.record, told.pod, told.ended) | {"why": reason(told)}
         typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
     else:
         typer.echo("\n".join(lines(told)))

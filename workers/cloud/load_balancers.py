@@ -31,7 +31,7 @@ class LoadBalancers(Tagged):
         found = self._created(name, parameters, {**parameters.tags, **tags})
         if not same_owner(found.tags, tags):
             raise ForeignName("CreateLoadBalancer", "ForeignName", f"the tags of {name} are not ours")
-        if parameters.cross_zone:
+        if parameters.cross_zone and len(parameters.subnets) > 1:
             self._gateway.call(
                 self._gateway.client.modify_load_balancer_attributes,
                 LoadBalancerArn=found.arn,

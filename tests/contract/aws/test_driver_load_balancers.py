@@ -40,10 +40,15 @@ def test_a_stranger_with_our_name_is_never_adopted(drive: Driving, make: Maker) 
         drive.balancer(scheme="internal")
 
 
-def test_cross_zone_is_set_when_asked_for(drive: Driving) -> None:
-    made = drive.balancer(cross_zone=True)
+@pytest.mark.parametrize(
+    ("zones", "changes", "across"), [(2, {}, "true"), (2, {"cross_zone": False}, "false"), (1, {}, "false")]
+)
+def test_every_zone_leads_to_the_one_target_of_a_port_where_there_are_several(
+    drive: Driving, zones: int, changes: dict[str, bool], across: str
+) -> None:
+    made = drive.balancer(subnets=drive.parameters.subnets[:zones], **changes)
     told = drive.aws.client().describe_load_balancer_attributes(LoadBalancerArn=made.arn)["Attributes"]
-    assert {"Key": "load_balancing.cross_zone.enabled", "Value": "true"} in told
+    assert {"Key": "load_balancing.cross_zone.enabled", "Value": across} in told
 
 
 @pytest.mark.row("PP-26", "CL-07")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 import pytest
+from redis import Redis
 from typer.testing import CliRunner
 
 from tests.support.slot_world import SlotWorld
@@ -37,6 +38,24 @@ def test_jobs_are_listed_and_ended_ones_when_asked_for(world: SlotWorld, run: Cl
     cells = [line.replace("│", " ").split() for line in said(run, "jobs", POOL).splitlines()]
     assert ["one", "placed", "plan", "pod-a", "1", "5"] in cells
     assert ["two", "waiting", "plan", "5"] in cells
+
+
+@pytest.mark.row("SL-31")
+def test_of_the_jobs_that_have_ended_the_latest_comes_first_and_each_says_when(
+    world: SlotWorld, run: CliRunner, redis: Redis
+) -> None:
+    for name in ("b", "a", "c"):
+        world.submit(name)
+        world.cancel(name)
+    redis.zadd(f"{world.ledger.prefix}ended", {"b": 1_700_000_000_000, "a": 1_700_000_060_000, "c": 1_700_000_030_000})
+    told = orjson.loads(said(run, "jobs", POOL, "--ended", "--json"))
+    assert [(job["id"], job["ended"]) for job in told] == [
+        ("a", "2023-11-14T22:14:20+00:00"),
+        ("c", "2023-11-14T22:13:50+00:00"),
+        ("b", "2023-11-14T22:13:20+00:00"),
+    ]
+    assert "2023-11-14 22:14:20Z" in said(run, "jobs", POOL, "--ended")
+    assert orjson.loads(said(run, "explain", "job", POOL, "b", "--json"))["ended"] == "2023-11-14T22:13:20+00:00"
 
 
 @pytest.mark.row("SL-31")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -121,6 +121,22 @@ def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:
     """All that are remembered, in pages."""
     for job, told in ledger.redis.hscan_iter(f"{ledger.prefix}jobs", count=500):
         yield decoded(job.decode(), told)
+
+
+def ends(ledger: SlotLedger) -> dict[str, datetime]:
+    """When each job ended that has; UTC, by Redis' clock."""
+    told: Any = ledger.redis.zrange(f"{ledger.prefix}ended", 0, -1, withscores=True)
+    return {job.decode(): _moment(at) for job, at in told}
+
+
+def ended(ledger: SlotLedger, job: str) -> datetime | None:
+    """When one did, None for one that has not."""
+    at: Any = ledger.redis.zscore(f"{ledger.prefix}ended", job)
+    return None if at is None else _moment(at)
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at / 1000, UTC)
 
 
 @dataclass(frozen=True)
