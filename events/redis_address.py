@@ -11,11 +11,14 @@ User, password and options are those of the master. Options that begin with `sen
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-from redis.connection import parse_url
+from redis.connection import SSLConnection, parse_url
+from redis.exceptions import RedisError
 
 PLAIN: Final = ("redis", "rediss", "unix")
 BY_SENTINEL: Final = ("redis+sentinel", "rediss+sentinel")
@@ -41,6 +44,11 @@ BY_TLS: Final = frozenset(
         *("ssl_ca_data", "ssl_password", "ssl_ciphers", "ssl_min_version", "ssl_include_verify_flags"),
         *("ssl_exclude_verify_flags", "ssl_validate_ocsp", "ssl_validate_ocsp_stapled", "ssl_ocsp_expected_cert"),
     }
+)
+ON_ONLY: Final = frozenset({"ssl_validate_ocsp", "ssl_validate_ocsp_stapled"})
+"""redis-py takes any text for true, also `false`: who does not want them leaves them out."""
+SWITCHES: Final = frozenset(
+    {"legacy_responses", "retry_on_timeout", "socket_keepalive", "ssl_check_hostname", *ON_ONLY}
 )
 SAID: Final = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 ESCAPE: Final = "write each sign of user and password that is no letter or digit as %XX"
@@ -174,10 +182,29 @@ def _options(query: list[tuple[str, str]], known: frozenset[str], of: str = "") 
     told: dict[str, Any] = {}
     for name, value in reversed(query):  # of two the first holds
         try:
-            told |= read(f"redis://?{urlencode({name: value})}")
+            found = read(f"redis://?{urlencode({name: value})}")
         except ValueError:
-            raise ValueError(f"has an option with a value that makes no sense: {of}{name}") from None
+            found = None
+        if found is None or not _sensible(name, value, found):
+            raise ValueError(f"has an option with a value that makes no sense: {of}{name}")
+        told |= found
     return told
+
+
+def _sensible(name: str, value: str, read: dict[str, Any]) -> bool:
+    """What redis-py takes without a look and stumbles over later, or takes for something else."""
+    if name in SWITCHES:
+        said = SAID.get(value.lower())
+        return not value or said is True or (said is False and name not in ON_ONLY)
+    try:
+        if name in ("protocol", "ssl_cert_reqs"):
+            SSLConnection(**read)
+        elif name == "encoding":
+            codecs.lookup(value)
+    except (LookupError, RedisError):
+        return False
+    number = read.get(name)
+    return not isinstance(number, float | int) or (isfinite(number) and number >= (name == "max_connections"))
 
 
 def _sentinels(said: dict[str, str], masters: dict[str, Any], tls: bool) -> dict[str, Any]:

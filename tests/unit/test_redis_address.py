@@ -70,6 +70,15 @@ def test_tls_is_for_both_unless_the_sentinels_have_their_own_or_none() -> None:
         ("redis://one?foo=s3cret", "not one of"),
         ("redis://one?ssl_ca_certs=s3cret", "not one of"),
         ("redis://one?max_connections=s3cret", "makes no sense: max_connections"),
+        ("redis://one?max_connections=0", "makes no sense: max_connections"),
+        ("redis://one?socket_timeout=-1", "makes no sense: socket_timeout"),
+        ("redis://one?socket_timeout=nan", "makes no sense: socket_timeout"),
+        ("redis://one?protocol=4", "makes no sense: protocol"),
+        ("redis://one?encoding=s3cret", "makes no sense: encoding"),
+        ("redis://one?retry_on_timeout=s3cret", "makes no sense: retry_on_timeout"),
+        ("rediss://one?ssl_check_hostname=flase", "makes no sense: ssl_check_hostname"),
+        ("rediss://one?ssl_cert_reqs=s3cret", "makes no sense: ssl_cert_reqs"),
+        ("rediss://one?ssl_validate_ocsp=false", "makes no sense: ssl_validate_ocsp"),
         ("unix:///tmp/redis?socket_keepalive=s3cret", "not one of"),
         ("sentinel://:s3cret@one;sentinel://:s3cret@two", "names no master: write redis"),
         ("https://s3cret", "must be redis://"),
@@ -130,7 +139,12 @@ def test_any_user_and_password_is_read_if_it_is_escaped(user: str, password: str
 @pytest.mark.parametrize("scheme", ["redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel"])
 def test_each_option_that_is_taken_is_one_of_the_connections(scheme: str) -> None:
     names = KNOWN | (BY_TCP if scheme != "unix" else set()) | (BY_TLS if scheme.startswith("rediss") else set())
-    odd = {"ssl_include_verify_flags": "VERIFY_X509_STRICT", "ssl_cert_reqs": "none", "protocol": "2"}
+    odd = {
+        "ssl_include_verify_flags": "VERIFY_X509_STRICT",
+        "ssl_cert_reqs": "none",
+        "protocol": "2",
+        "encoding": "utf-8",
+    }
     odd["ssl_exclude_verify_flags"] = odd["ssl_include_verify_flags"]
     for name in names - {"ssl_validate_ocsp", "ssl_validate_ocsp_stapled"}:  # which need a library
         place = {"unix": "/tmp/redis"}.get(scheme, "one/1")

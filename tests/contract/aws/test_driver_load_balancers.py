@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.contract.aws.conftest import MINE, TAGS, Driven, Driving, Maker
@@ -44,7 +46,7 @@ def test_a_stranger_with_our_name_is_never_adopted(drive: Driving, make: Maker) 
     ("zones", "changes", "across"), [(2, {}, "true"), (2, {"cross_zone": False}, "false"), (1, {}, "false")]
 )
 def test_every_zone_leads_to_the_one_target_of_a_port_where_there_are_several(
-    drive: Driving, zones: int, changes: dict[str, bool], across: str
+    drive: Driving, zones: int, changes: dict[str, Any], across: str
 ) -> None:
     made = drive.balancer(subnets=drive.parameters.subnets[:zones], **changes)
     told = drive.aws.client().describe_load_balancer_attributes(LoadBalancerArn=made.arn)["Attributes"]
