@@ -23,6 +23,7 @@ IMPATIENT = {  # a lease must outlast a call; calls are cheap, so that the machi
     "BERTHMASTER_AWS__READ_TIMEOUT": "5s",
     "BERTHMASTER_AWS__RATES": '{"registration": {"per_second": 300, "burst": 300}, '
     '"write": {"per_second": 600, "burst": 600}, "describe": {"per_second": 300, "burst": 300}}',
+    "BERTHMASTER_PUBLISHER__WATCH__RESYNC_EVERY": "30s",  # storms swallow events
     "BERTHMASTER_QUEUE__LEASE": "9s",
     "BERTHMASTER_QUEUE__SWEEP_LOST_EVERY": "4s",
     "BERTHMASTER_QUEUE__RETRY__LONGEST": "2s",

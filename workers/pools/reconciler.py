@@ -58,15 +58,26 @@ class PoolsReconciler:
             return self._reconcile(run)
 
     def _reconcile(self, run: Run) -> Outcome:
+        """Who finds the pool changed looks at it: its event may be late, or may never come."""
         _, name = split_key(run.key)
-        pool = run.snapshot or self._services.pools.read(name)
+        known = run.snapshot or self._services.pools.read(name)
+        try:
+            return self._outcome(run, name, known)
+        except (Conflict, NotFound) as error:
+            changed = TransientError(f"PortPool {name} changed since it was read: {error}", CHANGED)
+            pool = self._services.pools.read(name)
+            if (pool and pool.version) == (known and known.version):
+                raise changed from error
+        try:
+            return self._outcome(run, name, pool)
+        except (Conflict, NotFound) as error:
+            raise changed from error
+
+    def _outcome(self, run: Run, name: str, pool: Snapshot | None) -> Outcome:
         if pool is None or pool.gone:
             self._services.pool_names.remove(name)
             return Settled()
-        try:
-            return PoolRunSteps(self._services, run, name, pool).outcome()
-        except (Conflict, NotFound) as error:
-            raise TransientError(f"PortPool {name} changed since it was read: {error}", CHANGED) from error
+        return PoolRunSteps(self._services, run, name, pool).outcome()
 
 
 class PoolRunSteps:

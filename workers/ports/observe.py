@@ -41,7 +41,10 @@ class PoolAccess:
 
 @dataclass
 class World:
-    """Mutable on purpose: it is local to one run, and `observed` turns it into the value that the domain decides on."""
+    """Mutable on purpose: it is local to one run, and `observed` turns it into the value that the domain decides on.
+
+    `live`: the pod is what the API server says, not what the publisher has told.
+    """
 
     run: Run
     namespace: str
@@ -49,6 +52,7 @@ class World:
     pod: PodView | None
     wants: tuple[Want, ...] = ()
     problem: str = ""
+    live: bool = False
     retain: int = 0
     pools: dict[str, PoolAccess] = field(default_factory=dict)
     carriers: dict[str, Carrier] = field(default_factory=dict)

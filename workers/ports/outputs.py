@@ -30,7 +30,8 @@ def publish(services: PortServices, world: World, outputs: Outputs) -> None:
         world.pod, snapshot = services.pods.show(pod, outputs)
     except (Conflict, NotFound) as error:
         raise PodChanged(f"{world.full_name} changed since it was read", CHANGED) from error
-    world.run.saw(snapshot)
+    if not world.live:  # of what the publisher has not told, its events are news: the pod may have lost its label
+        world.run.saw(snapshot)
     if outputs.state and outputs.state != pod.outputs.state:
         log.info(
             "pod_state_changed", pod=world.full_name, state=outputs.state, was=pod.outputs.state, reason=outputs.message

@@ -38,7 +38,7 @@ from workers.pools.config import decode_config
 from workers.ports.binding import Binding
 from workers.ports.metrics import count_allocation
 from workers.ports.observe import PoolAccess, World
-from workers.ports.outputs import publish
+from workers.ports.outputs import PodChanged, publish
 from workers.ports.releasing import release, rollback
 from workers.ports.remembering import remembered
 from workers.ports.retaining import inherit, retain
@@ -63,7 +63,17 @@ class PortsReconciler:
             return self._reconcile(run)
 
     def _reconcile(self, run: Run) -> Outcome:
-        world = self._observe(run)
+        """Who finds the pod changed looks at it: its event may be late, or may never come."""
+        known = self._pod(run)
+        try:
+            return self._settle(self._observe(run, known))
+        except PodChanged:
+            pod = self._read(run)
+            if (pod and pod.version) == (known and known.version):
+                raise
+            return self._settle(self._observe(run, pod, live=True))
+
+    def _settle(self, world: World) -> Outcome:
         steps = PodSteps(self._services, world)
         for _ in range(MOST_STEPS):
             step = next_step(world.observed())
@@ -72,9 +82,9 @@ class PortsReconciler:
             steps.do(step)
         raise TransientError(f"{world.full_name} did not settle in {MOST_STEPS} steps")
 
-    def _observe(self, run: Run) -> World:
+    def _observe(self, run: Run, pod: PodView | None, live: bool = False) -> World:
         _, namespace, name = split_key(run.key)
-        world = World(run, namespace, name, self._pod(run, namespace, name))
+        world = World(run, namespace, name, pod, live=live)
         world.request(self._services.default_spec, self._services.retain_for)
         for pool in sorted({w.pool for w in world.wants} | set(run.pools)):
             self._open(world, pool)
@@ -82,12 +92,16 @@ class PortsReconciler:
             world.fit()
         return world
 
-    def _pod(self, run: Run, namespace: str, name: str) -> PodView | None:
+    def _pod(self, run: Run) -> PodView | None:
         """No snapshot is no knowledge: then the API server is asked."""
         if run.snapshot is None:
-            run.keep(self._services.call_time)
-            return self._services.pods.read(namespace, name)
+            return self._read(run)
         return None if run.snapshot.gone else PodView.from_snapshot(run.snapshot.version, run.snapshot.body)
+
+    def _read(self, run: Run) -> PodView | None:
+        _, namespace, name = split_key(run.key)
+        run.keep(self._services.call_time)
+        return self._services.pods.read(namespace, name)
 
     def _open(self, world: World, pool: str) -> None:
         try:

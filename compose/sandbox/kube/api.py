@@ -11,7 +11,7 @@ from compose.sandbox.kube.collect import Collector
 from compose.sandbox.kube.kinds import Kinds
 from compose.sandbox.kube.patch import patched
 from compose.sandbox.kube.reads import Page, page, version_of
-from compose.sandbox.kube.refusal import bad_request, invalid
+from compose.sandbox.kube.refusal import bad_request, conflict, invalid
 from compose.sandbox.kube.routes import Target
 from compose.sandbox.kube.scale import from_scale, to_scale
 from compose.sandbox.kube.selectors import Selection
@@ -80,7 +80,10 @@ class Api:
         old = self.existing(target).body
         seen = to_scale(target.kind, old) if target.subresource == "scale" else old
         wanted = patched(seen, patch, content_type)
-        if (uid := (wanted.get("metadata") or {}).get("uid")) != old["metadata"]["uid"]:
+        meant = wanted.get("metadata") or {}
+        if meant.get("resourceVersion") not in (None, "", old["metadata"]["resourceVersion"]):
+            raise conflict(target.kind.resource, target.name)
+        if (uid := meant.get("uid")) != old["metadata"]["uid"]:
             cause = f'metadata.uid: Invalid value: "{uid}": field is immutable'
             raise invalid(target.kind.title, target.name, [cause])
         return self.replace(target, query, wanted)

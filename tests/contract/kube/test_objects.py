@@ -101,6 +101,17 @@ def test_a_merge_patch_of_a_stale_version_conflicts_and_changes_nothing(kube: Ku
     assert kube.api.get(kube.path("pods", "a"))["metadata"]["annotations"] == {"first": "1"}
 
 
+@pytest.mark.row("BD-31")
+def test_a_merge_patch_that_means_an_earlier_pod_of_the_name_conflicts(kube: Kube) -> None:
+    earlier = kube.api.create(kube.path("pods"), pod("a"))["metadata"]
+    kube.api.delete(kube.path("pods", "a"), {"gracePeriodSeconds": 0})
+    kube.api.create(kube.path("pods"), pod("a"))
+    meant = {"uid": earlier["uid"], "resourceVersion": earlier["resourceVersion"]}
+    for path in (kube.path("pods", "a"), kube.path("pods", "a") + "/status"):
+        with pytest.raises(Conflict):
+            kube.api.patch(path, {"metadata": {**meant, "annotations": {"k": "v"}}})
+
+
 def test_a_merge_patch_removes_what_it_sets_to_null(kube: Kube) -> None:
     kube.api.create(kube.path("pods"), pod("a", annotations={"keep": "1", "drop": "2"}))
     patched = kube.api.patch(kube.path("pods", "a"), {"metadata": {"annotations": {"drop": None, "new": "3"}}})

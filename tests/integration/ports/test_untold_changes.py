@@ -1,0 +1,83 @@
+"""A change that the publisher has not told of: late, or swallowed by the stream. Who meets it looks for itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from domain.outcome import Settled
+from events.routing import pod_key
+from events.schemas import pod_snapshot
+from events.workqueue import Mark
+from tests.fixtures.aws import Aws
+from tests.support.fleet import EPOCH, Fleet
+from tests.support.pool_edits import edit
+from tests.support.world_checks import check_all
+from workers.kube.port_pools import PATH
+
+
+@pytest.fixture
+def asking(fleet: Fleet) -> Fleet:
+    """A pod whose request the workers know, and whose pool is ready."""
+    fleet.pool("arena")
+    fleet.pod("first", "7777/UDP@arena", ip="10.0.0.1")
+    fleet.settle()
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.2")
+    fleet.sync()
+    return fleet
+
+
+def container_ports(fleet: Fleet, name: str) -> list[int]:
+    return [row["containerPort"] for row in fleet.shown(name)[1]]
+
+
+@pytest.mark.row("EV-03", "BD-12")
+def test_a_pod_whose_change_was_never_told_is_served_as_it_is_now(asking: Fleet, aws: Aws) -> None:
+    asking.annotate("a", ports="7778/TCP@arena")
+    assert isinstance(asking.run_pod("a"), Settled)
+    assert (asking.state("a"), container_ports(asking, "a")) == ("Bound", [7778])
+    asking.settle()
+    assert container_ports(asking, "a") == [7778]
+    check_all(asking, aws)
+
+
+@pytest.mark.row("EV-03", "FZ-08")
+def test_a_pod_whose_end_was_never_told_leaves_nothing(asking: Fleet, aws: Aws) -> None:
+    asking.delete("a")
+    asking.run_pod("a")
+    assert set(asking.owners("arena")) == {f"{asking.namespace}/first"}
+    check_all(asking, aws)
+
+
+@pytest.mark.row("EV-03", "AL-09")
+def test_another_pod_of_the_name_gets_a_port_of_its_own(asking: Fleet, aws: Aws) -> None:
+    asking.delete("a")
+    asking.pod("a", "7779/TCP@arena", ip="10.0.0.3")
+    asking.run_pod("a")
+    asking.due()
+    asking.run_pod("a")
+    assert (asking.state("a"), container_ports(asking, "a")) == ("Bound", [7779])
+    asking.settle()
+    check_all(asking, aws)
+
+
+@pytest.mark.row("EV-03", "EV-04")
+def test_what_such_a_run_wrote_does_not_hide_that_the_pod_has_left(asking: Fleet, aws: Aws) -> None:
+    """A pod that lost the label that the publisher selects by: the run cannot know, the publisher says so later."""
+    left = asking.annotate("a", ports="7778/TCP@arena")
+    asking.run_pod("a")
+    assert asking.state("a") == "Bound"
+    key, meta = pod_key(asking.namespace, "a"), left["metadata"]
+    gone = Mark(key, int(meta["resourceVersion"]), meta["uid"], gone=True, body=b"{}")
+    assert asking.queue.marks(EPOCH, [gone]) == [1]
+    asking.run_pod("a")
+    assert set(asking.owners("arena")) == {f"{asking.namespace}/first"}
+
+
+@pytest.mark.row("EV-03", "PP-10")
+def test_a_pool_whose_change_was_never_told_is_run_as_it_is_now(asking: Fleet) -> None:
+    asking.run_pod("a")  # there is something new to show
+    edit(asking, lbPolicy="Uniform")
+    asking.queue.touch(["portpool/arena"])
+    assert isinstance(asking.run("portpool/arena"), Settled)
+    pool = asking.api.get(f"{PATH}/arena")
+    assert (pool["status"]["allocated"], pool["status"]["observedGeneration"]) == (2, pool["metadata"]["generation"])
