@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import orjson
 import structlog
 from pydantic import ValidationError
 
-from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.scaling.members import Member, Patience, made_of
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import invalid_status, pod_pool_status, ready, runner_token
 from domain.spec import length
 from domain.spec_errors import spec_problem
-from events.kube_api import Conflict, NotFound
 from events.routing import split_key
 from events.workqueue import Snapshot
 from workers.kube.errors import translated
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
+from workers.kube.untold import as_it_is
 from workers.podpools.caring import Caring
 from workers.podpools.draining import Draining
 from workers.podpools.leaving import leave, sought
@@ -54,14 +54,17 @@ class PodPoolsReconciler:
     def __call__(self, run: Run) -> Outcome:
         with translated():
             _, namespace, name = split_key(run.key)
-            pool = run.snapshot or self._services.pools.read(namespace, name)
-            if pool is None or pool.gone or pool.body["deleting"]:
-                return leave(self._services, run, namespace, name)
-            self._services.names.add(f"{namespace}/{name}")
-            try:
-                return PodPoolRun(self._services, run, namespace, pool).outcome()
-            except (Conflict, NotFound) as error:
-                raise TransientError(f"PodPool {namespace}/{name} changed since it was read: {error}") from error
+            look, act = (
+                partial(self._services.pools.read, namespace, name),
+                partial(self._reconcile, run, namespace, name),
+            )
+            return as_it_is(f"PodPool {namespace}/{name}", run.snapshot, look, act)
+
+    def _reconcile(self, run: Run, namespace: str, name: str, pool: Snapshot | None) -> Outcome:
+        if pool is None or pool.gone or pool.body["deleting"]:
+            return leave(self._services, run, namespace, name)
+        self._services.names.add(f"{namespace}/{name}")
+        return PodPoolRun(self._services, run, namespace, pool).outcome()
 
 
 class PodPoolRun:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import orjson
 import structlog
@@ -17,7 +18,7 @@ from domain.outcome import Outcome, Settled, Wait
 from domain.ports.pool import PoolState, PortPoolSpec
 from domain.ports.precreate import kinds
 from domain.spec_errors import spec_problem
-from events.kube_api import Conflict, NotFound
+from events.kube_api import NotFound
 from events.routing import pod_key, port_pool_key, split_key
 from events.workqueue import Snapshot
 from workers.cloud.driver import LoadBalancerApi
@@ -25,6 +26,7 @@ from workers.cloud.errors import Denied, Invalid
 from workers.cloud.priority import Priority
 from workers.kube.errors import translated
 from workers.kube.port_pools import FINALIZER
+from workers.kube.untold import as_it_is
 from workers.pools.clearing import clear
 from workers.pools.config import PoolConfig, decode_config
 from workers.pools.deletion import finalize
@@ -42,7 +44,6 @@ from workers.stores.pool_notes import PoolNotes
 from workers.stores.stock import Stock
 
 log = structlog.get_logger()
-CHANGED = timedelta(milliseconds=250)
 DRAINING = timedelta(seconds=5)
 LISTING = timedelta(seconds=30)  # how long lists of a whole pool may wait for call budget
 
@@ -55,25 +56,11 @@ class PoolsReconciler:
 
     def __call__(self, run: Run) -> Outcome:
         with translated():
-            return self._reconcile(run)
+            _, name = split_key(run.key)
+            look, act = partial(self._services.pools.read, name), partial(self._reconcile, run, name)
+            return as_it_is(f"PortPool {name}", run.snapshot, look, act)
 
-    def _reconcile(self, run: Run) -> Outcome:
-        """Who finds the pool changed looks at it: its event may be late, or may never come."""
-        _, name = split_key(run.key)
-        known = run.snapshot or self._services.pools.read(name)
-        try:
-            return self._outcome(run, name, known)
-        except (Conflict, NotFound) as error:
-            changed = TransientError(f"PortPool {name} changed since it was read: {error}", CHANGED)
-            pool = self._services.pools.read(name)
-            if (pool and pool.version) == (known and known.version):
-                raise changed from error
-        try:
-            return self._outcome(run, name, pool)
-        except (Conflict, NotFound) as error:
-            raise changed from error
-
-    def _outcome(self, run: Run, name: str, pool: Snapshot | None) -> Outcome:
+    def _reconcile(self, run: Run, name: str, pool: Snapshot | None) -> Outcome:
         if pool is None or pool.gone:
             self._services.pool_names.remove(name)
             return Settled()

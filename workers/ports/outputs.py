@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import structlog
 
 from domain.errors import TransientError
 from domain.ports.endpoints import shown
 from domain.ports.pod import Outputs
 from events.kube_api import Conflict, NotFound
+from workers.kube.untold import CHANGED
 from workers.ports.observe import World
 from workers.services import PortServices
 
 log = structlog.get_logger()
-CHANGED = timedelta(milliseconds=250)  # the watch brings the newer version about as fast
 
 
 class PodChanged(TransientError):  # noqa: N818 - an ordinary event, not a failure

@@ -6,7 +6,6 @@ import pytest
 
 from domain.outcome import Settled
 from events.routing import pod_key
-from events.schemas import pod_snapshot
 from events.workqueue import Mark
 from tests.fixtures.aws import Aws
 from tests.support.fleet import EPOCH, Fleet
