@@ -12,6 +12,10 @@ generations: it may forgive marks alone, all since it took the key, none newer t
 snapshot is not replaced, that a stale holder stores nothing, and that an end is never forgiven, is caution: the
 model holds without. Bounds: edits, re-creations, requests of others, faults. Waits end by events alone (their
 timers are ENV): a conflict never strands a key.
+
+A stream that swallows an event makes a run meet the same conflict for ever ("hot loop"). So who meets one reads the
+object and goes on (`look`). A read does not know whom the publisher follows: if the object has lost its label
+(`leaves`), what was written after it must not be stored (`stores_own`), or it hides that the object has left.
 """
 
 from __future__ import annotations
@@ -37,16 +41,27 @@ class Flags(NamedTuple):
     marks_alone: bool = True  # ... and nothing but marks has come
     living: bool = True  # ... none of which says that the object is gone
     touches: int = 0  # runs that others ask for, of an object that is known, without a new version
+    swallows: int = 0  # events that the stream leaves out
+    leaves: int = 0  # the object loses the label by which the publisher follows it: an end, though it is there
+    look: bool = True  # a run whose write conflicts reads the object and tries once more
+    stores_own: bool = False  # done stores what a run wrote that decided from a read of its own
 
 
 class Version(NamedTuple):
     uid: int  # 0 = deleted
     spec: int
     out: int | None = None
+    left: bool = False
+
+    @property
+    def gone(self) -> bool:
+        """For the publisher."""
+        return not self.uid or self.left
 
 
 class Queue(NamedTuple):
     snap: int = 0  # stored version, 0 = none
+    gone: bool = False  # it is stored as an end
     want: int = 0
     have: int = 0
     place: str = "-"  # - | Q a hint is out | H held | W waits
@@ -60,6 +75,9 @@ class Worker(NamedTuple):
     gen: int = 0
     token: int = 0
     base: int = 0  # version decided from
+    gone: bool = False  # it is known as an end
+    own: bool = False  # it has read that itself
+    looked: bool = False
     seen: int = 0  # version that its write made
     failed: bool = False  # conflict or lost reply: done with a wait
 
@@ -77,6 +95,9 @@ class S(NamedTuple):
     relist: bool = False
     touches: int = 0
     asked: bool = False  # somebody has asked, and no run has begun since
+    leaves: int = 0
+    swallows: int = 0
+    swallowed: bool = False
 
 
 def touch(q: Queue) -> Queue:
@@ -86,7 +107,7 @@ def touch(q: Queue) -> Queue:
 def mark(q: Queue, version: int, gone: bool, f: Flags) -> Queue:
     if version <= q.snap:
         return q
-    marked = touch(q._replace(snap=version))
+    marked = touch(q._replace(snap=version, gone=gone))
     if q.place != "H" or (gone and f.living):
         return marked
     return marked._replace(since=q.want if q.since < 0 else q.since, upto=version)
@@ -100,25 +121,24 @@ def clean(q: Queue, w: Worker, f: Flags) -> bool:
     return bool(f.forgives and w.seen and echoes)
 
 
-def store(s: S, q: Queue, w: Worker, f: Flags) -> Queue:
+def store(q: Queue, w: Worker, f: Flags) -> Queue:
     """What done makes of the version that the run wrote."""
-    gone = q.snap and not s.world[q.snap - 1].uid
-    if not w.seen or not q.snap or (gone and not f.over_gone) or (f.newer and w.seen <= q.snap):
+    if not w.seen or not q.snap or (q.gone and not f.over_gone) or (f.newer and w.seen <= q.snap):
         return q
-    return q._replace(snap=w.seen)
+    return q._replace(snap=w.seen, gone=False)
 
 
 def done(s: S, w: Worker, f: Flags) -> S:
     q = s.queue
     if w.token != q.token:
-        return s._replace(queue=touch(q if f.fenced else store(s, q, w, f)))
-    q = store(s, q, w, f)._replace(token=0)
+        return s._replace(queue=touch(q if f.fenced else store(q, w, f)))
+    q = store(q, w, f)._replace(token=0)
     acted = s.acted if w.failed or not w.base else s.world[w.base - 1]
     if not clean(q, w, f):
         return s._replace(queue=q._replace(place="Q"), acted=acted)
     q = q._replace(have=q.want, place="W" if w.failed else "-", since=-1, upto=0)
-    if q.place == "-" and q.snap and not s.world[q.snap - 1].uid:
-        q = q._replace(snap=0)
+    if q.place == "-" and q.gone:
+        q = q._replace(snap=0, gone=False)
     return s._replace(queue=q, acted=acted)
 
 
@@ -127,7 +147,8 @@ def step(s: S, f: Flags) -> Iterator[tuple[str, str, S]]:
     yield from publisher(s, f)
     q = s.queue
     if q.place == "W":
-        yield ENV, "the wait is over", s._replace(queue=touch(q))
+        nothing_else = s.swallowed and s.events == len(s.world) and not s.relist
+        yield SYS if nothing_else else ENV, "the wait is over", s._replace(queue=touch(q))
     if q.place == "H" and all(w.token != q.token for w in s.workers):
         yield SYS, "the lease of the dead holder ends", s._replace(queue=touch(q._replace(place="-", token=0)))
     idle = next((i for i, w in enumerate(s.workers) if w.at == "idle"), None)
@@ -154,6 +175,9 @@ def users(s: S) -> Iterator[tuple[str, str, S]]:
         yield ENV, f"v{n}: a user edits it", edited
     if last.uid and s.recreations:
         yield ENV, f"v{n}: deleted", s._replace(recreations=s.recreations - 1, world=(*s.world, Version(0, 0)))
+    if last.uid and not last.left and s.leaves:
+        left = s._replace(leaves=s.leaves - 1, world=(*s.world, last._replace(left=True)))
+        yield ENV, f"v{n}: it loses its label", left
     if not last.uid:
         again = Version(max(v.uid for v in s.world) + 1, 0)
         yield ENV, f"v{n}: created again", s._replace(world=(*s.world, again))
@@ -162,13 +186,20 @@ def users(s: S) -> Iterator[tuple[str, str, S]]:
 def publisher(s: S, f: Flags) -> Iterator[tuple[str, str, S]]:
     newest = len(s.world)
     if s.relist:
-        known = s.world[-1].uid or s.queue.snap
-        q = mark(s.queue, newest, not s.world[-1].uid, f) if known else s.queue
+        gone = s.world[-1].gone
+        q = s.queue if gone and not s.queue.snap else mark(s.queue, newest, gone, f)
         yield SYS, f"relist at v{newest}", s._replace(relist=False, events=newest, queue=q)
     elif s.events < newest:
-        version = s.events + 1
-        marked = mark(s.queue, version, not s.world[s.events].uid, f)
+        version, now, before = s.events + 1, s.world[s.events], s.world[max(s.events - 1, 0)]
+        unseen = now.left and before.left
+        marked = s.queue if unseen else mark(s.queue, version, now.gone, f)
         yield SYS, f"event v{version}", s._replace(events=version, queue=marked)
+        if s.swallows:
+            yield (
+                ENV,
+                f"FAULT event v{version} is swallowed",
+                s._replace(events=version, swallows=s.swallows - 1, swallowed=True),
+            )
 
 
 def work(s: S, w: Worker, f: Flags) -> Iterator[tuple[str, S, Worker]]:
@@ -178,9 +209,9 @@ def work(s: S, w: Worker, f: Flags) -> Iterator[tuple[str, S, Worker]]:
         taken = q._replace(place="H", token=token, since=-1, upto=0)
         at = "taken" if f.live or not q.snap else "read"
         begun = s._replace(queue=taken, tokens=token, asked=False)
-        yield f"takes v{q.snap}", begun, Worker(at, q.want, token, q.snap)
+        yield f"takes v{q.snap}", begun, Worker(at, q.want, token, q.snap, q.gone)
     elif w.at == "taken":
-        yield f"reads v{len(s.world)}", s, w._replace(at="read", base=len(s.world))
+        yield f"reads v{len(s.world)}", s, w._replace(at="read", base=len(s.world), own=True)
     elif w.at == "read":
         yield write(s, w, f)
     elif w.at == "written":
@@ -189,12 +220,15 @@ def work(s: S, w: Worker, f: Flags) -> Iterator[tuple[str, S, Worker]]:
 
 def write(s: S, w: Worker, f: Flags) -> tuple[str, S, Worker]:
     decided, last = s.world[w.base - 1], s.world[-1]
-    if not decided.uid or decided.out == decided.spec:
+    if w.gone or not decided.uid or decided.out == decided.spec:
         return "has nothing to write", s, w._replace(at="written")
     if not last.uid or last.uid != decided.uid or (f.precondition and w.base != len(s.world)):
+        if f.look and not w.looked:
+            return f"writes: conflict, reads v{len(s.world)}", s, w._replace(base=len(s.world), own=True, looked=True)
         return "writes: conflict", s, w._replace(at="written", failed=True)
     world = (*s.world, last._replace(out=decided.spec))
-    return f"writes v{len(world)}", s._replace(world=world), w._replace(at="written", seen=len(world))
+    seen = len(world) if f.stores_own or not w.own else 0
+    return f"writes v{len(world)}", s._replace(world=world), w._replace(at="written", seen=seen)
 
 
 def faults(less: S) -> Iterator[tuple[str, str, S]]:
@@ -231,12 +265,16 @@ def settled(s: S) -> bool:
     idle = s.queue.place == "-" and all(w.at == "idle" for w in s.workers) and s.events == len(s.world)
     if not idle or s.relist or s.asked:
         return False
-    if not last.uid:
+    if s.swallowed:
+        return True  # what a resync repairs: nobody has met it
+    if last.gone:
         return not s.queue.snap
     return acted is not None and acted[:2] == last[:2] and last.out == last.spec and s.queue.snap == len(s.world)
 
 
 def check(f: Flags) -> Result:
-    init = S(f.edits, f.recreations, f.faults, (Version(1, 0),), touches=f.touches)
+    init = S(
+        f.edits, f.recreations, f.faults, (Version(1, 0),), touches=f.touches, leaves=f.leaves, swallows=f.swallows
+    )
     rules = {"stored what does not exist yet": lambda s: s.queue.snap <= len(s.world)}
     return explore(init, lambda s: ((kind, label, canon(t)) for kind, label, t in step(s, f)), rules, settled)

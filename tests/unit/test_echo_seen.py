@@ -9,7 +9,14 @@ from tests.models.echo_seen import Flags, check
 
 @pytest.mark.row("EV-03", "EV-12")
 @pytest.mark.parametrize(
-    "flags", [Flags(), Flags(live=True, faults=1), Flags(touches=1, faults=1)], ids=["snapshot", "live", "asked"]
+    "flags",
+    [
+        Flags(look=False),
+        Flags(faults=1),
+        Flags(live=True, look=False, faults=1),
+        Flags(touches=1, look=False, faults=1),
+    ],
+    ids=["snapshot", "look", "live", "asked"],
 )
 def test_no_event_is_lost_when_a_run_stores_what_it_wrote(flags: Flags) -> None:
     result = check(flags)
@@ -17,9 +24,23 @@ def test_no_event_is_lost_when_a_run_stores_what_it_wrote(flags: Flags) -> None:
     assert result.states > 10_000
 
 
+@pytest.mark.row("EV-03", "EV-12")
+@pytest.mark.parametrize(
+    "flags", [Flags(swallows=1, faults=0), Flags(leaves=1, faults=0), Flags(swallows=1, leaves=1, faults=0)]
+)
+def test_who_looks_for_himself_is_neither_misled_by_a_gap_in_the_stream_nor_hides_an_end(flags: Flags) -> None:
+    result = check(flags)
+    assert result.broken is None, result.trace
+
+
+def test_without_a_look_a_gap_in_the_stream_makes_a_run_try_for_ever() -> None:
+    assert check(Flags(swallows=1, look=False, faults=0)).broken == "hot loop"
+
+
 @pytest.mark.parametrize(
     "flags",
     [
+        Flags(leaves=1, stores_own=True, faults=0),
         Flags(precondition=False, faults=0),
         Flags(newer=False, faults=0),
         Flags(generation=False, faults=0),
@@ -27,6 +48,7 @@ def test_no_event_is_lost_when_a_run_stores_what_it_wrote(flags: Flags) -> None:
         Flags(marks_alone=False, touches=1, faults=0),
     ],
     ids=[
+        "what was written after a look is stored",
         "no precondition",
         "an older version replaces a newer",
         "done does not compare generations",

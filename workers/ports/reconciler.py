@@ -66,7 +66,7 @@ class PortsReconciler:
         """Who finds the pod changed looks at it: its event may be late, or may never come."""
         known = self._pod(run)
         try:
-            return self._settle(self._observe(run, known))
+            return self._settle(self._observe(run, known, live=run.snapshot is None))
         except PodChanged:
             pod = self._read(run)
             if (pod and pod.version) == (known and known.version):
@@ -82,7 +82,7 @@ class PortsReconciler:
             steps.do(step)
         raise TransientError(f"{world.full_name} did not settle in {MOST_STEPS} steps")
 
-    def _observe(self, run: Run, pod: PodView | None, live: bool = False) -> World:
+    def _observe(self, run: Run, pod: PodView | None, live: bool) -> World:
         _, namespace, name = split_key(run.key)
         world = World(run, namespace, name, pod, live=live)
         world.request(self._services.default_spec, self._services.retain_for)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
 import pytest
 
 from domain.outcome import Settled
 from events.routing import pod_key
+from events.schemas import pod_snapshot
 from events.workqueue import Mark
 from tests.fixtures.aws import Aws
 from tests.support.fleet import EPOCH, Fleet
+from tests.support.interruption import Interposed
 from tests.support.pool_edits import edit
 from tests.support.world_checks import check_all
 from workers.kube.port_pools import PATH
@@ -70,6 +75,24 @@ def test_what_such_a_run_wrote_does_not_hide_that_the_pod_has_left(asking: Fleet
     assert asking.queue.marks(EPOCH, [gone]) == [1]
     asking.run_pod("a")
     assert set(asking.owners("arena")) == {f"{asking.namespace}/first"}
+
+
+@pytest.mark.row("EV-03", "EV-04", "EV-10")
+def test_nor_does_what_a_run_wrote_that_knew_nothing_of_the_pod(asking: Fleet) -> None:
+    """Redis was lost, and the publisher tells of the pod while the run that had to look for itself writes."""
+    key, born = pod_key(asking.namespace, "b"), asking.pod("b", "7777/UDP@arena", ip="10.0.0.9")
+    left = asking.annotate("b", ports="7778/TCP@arena")["metadata"]
+
+    def told() -> Any:
+        version, body = int(born["metadata"]["resourceVersion"]), orjson.dumps(pod_snapshot(born))
+        return asking.queue.marks(EPOCH, [Mark(key, version, left["uid"], gone=False, body=body)])
+
+    asking.queue.touch([key])
+    asking.run(key, asking.other(pods=Interposed(asking.services.pods, "show", told)))
+    assert asking.state("b") == "Bound"
+    asking.queue.marks(EPOCH, [Mark(key, int(left["resourceVersion"]), left["uid"], gone=True, body=b"{}")])
+    asking.run(key)
+    assert key.removeprefix("pod/") not in asking.owners("arena")
 
 
 @pytest.mark.row("EV-03", "PP-10")
