@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import to_json
@@ -10,6 +10,9 @@ from pydantic_core import to_json
 from domain.slots.job import Job, WhenLost
 from domain.spec import NAME, each_once
 from workers.jobs.messages import Body
+
+LARGEST: Final = 256 * 1024
+"""Bytes: each job is in Redis' memory, in its log, and in a message for each try of each phase."""
 
 Pool = Annotated[str, StringConstraints(pattern=rf"^{NAME}/{NAME}$")]
 JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$")]
@@ -22,8 +25,9 @@ def once(phases: list[str]) -> list[str]:
 
 
 def storable(value: Any) -> Any:
-    """Raises ValueError for what has no JSON, such as half a character."""
-    to_json(value)
+    """Raises ValueError for what has no JSON, such as half a character, and for what Redis should not hold."""
+    if (size := len(to_json(value))) > LARGEST:
+        raise ValueError(f"is {size} bytes of JSON, at most {LARGEST}: keep it elsewhere and send where it is")
     return value
 
 
@@ -42,10 +46,10 @@ class Submission(BaseModel):
     """Name of a Celery task of the runners, which is called once a phase."""
 
     args: Annotated[list[Any], AfterValidator(storable)] = []
-    """Its arguments."""
+    """Its arguments, at most 256 KiB as JSON."""
 
     kwargs: Annotated[dict[str, Any], AfterValidator(storable)] = {}
-    """Its arguments by name."""
+    """Its arguments by name, at most 256 KiB as JSON."""
 
     phases: Annotated[list[Phase], Field(min_length=1, max_length=10), AfterValidator(once)] = ["plan"]
     """In one slot, one after the other; after each but the last the job waits for a person."""

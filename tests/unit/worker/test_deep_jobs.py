@@ -9,8 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from domain.slots.job import Job
+from workers.client import Request
 from workers.jobs.messages import Body
-from workers.jobs.submission import Submission
+from workers.jobs.submission import LARGEST, Submission
 
 
 def submitted(value: Any) -> Job:
@@ -38,3 +39,19 @@ def test_values_come_as_they_were(value: Any) -> None:
 def test_no_number_stays_no_number() -> None:
     (found,) = Body.decoded(submitted(float("nan")).body).args
     assert math.isnan(found)
+
+
+@pytest.mark.parametrize(
+    "field", [{"args": ["x" * LARGEST]}, {"kwargs": {"state": "x" * LARGEST}}], ids=["args", "kwargs"]
+)
+def test_what_redis_should_not_hold_is_refused_by_its_name_with_the_way_out(field: dict[str, Any]) -> None:
+    """By the client that is about to send it, as by the worker that meets it."""
+    (name,) = field
+    with pytest.raises(ValueError, match=rf"{name}: .* bytes of JSON, at most 262144: keep it elsewhere"):
+        Request("j", "ci/runners", "t", **field)
+    with pytest.raises(ValidationError):
+        Submission(id="j", pool="ci/runners", task="t", **field)
+
+
+def test_as_much_as_is_promised_is_taken() -> None:
+    assert submitted("x" * (LARGEST - 4)).body
