@@ -8,6 +8,7 @@ from workers.cli import processes
 from workers.cli.audit import audit
 from workers.cli.claim_sets import claimset
 from workers.cli.claims import claim, migrate
+from workers.cli.deciding import cancel, confirm
 from workers.cli.doctor import doctor
 from workers.cli.explain import explain
 from workers.cli.healthcheck import healthcheck
@@ -25,6 +26,8 @@ app.command()(audit)
 app.command()(doctor)
 app.command()(status)
 app.command()(jobs)
+app.command()(confirm)
+app.command()(cancel)
 app.command()(migrate)
 explain.command()(claim)
 explain.command()(claimset)

@@ -1,0 +1,79 @@
+"""`berthmaster confirm` and `berthmaster cancel`: what a person decides about a job."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Final
+
+import orjson
+import typer
+
+from domain.slots.job import JobRecord, JobState
+from events import routing
+from workers.cli.configured import configured
+from workers.cli.doctor import AsJson
+from workers.cli.jobs import Job, Pool, read, refused
+from workers.stores.slots.ledger import SlotLedger
+
+Plan = Annotated[str, typer.Argument(metavar="PLAN", help="the one that you have seen: explain job says its id")]
+Trial = Annotated[bool, typer.Option("--dry-run", help="whether it can be done; nothing is sent")]
+PATIENCE: Final = 15.0
+"""Seconds in which a worker must have done it."""
+
+
+def confirm(pool: Pool, name: Job, plan: Plan, dry_run: Trial = False, as_json: AsJson = False) -> None:
+    """Lets a job go on whose plan you have seen; exit status 1 if that is not the plan that waits."""
+    decide(pool, name, (routing.SLOTS_CONFIRM, pool, name, plan), dry_run, as_json)
+
+
+def cancel(pool: Pool, name: Job, dry_run: Trial = False, as_json: AsJson = False) -> None:
+    """Ends a job that waits, and stops one that runs; exit status 1 if it has ended, or nobody knows it."""
+    decide(pool, name, (routing.SLOTS_CANCEL, pool, name), dry_run, as_json)
+
+
+def decide(pool: str, name: str, call: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Sends the task `call`, and waits until a worker has done it."""
+    before = read(pool, lambda ledger: ledger.record(name))
+    if before is None:
+        raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
+    now, why = before, why_not(before, *call[3:])
+    if not why and not dry_run:
+        now, why = carried_out(pool, before, call)
+    if as_json:
+        told: dict[str, Any] = {"pool": pool, "job": name, "state": now.state, "done": not (why or dry_run), "why": why}
+        typer.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
+    if why:
+        raise refused(f"{name}: {why}")
+    if not as_json:
+        typer.echo(f"{name}: {'could be done' if dry_run else f'it is {now.state} now'}")
+
+
+def why_not(record: JobRecord, plan: str = "") -> str:
+    """Why a job cannot be cancelled, or `plan` of it not confirmed; '' if it can."""
+    if record.state is JobState.DONE:
+        return f"it has ended: {record.outcome}"
+    if plan and record.state is not JobState.RESERVED:
+        return f"it waits for nobody: it is {record.state}"
+    if plan and record.plan != plan:
+        return f"the plan that waits is {record.plan}: look at that one, and confirm it"
+    return ""
+
+
+def carried_out(pool: str, before: JobRecord, call: tuple[str, ...]) -> tuple[JobRecord, str]:
+    """What the job is then, and why it is what it was before."""
+    from workers.sending import Sender  # here: it needs the client of the broker, which takes long to load
+
+    settings = configured()
+    if not Sender(str(settings.broker.url or settings.redis.url)).send(*call):
+        return before, "the broker does not take it: berthmaster doctor says why"
+    now = read(pool, lambda ledger: changed(ledger, before))
+    late = f"no worker has done it within {PATIENCE:g} s: berthmaster doctor says what is away"
+    return now, late if now == before else ""
+
+
+def changed(ledger: SlotLedger, before: JobRecord) -> JobRecord:
+    """The job once it is another than before, or what it is when time is up."""
+    until = time.monotonic() + PATIENCE
+    while (now := ledger.record(before.id) or before) == before and time.monotonic() < until:
+        time.sleep(0.1)
+    return now
