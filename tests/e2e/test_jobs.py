@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compose.sandbox.workload import NAMESPACE
+from tests.support.command_line import berthmaster
 from tests.support.runner_pods import RunnerPods
 from tests.support.waiting import eventually
 from tests.support.whole import whole
@@ -37,7 +38,8 @@ def test_jobs_start_pods_run_once_wait_for_a_person_and_leave_nothing_behind(
             assert two.state == "reserved"
             for n in range(8):
                 fleet.submit(request(f"j{n}", seconds=0.2))
-            fleet.confirm(POOL, "two", two.plan)
+            confirmed = berthmaster({"BERTHMASTER_REDIS__URL": url}, "confirm", POOL, "two", two.plan)
+            assert confirmed.exit_code == 0, confirmed.output
             for n in range(8):
                 assert fleet.run(request(f"j{n}", seconds=0.2), timedelta(seconds=60)).outcome == "succeeded"
             eventually(lambda: (record := fleet.job(POOL, "two")) and record.outcome == "succeeded", 30)
