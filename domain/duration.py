@@ -18,7 +18,10 @@ SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.
 def spelled(value: object) -> object:
     """The length of time that a text spells; anything else is returned as it is, for the next parser."""
     written = WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
-    return timedelta(seconds=float(written[1]) * SECONDS[written[2]]) if written else value
+    try:
+        return timedelta(seconds=float(written[1]) * SECONDS[written[2]]) if written else value
+    except OverflowError as error:
+        raise ValueError("is longer than a length of time may be") from error
 
 
 Duration = Annotated[timedelta, BeforeValidator(spelled)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from functools import partial
 from threading import Event
 from typing import Final
@@ -28,7 +29,7 @@ from events.lease import Lease
 from events.metrics import Metrics
 from events.publisher import Publisher
 from events.redis_address import by_sentinel
-from events.settings import ProcessSettings
+from events.settings import Misconfigured, ProcessSettings, settings_of
 from events.supervise import Supervisor
 from events.term import Parts
 from events.workqueue import Workqueue, push
@@ -38,6 +39,7 @@ log = structlog.get_logger(__name__)
 PATIENCE: Final = {"socket_timeout": 5, "socket_connect_timeout": 3, "retry": Retry(NoBackoff(), 1)}
 """Seconds. One repetition, for connections that the server closed; whoever waits longer must see the stop."""
 AGENT: Final = "berthmaster-publisher"
+MISUSE: Final = 2
 POLL: Final = 0.1
 """Seconds between two looks of the health server at whether it should end."""
 
@@ -104,7 +106,11 @@ def stop_on_signals() -> Event:
 
 def main() -> int:
     configure_logs()
-    settings = ProcessSettings()
+    try:
+        settings = settings_of(ProcessSettings)
+    except Misconfigured as error:
+        sys.stderr.write(f"{error}\n")
+        return MISUSE
     if settings.tracing.endpoint:
         tracing.start(settings.tracing.endpoint, settings.tracing.share, "berthmaster-publisher")
     return Process(settings, stop_on_signals()).run()

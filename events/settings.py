@@ -6,12 +6,13 @@ what a value means and what raising it costs.
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from domain.duration import Duration
 from events.redis_address import by_sentinel, checked, checked_broker
@@ -39,7 +40,7 @@ class RedisSettings(Nested):
 class StateSettings(RedisSettings):
     """The same, for who decides what is in it."""
 
-    failover_wait: Duration | None = Field(default=None, ge=timedelta(0))
+    failover_wait: Duration | None = Field(default=None, ge=timedelta(0), le=timedelta(minutes=2))
     """Rest of the publisher before workers go on with another master, whose predecessor may still take writes: above
     its `min-replicas-max-lag`. None means 15 s behind Sentinel, else 0."""
 
@@ -200,3 +201,27 @@ class ProcessSettings(BaseSettings):
     kubernetes: KubernetesSettings = KubernetesSettings()
     publisher: PublisherSettings = PublisherSettings()
     tracing: TracingSettings = TracingSettings()
+
+
+AnySettings = TypeVar("AnySettings", bound=BaseSettings)
+
+
+class Misconfigured(Exception):  # noqa: N818 - says what is, not what failed
+    """A line for each variable that is missing or wrong; nothing of what is in it."""
+
+
+def settings_of(kind: type[AnySettings]) -> AnySettings:
+    """As the environment has them. Raises Misconfigured."""
+    try:
+        return kind()
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False)
+        raise Misconfigured("\n".join(f"{variable(p['loc'])}: {p['msg']}" for p in problems)) from None
+    except SettingsError as error:
+        name = variable(tuple(re.findall(r'field "(\w+)"', str(error))))
+        raise Misconfigured(f"{name}: it, or one that begins with {name}__, must be JSON and cannot be read") from None
+
+
+def variable(location: tuple[int | str, ...]) -> str:
+    """The environment variable of a setting."""
+    return "BERTHMASTER_" + "__".join(str(part) for part in location).upper() if location else "settings"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import typer
-from pydantic import ValidationError
 
+from events.settings import AnySettings, Misconfigured, settings_of
 from workers.settings import WorkerSettings
 
 if TYPE_CHECKING:
@@ -17,11 +17,15 @@ MISUSE = 2
 
 def configured() -> WorkerSettings:
     """Raises typer.Exit(2) after saying which variables are missing or wrong."""
+    return or_exit(WorkerSettings)
+
+
+def or_exit(kind: type[AnySettings]) -> AnySettings:
+    """The same for settings of another process."""
     try:
-        return WorkerSettings()
-    except ValidationError as error:
-        for problem in error.errors(include_url=False):
-            typer.echo(f"{variable(problem['loc'])}: {problem['msg']}", err=True)
+        return settings_of(kind)
+    except Misconfigured as error:
+        typer.echo(error, err=True)
         raise typer.Exit(MISUSE) from None
 
 
@@ -37,8 +41,3 @@ def kubernetes(settings: WorkerSettings) -> KubeApi:
         return KubeApi.connect(settings.kubernetes)
     except Exception as error:  # the client's own kinds: no file, no account, no sense
         raise Unconfigured(str(error)) from error
-
-
-def variable(location: tuple[int | str, ...]) -> str:
-    """The environment variable of a setting."""
-    return "BERTHMASTER_" + "__".join(str(part) for part in location).upper() if location else "settings"

@@ -13,7 +13,7 @@ import typer
 
 from events.settings import ProcessSettings
 from workers.broker import broker_problem
-from workers.cli.configured import configured
+from workers.cli.configured import configured, or_exit
 from workers.heartbeat import judge, of_beat
 
 healthcheck = typer.Typer(help="Probes for containers: exit status 0 is well, 1 is not.", no_args_is_help=True)
@@ -41,7 +41,7 @@ def beat(ready: Ready = False) -> None:
 @healthcheck.command()
 def publisher(ready: Serves = False) -> None:
     """What the publisher says of itself at /livez, or /readyz."""
-    settings = ProcessSettings().publisher
+    settings = or_exit(ProcessSettings).publisher
     host = "127.0.0.1" if settings.health_host == ANYWHERE else settings.health_host
     ask(host, settings.health_port, "/readyz" if ready else "/livez")
 

@@ -15,6 +15,7 @@ from events.routing import pod_key
 from workers.cloud.priority import Priority
 from workers.pools.config import PoolConfig
 from workers.pools.inventory import Cartographer, Inventory
+from workers.pools.looking import live_pods
 from workers.ports.metrics import count_collision
 from workers.run import Run
 from workers.services import PortServices
@@ -61,11 +62,12 @@ def _offered(lbs: Collection[str], ports: range, place: Place) -> bool:
 
 
 def touch_owners_without_port(services: PortServices, ledger: Ledger, pool: str) -> None:
-    """Marks every pod that asks this pool for ports and holds none of it."""
+    """Marks every pod that asks this pool for ports and holds none of it, of those that the publisher follows: the end
+    of any other would not be told.
+    """
     served = {name for name, entries in owners(ledger) if entries}
-    waiting = [
-        pod for pod in services.pods.all() if pod.full_name not in served and _asks(pod, pool, services.default_spec)
-    ]
+    pods = live_pods(services.queue).values()
+    waiting = [pod for pod in pods if pod.full_name not in served and _asks(pod, pool, services.default_spec)]
     services.queue.touch([pod_key(pod.namespace, pod.name) for pod in waiting])
 
 

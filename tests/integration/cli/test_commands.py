@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import orjson
@@ -123,3 +126,29 @@ def test_a_missing_setting_is_named_by_its_variable() -> None:
     result = berthmaster({"BERTHMASTER_CLUSTER": ""}, "status")
     assert result.exit_code == 2
     assert "BERTHMASTER_CLUSTER" in result.output
+
+
+@pytest.mark.parametrize("command", [("status",), ("healthcheck", "publisher")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("BERTHMASTER_REDIS", '{"url": "redis://:of-redis@r/0"'),
+        ("BERTHMASTER_REDIS__FAILOVER_WAIT", "99999999999d"),
+        ("BERTHMASTER_REDIS__FAILOVER_WAIT", "10m"),  # the probes would end the publisher in the middle of it
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_named_and_not_repeated(
+    command: tuple[str, ...], name: str, text: str
+) -> None:
+    result = berthmaster({"BERTHMASTER_CLUSTER": "test", name: text}, *command)
+    assert result.exit_code == 2
+    assert result.output.startswith(f"{name}: ")
+    assert "of-redis" not in result.output
+
+
+def test_a_publisher_names_the_setting_that_makes_no_sense() -> None:
+    env = {**os.environ, "BERTHMASTER_REDIS__URL": "redis://:of-redis@r:port/0"}
+    ended = subprocess.run([sys.executable, "-m", "events"], env=env, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("BERTHMASTER_REDIS__URL: ")
+    assert "of-redis" not in ended.stderr

@@ -65,6 +65,18 @@ def test_another_pod_of_the_name_gets_a_port_of_its_own(asking: Fleet, aws: Aws)
 
 
 @pytest.mark.row("EV-03", "EV-04")
+def test_a_pod_that_the_publisher_does_not_follow_gets_no_port_when_its_pool_changes(asking: Fleet) -> None:
+    """It would keep it after its end, of which nobody would tell."""
+    asking.run_pod("a")
+    asking.pod("unselected", "7777/UDP@arena", ip="10.0.0.3")
+    edit(asking, lbPolicy="Uniform")
+    asking.queue.touch(["portpool/arena"])
+    asking.run("portpool/arena")
+    asking.drain()
+    assert (asking.state("a"), asking.state("unselected")) == ("Bound", "")
+
+
+@pytest.mark.row("EV-03", "EV-04")
 def test_what_such_a_run_wrote_does_not_hide_that_the_pod_has_left(asking: Fleet, aws: Aws) -> None:
     """A pod that lost the label that the publisher selects by: the run cannot know, the publisher says so later."""
     left = asking.annotate("a", ports="7778/TCP@arena")
