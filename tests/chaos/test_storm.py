@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from redis import Redis
 
 from compose.sandbox.aws.remote import Network
@@ -140,7 +141,7 @@ class Storm:
             time.sleep(QUIET)
             assert self.moves() == before, "all was well, and something moves"
             return self.all_well()
-        except (CloudError, KubeError) as late:  # an answer that took too long
+        except (CloudError, KubeError, ClientError) as late:  # an answer that took too long, or what went meanwhile
             raise AssertionError(str(late)) from late
 
     def all_well(self) -> bool:
