@@ -11,7 +11,7 @@ from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.ports.lifecycle import next_step
 from domain.ports.placement import ordering
-from domain.ports.pod import PodView
+from domain.ports.pod import Outputs, PodView
 from domain.ports.pool import PoolState
 from domain.ports.precreate import asks
 from domain.ports.steps import (
@@ -64,6 +64,7 @@ class PortsReconciler:
 
     def _reconcile(self, run: Run) -> Outcome:
         """Who finds the pod changed looks at it: its event may be late, or may never come."""
+        self._part(run)
         known = self._pod(run)
         try:
             return self._settle(self._observe(run, known, live=run.snapshot is None))
@@ -72,6 +73,14 @@ class PortsReconciler:
             if (pod and pod.version) == (known and known.version):
                 raise
             return self._settle(self._observe(run, pod, live=True))
+
+    def _part(self, run: Run) -> None:
+        """A pod that lost the label that the publisher selects by lives on, and must not show what others get now."""
+        if not (run.snapshot and run.snapshot.gone and run.pools):
+            return
+        pod, (_, namespace, name) = self._read(run), split_key(run.key)
+        if pod and pod.uid == run.snapshot.uid and pod.outputs != Outputs():
+            publish(self._services, World(run, namespace, name, pod, live=True), Outputs())
 
     def _settle(self, world: World) -> Outcome:
         steps = PodSteps(self._services, world)

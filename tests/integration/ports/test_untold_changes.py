@@ -87,6 +87,7 @@ def test_what_such_a_run_wrote_does_not_hide_that_the_pod_has_left(asking: Fleet
     assert asking.queue.marks(EPOCH, [gone]) == [1]
     asking.run_pod("a")
     assert set(asking.owners("arena")) == {f"{asking.namespace}/first"}
+    assert asking.shown("a") == ("", [], "")  # another may get its port now
 
 
 @pytest.mark.row("EV-03", "EV-04", "EV-10")
