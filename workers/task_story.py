@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from celery import current_task
 from kombu.exceptions import LimitExceeded, OperationalError
+from redis.exceptions import RedisError
 from structlog.typing import EventDict
 
 SHOWN: Final = frozenset(
@@ -26,8 +27,35 @@ SHOWN: Final = frozenset(
 UNSAID: Final = frozenset({"event", "level", "logger", "timestamp", "key", "token", "tries"})
 MOST: Final = 20
 """Lines that a result has; a task that does more says how many."""
-UNSENT: Final = (OperationalError, LimitExceeded, OSError)
-_lines: ContextVar[list[str] | None] = ContextVar("lines", default=None)
+UNSENT: Final = (OperationalError, LimitExceeded, OSError, RedisError)
+
+
+class Story:
+    """Of one task. Its threads tell of it as well, and there Celery knows of no task."""
+
+    def __init__(self, task: Any) -> None:
+        self.app, self.hostname, self.id = task.app, task.request.hostname, task.request.id
+        self.lines: list[str] = []
+
+    def add(self, state: str, words: str) -> None:
+        self.lines.append(words)
+        if len(self.lines) <= MOST:
+            self.show(state, words)
+
+    def show(self, state: str, words: str) -> None:
+        """A state of the task until its next. Who looks on is no reason for a run to fail."""
+        try:
+            with self.app.events.default_dispatcher(hostname=self.hostname) as dispatcher:
+                dispatcher.send(f"task-{state}", uuid=self.id, retry=False, result=words)
+        except UNSENT:
+            return
+
+    def __str__(self) -> str:
+        more = [f"and {len(self.lines) - MOST} more"] if len(self.lines) > MOST else []
+        return "; ".join([*self.lines[:MOST], *more])
+
+
+_story: ContextVar[Story | None] = ContextVar("story", default=None)
 
 
 def told(run: Callable[[], None]) -> str | None:
@@ -35,23 +63,20 @@ def told(run: Callable[[], None]) -> str | None:
     if not current_task or not current_task.app.conf.worker_send_task_events:
         run()
         return None
-    lines: list[str] = []
-    token = _lines.set(lines)
+    story = Story(current_task)
+    token = _story.set(story)
     try:
         run()
     finally:
-        _lines.reset(token)
-    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
-    return "; ".join([*lines[:MOST], *more]) or None
+        _story.reset(token)
+    return str(story) or None
 
 
 def listen(_logger: Any, _method: str, event: EventDict) -> EventDict:
     """A processor of structlog: changes nothing."""
-    lines = _lines.get()
-    if lines is not None and event.get("event") in SHOWN:
-        lines.append(in_words(event))
-        if len(lines) <= MOST:
-            _show(str(event["event"]), lines[-1])
+    story = _story.get()
+    if story is not None and event.get("event") in SHOWN:
+        story.add(str(event["event"]), in_words(event))
     return event
 
 
@@ -62,11 +87,3 @@ def in_words(event: EventDict) -> str:
 
 def _written(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _show(state: str, words: str) -> None:
-    """A state of the task until its next. Who looks on is no reason for a run to fail."""
-    try:
-        current_task.send_event(f"task-{state}", retry=False, result=words)
-    except UNSENT:
-        return

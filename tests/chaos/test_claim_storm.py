@@ -174,4 +174,5 @@ def test_after_a_storm_every_claim_that_can_be_bound_is_bound(
             assert found == [], storm.told()
             assert history.missed == 0
         system.stack.check()
+        assert system.failures() == []
         print(storm.told(), dict(judge.seen))  # noqa: T201 - the figures of a long one, with -s

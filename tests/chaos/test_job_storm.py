@@ -180,6 +180,7 @@ class JobStorm:
             assert runs or outcome != "succeeded", f"{job} succeeded without an effect"
             assert outcome in self.possible(job), f"{job} {phases}: {outcome}"
         self.system.stack.check()
+        assert self.system.failures() == []
 
     def possible(self, job: str) -> set[str]:
         wish = self.crowd.wanted[job]

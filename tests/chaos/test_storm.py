@@ -165,14 +165,7 @@ class Storm:
         there = self.aws.client().describe_listeners(LoadBalancerArn=self.annex)["Listeners"]
         assert self.stranger in {listener["ListenerArn"] for listener in there}
         assert self.system.load_balancers() <= sum(MOST.values())
-        assert failures(self.system) == []
-
-
-def failures(system: Whole) -> list[str]:
-    """Runs that ended by an exception that nobody had foreseen."""
-    logs = [worker.log.read_text(errors="replace").splitlines() for worker in system.stack.workers]
-    signs = ("reconcile_failed", "raised unexpected")
-    return sorted({line[:2000] for lines in logs for line in lines if any(sign in line for sign in signs)})
+        assert self.system.failures() == []
 
 
 def big(network: Network) -> dict[str, Any]:

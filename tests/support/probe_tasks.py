@@ -1,8 +1,8 @@
 """The real worker with a reconciler that tells on itself, for tests that run worker processes.
 
 What a run does is written in the snapshot of its key: `seconds` (how long it works), `keeps` (renews its lease
-meanwhile), `effect` (does something for which it needs its lease), `fails` (see ERRORS), `waits` (seconds). Starts,
-effects and ends go to a list.
+meanwhile), `makes` (so many things side by side), `effect` (does something for which it needs its lease), `fails` (see
+ERRORS), `waits` (seconds). Starts, effects and ends go to a list.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
+import structlog
 from celery import shared_task
 from redis import Redis
 
@@ -21,10 +22,12 @@ from domain.outcome import Outcome, Settled, Wait
 from events import routing
 from workers.app import create_app
 from workers.bootstrap import services
+from workers.podpools.slow_start import slowly
 from workers.run import Run
 from workers.tasks.keys import reconcile_key
 from workers.tasks.payloads import ReconcilePod, takes
 
+log = structlog.get_logger()
 DIARY = "probe:diary"
 STEP = 0.25  # seconds
 ERRORS = {
@@ -63,6 +66,9 @@ def observed(redis: Redis, run: Run) -> Outcome:
 
 def behave(redis: Redis, run: Run, told: dict[str, Any]) -> Outcome:
     work(run, told)
+    if "makes" in told:
+        names = [f"pod-{n}" for n in range(told["makes"])]
+        slowly(lambda: None, lambda name: log.info("pod_created", pod=name) or "", names)
     if "effect" in told:
         run.keep(timedelta(milliseconds=100))
         note(redis, "effect", run)

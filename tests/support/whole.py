@@ -24,6 +24,7 @@ IMPATIENT = {  # a lease must outlast a call; calls are cheap, so that the machi
     "BERTHMASTER_AWS__RATES": '{"registration": {"per_second": 300, "burst": 300}, '
     '"write": {"per_second": 600, "burst": 600}, "describe": {"per_second": 300, "burst": 300}}',
     "BERTHMASTER_PUBLISHER__WATCH__RESYNC_EVERY": "30s",  # storms swallow events
+    "BERTHMASTER_CELERY__TASK_EVENTS": "true",  # as deploy/ has it
     "BERTHMASTER_QUEUE__LEASE": "9s",
     "BERTHMASTER_QUEUE__SWEEP_LOST_EVERY": "4s",
     "BERTHMASTER_QUEUE__RETRY__LONGEST": "2s",
@@ -72,6 +73,13 @@ class Whole:
         """The invariants, when everything has come to rest; and no process has ended by itself."""
         self.stack.check()
         check_all(self, self.aws)
+        assert self.failures() == []
+
+    def failures(self) -> list[str]:
+        """Runs that ended by an exception that nobody had foreseen."""
+        logs = [worker.log.read_text(errors="replace").splitlines() for worker in self.stack.workers]
+        signs = ("reconcile_failed", "raised unexpected")
+        return sorted({line[:2000] for lines in logs for line in lines if any(sign in line for sign in signs)})
 
     def load_balancers(self) -> int:
         return len(self.aws.driver().find_owned_load_balancers(self.cluster))

@@ -72,3 +72,14 @@ def test_people_see_what_a_task_was_asked_and_what_it_did(flower: Flower, watche
     assert row["args"].startswith("{'id': 'j1'")
     shown = re.findall(r'flower_events_total\{.*type="task-job_submitted".*\} 1\.0', flower.get("/metrics")[1])
     assert shown != []
+
+
+def test_what_a_task_does_side_by_side_is_told_as_well_and_does_not_end_it(flower: Flower, watched: Fleet) -> None:
+    """Its threads know of no task."""
+    watched.add_worker(BERTHMASTER_CELERY__TASK_EVENTS="true").ready()
+    watched.mark("pod/games/many", makes=5)
+    (task,) = eventually(lambda: [each for each in flower.tasks(routing.PORTS_RECONCILE) if each["result"]])
+    assert task["state"] == "SUCCESS"
+    assert task["result"].count("pod_created pod=pod-") == 5
+    assert re.findall(r'flower_events_total\{.*type="task-pod_created".*\} 5\.0', flower.get("/metrics")[1]) != []
+    assert [entry.event for entry in watched.diary("pod/games/many")] == ["started", "ended"]
