@@ -7,12 +7,11 @@ So there is one place that tells, the log, and nothing of this where task events
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Final
 
 from celery import current_task
-from kombu.exceptions import LimitExceeded, OperationalError
-from redis.exceptions import RedisError
 from structlog.typing import EventDict
 
 SHOWN: Final = frozenset(
@@ -27,7 +26,6 @@ SHOWN: Final = frozenset(
 UNSAID: Final = frozenset({"event", "level", "logger", "timestamp", "key", "token", "tries"})
 MOST: Final = 20
 """Lines that a result has; a task that does more says how many."""
-UNSENT: Final = (OperationalError, LimitExceeded, OSError, RedisError)
 
 
 class Story:
@@ -43,12 +41,10 @@ class Story:
             self.show(state, words)
 
     def show(self, state: str, words: str) -> None:
-        """A state of the task until its next. Who looks on is no reason for a run to fail."""
-        try:
+        """A state of the task until its next."""
+        with suppress(Exception):  # who looks on is no reason for a run to fail
             with self.app.events.default_dispatcher(hostname=self.hostname) as dispatcher:
                 dispatcher.send(f"task-{state}", uuid=self.id, retry=False, result=words)
-        except UNSENT:
-            return
 
     def __str__(self) -> str:
         more = [f"and {len(self.lines) - MOST} more"] if len(self.lines) > MOST else []
