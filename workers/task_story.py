@@ -42,9 +42,9 @@ class Story:
 
     def show(self, state: str, words: str) -> None:
         """A state of the task until its next."""
-        with suppress(Exception):  # who looks on is no reason for a run to fail
-            with self.app.events.default_dispatcher(hostname=self.hostname) as dispatcher:
-                dispatcher.send(f"task-{state}", uuid=self.id, retry=False, result=words)
+        events = self.app.events  # who looks on is no reason for a run to fail
+        with suppress(Exception), events.default_dispatcher(hostname=self.hostname) as dispatcher:
+            dispatcher.send(f"task-{state}", uuid=self.id, retry=False, result=words)
 
     def __str__(self) -> str:
         more = [f"and {len(self.lines) - MOST} more"] if len(self.lines) > MOST else []
