@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Self
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from domain.slots.job import JobRecord, JobState
 from events import routing
 from events.incarnation import connect
+from workers.broker import in_brief
 from workers.jobs.submission import Submission, faults
 from workers.sending import Sender
+from workers.stores.outage import OUTAGE
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.results import Result, Results
+from workers.tasks.job_payloads import CancelJob, ConfirmJob
 
 AGAIN: Final = timedelta(seconds=30)
 PAUSE: Final = timedelta(seconds=1)
-MOST_CONFIRMED: Final = 10_000
+MOST_DECIDED: Final = 10_000
+CANCELLED: Final = ""
+"""Stands where the plan of a confirmed job does."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,7 @@ class Request:
 
     def __post_init__(self) -> None:
         """What a worker would refuse is refused here: its refusal could only be read in a log."""
-        try:
-            Submission.model_validate(self.encoded())
-        except ValidationError as error:
-            told = [f"{field}: {problem}" for field, problem in faults(error).items()]
-            raise ValueError("; ".join(told)) from None
+        check(Submission, self.encoded())
 
     def encoded(self) -> dict[str, Any]:
         kwargs = dict(self.kwargs) if isinstance(self.kwargs, Mapping) else self.kwargs
@@ -60,6 +62,23 @@ def listed(value: Any) -> Any:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else value
 
 
+def check(model: type[BaseModel], told: Mapping[str, Any]) -> None:
+    """Raises ValueError, which names each field that is wrong."""
+    try:
+        model.model_validate(told)
+    except ValidationError as error:
+        raise ValueError("; ".join(f"{field}: {problem}" for field, problem in faults(error).items())) from None
+
+
+def seconds(name: str, length: Any) -> float:
+    """Raises TypeError, or ValueError, for what is no length of time."""
+    if not isinstance(length, timedelta):
+        raise TypeError(f"{name}: must be a timedelta, such as timedelta(minutes=10), not {length!r}")
+    if length <= timedelta(0):
+        raise ValueError(f"{name}: must be more than nothing, not {length}")
+    return length.total_seconds()
+
+
 class Fleet:
     """`broker_url` is where workers take tasks from; `redis_url` where their state is, the same if left out."""
 
@@ -67,7 +86,7 @@ class Fleet:
         self._sender = Sender(broker_url)
         self._redis = connect(redis_url or broker_url)
         self._scripts = load_scripts(self._redis)
-        self._confirmed: dict[tuple[str, str], str] = {}  # plan by pool and job, for `run`; the oldest go first
+        self._decided: dict[tuple[str, str], str] = {}  # plan by pool and job, for `run`; the oldest go first
 
     def __enter__(self) -> Self:
         return self
@@ -83,16 +102,15 @@ class Fleet:
         self._sender.send(routing.SLOTS_SUBMIT, request.encoded())
 
     def confirm(self, pool: str, job: str, plan: str) -> None:
-        """`plan`: the attempt whose result was seen (Result.attempt)."""
-        self._confirmed.pop((pool, job), None)
-        self._confirmed[pool, job] = plan
-        for old in list(self._confirmed)[:-MOST_CONFIRMED]:
-            self._confirmed.pop(old, None)
-        self._sender.send(routing.SLOTS_CONFIRM, pool, job, plan)
+        """`plan`: the attempt whose result was seen (Result.attempt). Raises ValueError for a cancelled job."""
+        check(ConfirmJob, {"pool": pool, "id": job, "plan": plan})
+        if self._decided.get((pool, job)) == CANCELLED:
+            raise ValueError(f"job {job} of {pool} was cancelled by this Fleet: it cannot be confirmed any more")
+        self._decide(pool, job, plan)
 
     def cancel(self, pool: str, job: str) -> None:
-        self._confirmed.pop((pool, job), None)
-        self._sender.send(routing.SLOTS_CANCEL, pool, job)
+        check(CancelJob, {"pool": pool, "id": job})
+        self._decide(pool, job, CANCELLED)
 
     def job(self, pool: str, job: str) -> JobRecord | None:
         """What is known of it now."""
@@ -103,30 +121,62 @@ class Fleet:
         return Results(self._redis, pool).since(at, wait)
 
     def run(self, request: Request, timeout: timedelta, again: timedelta = AGAIN) -> JobRecord:
-        """Submits, and again, until the job ends or waits for a person. Raises TimeoutError.
+        """Submits, and again, until the job ends or waits for a person, also while Redis is away. Raises TimeoutError.
 
-        A plan that this Fleet has confirmed waits for nobody, and is confirmed again with each submission.
+        A plan that this Fleet has confirmed waits for nobody, and is confirmed again with each submission. What it has
+        cancelled is cancelled again and not submitted, which would start a job anew that nobody knows any more.
         """
-        until, next_time = time.monotonic() + timeout.total_seconds(), 0.0
+        until, next_time = time.monotonic() + seconds("timeout", timeout), 0.0
+        pause = min(0.2, seconds("again", again))
         while time.monotonic() < until:
             if time.monotonic() >= next_time:
-                self._say(request)
-                next_time = time.monotonic() + again.total_seconds()
-            record = self.job(request.pool, request.id)
-            if record and self._over(request, record):
-                return record
-            time.sleep(min(0.2, again.total_seconds()))
-        known = self.job(request.pool, request.id)
-        what = f"it is {known.state}" if known else "no worker has taken it in: is there such a PodPool?"
-        raise TimeoutError(f"job {request.id} of {request.pool} did not end within {timeout}: {what}")
+                sent = self._say(request)
+                next_time = time.monotonic() + (again if sent else min(again, PAUSE)).total_seconds()
+            if ended := self._ended(request):
+                return ended
+            time.sleep(pause)
+        raise TimeoutError(f"job {request.id} of {request.pool} did not end within {timeout}: {self._state(request)}")
 
-    def _say(self, request: Request) -> None:
-        self.submit(request)
-        if plan := self._confirmed.get((request.pool, request.id)):
-            self._sender.send(routing.SLOTS_CONFIRM, request.pool, request.id, plan)
+    def _decide(self, pool: str, job: str, plan: str) -> None:
+        self._decided.pop((pool, job), None)
+        self._decided[pool, job] = plan
+        for old in list(self._decided)[:-MOST_DECIDED]:
+            self._decided.pop(old, None)
+        self._say_decided(pool, job, plan)
+
+    def _say_decided(self, pool: str, job: str, plan: str) -> bool:
+        if plan == CANCELLED:
+            return self._sender.send(routing.SLOTS_CANCEL, pool, job)
+        return self._sender.send(routing.SLOTS_CONFIRM, pool, job, plan)
+
+    def _say(self, request: Request) -> bool:
+        """False: the broker does not take it."""
+        plan = self._decided.get((request.pool, request.id))
+        sent = plan == CANCELLED or self._sender.send(routing.SLOTS_SUBMIT, request.encoded())
+        return sent and (plan is None or self._say_decided(request.pool, request.id, plan))
+
+    def _ended(self, request: Request) -> JobRecord | None:
+        with suppress(*OUTAGE):
+            record = self.job(request.pool, request.id)
+            return record if record and self._over(request, record) else None
+        return None
+
+    def _state(self, request: Request) -> str:
+        """Why it has not ended, as far as one can see."""
+        try:
+            known = self.job(request.pool, request.id)
+        except OUTAGE as error:
+            return f"Redis is away: {in_brief(error)}"
+        if known:
+            return f"it is {known.state}"
+        if self._decided.get((request.pool, request.id)) == CANCELLED:
+            return "it was cancelled, and nobody knows it: it was never taken in, or ended long ago"
+        return "no worker has taken it in: is there such a PodPool?"
 
     def _over(self, request: Request, record: JobRecord) -> bool:
+        key = (request.pool, request.id)
         if record.state is JobState.DONE:
-            self._confirmed.pop((request.pool, request.id), None)
+            if self._decided.get(key):  # a plan; what was cancelled stays so
+                self._decided.pop(key, None)
             return True
-        return record.state is JobState.RESERVED and record.plan != self._confirmed.get((request.pool, request.id))
+        return record.state is JobState.RESERVED and self._decided.get(key) not in (record.plan, CANCELLED)

@@ -9,7 +9,7 @@ import pytest
 from events import routing
 from tests.support.jobs_desk import JobsDesk
 from tests.support.slot_world import SlotWorld
-from workers.client import Fleet, Request
+from workers.client import CANCELLED, MOST_DECIDED, Fleet, Request
 
 POOL = "ci/runners"
 JOB = Request("j", POOL, "work", phases=("plan", "apply"))
@@ -58,11 +58,60 @@ def test_another_plan_than_the_confirmed_one_waits_for_a_person(world: SlotWorld
 
 @pytest.mark.row("SL-16")
 def test_what_is_cancelled_is_not_confirmed_again(world: SlotWorld, redis_url: str) -> None:
+    """The confirmation and the cancel are lost, and the cancel is said again."""
     world.add("a")
     with JobsDesk(world) as desk, Fleet(redis_url) as fleet:
-        desk.lose.update({routing.SLOTS_CONFIRM: 1, routing.SLOTS_CANCEL: 1})
+        desk.lose.update({routing.SLOTS_CONFIRM: 1, routing.SLOTS_CANCEL: 2})
         fleet.confirm(POOL, "j", fleet.run(JOB, LONG).plan)
         fleet.cancel(POOL, "j")
-        assert fleet.run(JOB, LONG, OFTEN).state == "reserved"
+        assert fleet.run(JOB, LONG, OFTEN).outcome == "cancelled"
+    assert world.effects == {"j plan": 1}
+
+
+@pytest.mark.row("SL-14", "SL-16")
+def test_run_after_a_cancel_that_is_on_its_way_waits_for_the_end(world: SlotWorld, redis_url: str) -> None:
+    world.add("a")
+    with JobsDesk(world, late=0.3), Fleet(redis_url) as fleet:
+        assert fleet.run(JOB, LONG).state == "reserved"
         fleet.cancel(POOL, "j")
-        assert world.effects == {"j plan": 1}
+        ended = fleet.run(JOB, LONG)
+        assert (ended.state, ended.outcome) == ("done", "cancelled")
+
+
+@pytest.mark.row("SL-16")
+def test_a_job_that_was_cancelled_cannot_be_confirmed(world: SlotWorld, redis_url: str) -> None:
+    world.add("a")
+    with JobsDesk(world) as desk, Fleet(redis_url) as fleet:
+        planned = fleet.run(JOB, LONG)
+        desk.lose[routing.SLOTS_CANCEL] = 1
+        fleet.cancel(POOL, "j")
+        with pytest.raises(ValueError, match="job j of ci/runners was cancelled"):
+            fleet.confirm(POOL, "j", planned.plan)
+        fleet.run(JOB, LONG, OFTEN)
+        with pytest.raises(ValueError, match="was cancelled"):
+            fleet.confirm(POOL, "j", planned.plan)
+    assert world.effects == {"j plan": 1}
+
+
+@pytest.mark.row("SL-16")
+def test_a_cancelled_job_that_nobody_knows_any_more_is_not_started_anew(world: SlotWorld, redis_url: str) -> None:
+    world.add("a")
+    with JobsDesk(world) as desk, Fleet(redis_url) as fleet:
+        fleet.run(JOB, LONG)
+        fleet.cancel(POOL, "j")
+        fleet.run(JOB, LONG)
+        with desk.lock:
+            world.ledger.sweep(timedelta(0))
+        assert fleet.job(POOL, "j") is None
+        with pytest.raises(TimeoutError, match="cancelled, and nobody knows it"):
+            fleet.run(JOB, timedelta(seconds=1), OFTEN)
+    assert world.effects == {"j plan": 1}
+
+
+def test_what_was_decided_longest_ago_is_forgotten_first(redis_url: str) -> None:
+    with Fleet(redis_url) as fleet:
+        for number in range(MOST_DECIDED):
+            fleet._decided[POOL, str(number)] = CANCELLED
+        fleet.cancel(POOL, "j")
+        assert len(fleet._decided) == MOST_DECIDED
+        assert ((POOL, "0") in fleet._decided, (POOL, "j") in fleet._decided) == (False, True)
