@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
 
-from domain.scaling.fitting import unplaced
+from domain.scaling.fitting import unfit, unplaced
 from domain.scaling.sensed import Policy, Sensed
+
+NAMED: Final = 5
+"""Kinds of jobs that a reason names."""
 
 
 class Move(StrEnum):
@@ -36,7 +40,31 @@ class Decision:
 
 def decide(seen: Sensed, policy: Policy, now: datetime) -> Decision:
     """The one thing to do in this tick."""
-    tick = _Tick(seen, policy, now)
+    seen = demand(seen, policy)
+    decision = _decided(_Tick(seen, policy, now))
+    return replace(decision, reason="; ".join(filter(None, (decision.reason, _unfit(seen.unfit or {})))))
+
+
+def demand(seen: Sensed, policy: Policy) -> Sensed:
+    """Without jobs that no pod more would help: they neither make the pool grow nor keep it."""
+    hopeless = unfit(seen.jobs, policy.slots)
+    if not hopeless:
+        return seen
+    waiting, confirmed = (
+        {kind: count for kind, count in (jobs or {}).items() if kind not in hopeless}
+        for jobs in (seen.waiting, seen.confirmed)
+    )
+    return replace(seen, waiting=waiting, confirmed=confirmed, unfit=hopeless)
+
+
+def _unfit(jobs: Mapping[str, int]) -> str:
+    """'' for none."""
+    kinds = [kind.replace(",", "+") for kind in sorted(jobs)]
+    more = f" and {len(kinds) - NAMED} more kinds" if len(kinds) > NAMED else ""
+    return f"{sum(jobs.values())} jobs wait that no slot takes: {', '.join(kinds[:NAMED])}{more}" if jobs else ""
+
+
+def _decided(tick: _Tick) -> Decision:
     questions = (
         tick.sensors,
         tick.minimum,
@@ -110,7 +138,7 @@ class _Tick:
         return self._up(1, f"no pods and {waiting} waiting") if waiting and not giving else None
 
     def waiting(self) -> Decision | None:
-        count = self._short(self._jobs())
+        count = self._short(self.seen.jobs)
         return self._up_when_cool(f"{count} waiting without a fitting slot") if count else None
 
     def busy(self) -> Decision | None:
@@ -122,7 +150,7 @@ class _Tick:
         kept = {
             "slots in use": self.seen.used,
             "slots reserved": self.seen.reserved,
-            "jobs waiting": sum(self._jobs().values()),
+            "jobs waiting": sum(self.seen.jobs.values()),
             "claims waiting": self.seen.claims,
             "pods booting": self.seen.pods.booting,
         }
@@ -159,13 +187,6 @@ class _Tick:
         for accepts in self.policy.slots:
             slots[accepts] += self.seen.booting
         return sum(unplaced(jobs, slots).values())
-
-    def _jobs(self) -> dict[str, int]:
-        """Those that wait, the confirmed ones first."""
-        jobs = dict(self.seen.confirmed or {})
-        for kind, count in (self.seen.waiting or {}).items():
-            jobs[kind] = jobs.get(kind, 0) + count
-        return jobs
 
 
 def _hold(reason: str) -> Decision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from domain.scaling.sensed import Accepts
 
@@ -21,6 +21,12 @@ def unplaced(jobs: Mapping[str, int], slots: Mapping[Accepts, int]) -> dict[str,
                 short[kind] = count - n
                 break
     return short
+
+
+def unfit(jobs: Mapping[str, int], slots: Iterable[Accepts]) -> dict[str, int]:
+    """Kind -> jobs that no such slot could ever take, however many there are."""
+    kinds = set(slots)
+    return {kind: n for kind, n in jobs.items() if n and not any(takes(accepts, kind) for accepts in kinds)}
 
 
 def takes(accepts: Accepts, kind: str) -> bool:

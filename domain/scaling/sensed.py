@@ -49,6 +49,7 @@ class Sensed:
     last_up: datetime | None = None
     last_down: datetime | None = None
     problem: str = ""
+    unfit: Mapping[str, int] | None = None  # jobs that wait for a slot such as no new pod has; in no other number
 
     @property
     def booting(self) -> int:
@@ -56,10 +57,17 @@ class Sensed:
         return max(0, self.pods.booting - self.claims)
 
     @property
+    def jobs(self) -> dict[str, int]:
+        """Those that wait, the confirmed ones first."""
+        jobs = dict(self.confirmed or {})
+        for kind, count in (self.waiting or {}).items():
+            jobs[kind] = jobs.get(kind, 0) + count
+        return jobs
+
+    @property
     def asked(self) -> bool:
         """Jobs run, have a slot, or wait."""
-        waiting = [*(self.waiting or {}).values(), *(self.confirmed or {}).values()]
-        return bool(self.used or self.reserved or any(waiting))
+        return bool(self.used or self.reserved or any(self.jobs.values()))
 
 
 @dataclass(frozen=True)

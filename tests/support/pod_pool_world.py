@@ -17,7 +17,7 @@ from events.kube_api import KubeApi, NotFound
 from events.routing import pod_pool_key
 from events.workqueue import Workqueue
 from tests.support.slot_recount import faults
-from tests.support.slot_world import Runner, SlotWorld
+from tests.support.slot_world import THREE, Runner, SlotWorld
 from workers.jobs.dispatch import Dispatcher
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
@@ -54,6 +54,7 @@ class PodPoolWorld:
         self.queue = Workqueue(redis, publish=lambda _: None)
         self.key = pod_pool_key(namespace, "runners")
         self.forgotten: list[str] = []
+        self.layout: tuple[str, ...] = THREE  # of runners to come
         self.claim()
         self.services = PodPoolServices(
             kube=api,
@@ -102,7 +103,7 @@ class PodPoolWorld:
                 self.end(meta["name"])
                 continue
             self.ready(meta["name"], "True")
-            self.slots.runners.setdefault(meta["uid"], Runner(meta["uid"], pod=meta["name"]))
+            self.slots.runners.setdefault(meta["uid"], Runner(meta["uid"], self.layout, pod=meta["name"]))
         self.kubelet_reports()
 
     def kubelet_reports(self) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from domain.scaling.fitting import takes
+from domain.scaling.sensed import Accepts
 from domain.slots.job import JobRecord, JobState, accepted
 from workers.stores.slots.ledger import SlotLedger
 from workers.stores.slots.view import Place, PodSlots, ended, place_of, view
@@ -20,7 +21,7 @@ KEPT: Final = (JobState.RESERVED, JobState.CONFIRMED)
 @dataclass(frozen=True)
 class JobStory:
     """`pod` is its name, '' for none that is known; `idle` slots of open pods, of which `fitting` take the job.
-    `ended`: when, if it has.
+    `ended`: when, if it has. `hopeless`: why no pod will ever take it, '' where one may.
     """
 
     record: JobRecord
@@ -29,22 +30,42 @@ class JobStory:
     idle: int
     fitting: int
     ended: datetime | None
+    hopeless: str = ""
 
 
 def story(ledger: SlotLedger, name: str) -> JobStory | None:
     record = ledger.record(name)
     if record is None:
         return None
-    pods = view(ledger).pods
+    pods, kind = view(ledger).pods, ",".join(record.phases)
     idle = [
-        takes(accepted(accepts), ",".join(record.phases))
+        takes(accepted(accepts), kind)
         for pod in pods
         if pod.view == "open"
         for accepts, job in zip(pod.layout, pod.slots, strict=True)
         if not job
     ]
     pod, at = pod_names(pods).get(record.uid, ""), ended(ledger, name)
-    return JobStory(record, place_of(ledger, record), pod, len(idle), sum(idle), at)
+    hopeless = "" if any(takes(slot, kind) for slot in _slots(pods)) else _hopeless(ledger, kind)
+    return JobStory(record, place_of(ledger, record), pod, len(idle), sum(idle), at, hopeless)
+
+
+def _slots(pods: tuple[PodSlots, ...]) -> Iterator[Accepts]:
+    """Of pods that are there, whatever their revision."""
+    return (accepted(accepts) for pod in pods for accepts in pod.layout)
+
+
+def _hopeless(ledger: SlotLedger, kind: str) -> str:
+    """'' also where nobody has decided about the pool yet."""
+    from workers.podpools.recording import recorded, slots_of_new_pods  # here: it needs what few commands do
+
+    told = recorded(ledger)
+    slots = slots_of_new_pods(told) if told else None
+    if slots is None or any(takes(slot, kind) for slot in slots):
+        return ""
+    kinds = sorted("+".join(sorted(slot or ())) for slot in slots)
+    have = f"slots take {', '.join(kinds)}" if kinds else "its pods have no slots"
+    return f"no slot of the pool takes {kind.replace(',', '+')}: {have}; cancel it, or change the pool"
 
 
 def pod_names(pods: tuple[PodSlots, ...]) -> dict[str, str]:
@@ -94,6 +115,8 @@ def _waiting(told: JobStory) -> str:
         return f"waits for serial key {record.serial_key}, which {place.key} has; {place.ahead} before it"
     if place.later:
         return "could not be sent to its pod: it is placed again in a moment"
+    if told.hopeless:
+        return told.hopeless
     idle = f"{told.idle} slots idle" + (f", of which {told.fitting or 'none'} fit" if told.idle else "")
     return f"waits for a slot that takes {', '.join(record.phases)}: {place.ahead} before it, {idle}"
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from prometheus_client import Counter
 
 from domain.scaling.decision import Decision
-from domain.scaling.sensed import Sensed
+from domain.scaling.sensed import Accepts, Sensed
 from workers.stores.slots.ledger import SlotLedger
 
 DECISIONS = Counter("berthmaster_scaling_decisions_total", "Decisions about the size of a pod pool.", ["pool", "move"])
+ANY: Final = "any"
+PER_POD: Final = "slots_per_pod"
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,10 @@ class Recorded:
     seen: dict[str, Any]
 
 
-def record(ledger: SlotLedger, decision: Decision, size: int, seen: Sensed) -> None:
+def record(ledger: SlotLedger, decision: Decision, size: int, seen: Sensed, slots: Iterable[Accepts]) -> None:
+    """`slots`: those of a pod that is created now."""
     DECISIONS.labels(ledger.pool, decision.move.value).inc()
-    told = Recorded(decision.change, decision.reason, size, _inputs(seen))
+    told = Recorded(decision.change, decision.reason, size, _inputs(seen, slots))
     ledger.redis.set(_key(ledger), orjson.dumps(told))
 
 
@@ -41,7 +46,16 @@ def _key(ledger: SlotLedger) -> str:
     return f"{ledger.prefix}decision"
 
 
-def _inputs(seen: Sensed) -> dict[str, Any]:
+def slots_of_new_pods(told: Recorded) -> tuple[Accepts, ...] | None:
+    """The kinds of slots that a pod has which is created now; None where an older version decided."""
+    slots = told.seen.get(PER_POD)
+    return None if slots is None else tuple(None if kinds == ANY else frozenset(kinds.split(",")) for kinds in slots)
+
+
+def _inputs(seen: Sensed, slots: Iterable[Accepts]) -> dict[str, Any]:
     """With what slots accept in words."""
-    idle = {",".join(sorted(accepts)) if accepts else "any": count for accepts, count in (seen.idle or {}).items()}
-    return {**asdict(seen), "idle": idle}
+    return {**asdict(seen), "idle": _in_words(seen.idle or {}), PER_POD: _in_words(Tally(slots))}
+
+
+def _in_words(slots: Mapping[Accepts, int]) -> dict[str, int]:
+    return {",".join(sorted(accepts)) if accepts else ANY: count for accepts, count in slots.items()}

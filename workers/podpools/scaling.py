@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from domain.scaling.decision import Decision, decide, kept, owed
+from domain.scaling.decision import Decision, decide, demand, kept, owed
 from domain.scaling.members import Member, Place, made_of, surplus
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.sensed import Sensed
@@ -67,7 +67,8 @@ class Plan:
 def planned(seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -> Plan:
     """What is to be done, and what that was made from. Changes nothing. `made`: what pods are made of at present."""
     unseen, present = expected(seen)
-    what, policy = sensed(seen, size, utc_now(), len(unseen), claims), spec.policy
+    policy = spec.policy
+    what = demand(sensed(seen, size, utc_now(), len(unseen), claims), policy)
     pods = kept(what, policy, size.pods, present)
     missing = max(0, _wanted(seen, spec, pods + claims) - present)
     what = replace(what, pods=replace(what.pods, booting=what.pods.booting + missing))
@@ -125,7 +126,7 @@ class Scaling:
             reason = decision.reason if decision.change else "claims have taken pods"
             was, size = size.pods, self._resized(plan.size, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=size.pods - was, reason=reason)
-        record(ledger, decision, plan.wanted, plan.what)
+        record(ledger, decision, plan.wanted, plan.what, spec.layout)
         refused = self._create(plan, issued)
         for member in plan.remove:
             close_and_delete(self.services, self.run, ledger, self.pods, member, owed(plan.what, spec.policy))

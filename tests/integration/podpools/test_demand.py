@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from domain.slots.job import slot_class
 from events.kube_api import KubeApi, Unavailable
 from tests.integration.podpools.conftest import MakePool
 from tests.support.pod_pool_world import PodPoolWorld
+from workers.cli.job_words import reason, story
 from workers.podpools.recording import recorded
 from workers.stores.slots.ledger import SlotLedger
 
@@ -50,6 +52,48 @@ def test_a_job_whose_key_is_free_again_is_demand(make_pool: MakePool) -> None:
         pool.finish_all()
         pool.slots.deliver_all()
     assert [pool.slots.record(f"j{n}").outcome for n in range(3)] == ["succeeded"] * 3
+
+
+@pytest.mark.row("SD-30")
+@pytest.mark.parametrize(("kinds", "have"), [(["plan"], "slots take plan"), ([], "its pods have no slots")])
+def test_a_job_that_no_slot_takes_lets_no_pool_grow_and_keeps_no_pod(
+    make_pool: MakePool, kinds: list[str], have: str
+) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=4, slots=[{"accepts": [kind]} for kind in kinds])
+    pool.layout = tuple(slot_class([kind]) for kind in kinds)
+    pool.settle()
+    pool.slots.submit("j", "deploy")
+    assert ticks(pool) == 1
+    told = story(pool.slots.ledger, "j")
+    assert told
+    assert reason(told) == f"no slot of the pool takes deploy: {have}; cancel it, or change the pool"
+    pool.change(minReplicas=0)
+    assert ticks(pool) == 0
+    assert pool.status()["reason"].endswith("; 1 jobs wait that no slot takes: deploy")
+    assert (pool.status()["desiredReplicas"], pool.status()["waiting"]) == (0, 1)
+    pool.change(slots=[{}])
+    pool.layout = (slot_class([]),)
+    ticks(pool)
+    assert pool.slots.state("j") == "running"
+
+
+@pytest.mark.row("SD-30", "SD-25")
+def test_a_pod_of_an_older_revision_still_takes_what_no_new_pod_does(make_pool: MakePool) -> None:
+    quick = {"upCooldown": "0s", "downCooldown": "0s", "upAbove": 1}
+    pool = make_pool(minReplicas=1, maxReplicas=4, slots=[{}], scaling=quick)
+    pool.layout = (slot_class([]),)
+    pool.settle()
+    pool.slots.submit("first", "plan")
+    pool.slots.deliver_all()
+    pool.slots.submit("second", "deploy")
+    pool.change(slots=[{"accepts": ["plan"]}])
+    assert ticks(pool) == 1
+    told = story(pool.slots.ledger, "second")
+    assert told
+    assert reason(told) == "waits for a slot that takes deploy: 0 before it, 0 slots idle"
+    pool.finish_all()
+    pool.slots.deliver_all()
+    assert pool.slots.state("second") == "running"
 
 
 @pytest.mark.row("SD-13")

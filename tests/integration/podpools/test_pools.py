@@ -60,14 +60,15 @@ def test_a_pool_grows_to_its_maximum_and_back_to_its_minimum(make_pool: MakePool
 
 @pytest.mark.row("SD-04", "SD-01")
 def test_a_pool_that_grows_keeps_the_idle_pods_that_it_has(make_pool: MakePool) -> None:
-    pool = make_pool(minReplicas=3, maxReplicas=9, slots=[{"accepts": ["plan"]}])
+    """Their runners were told of other slots than the pool has now."""
+    pool = make_pool(minReplicas=3, maxReplicas=9, slots=[{"accepts": ["apply"]}])
     pool.run()
     for meta in (pod["metadata"] for pod in pool.pods()):
         pool.slots.runners[meta["uid"]] = Runner(meta["uid"], (",plan,",), pod=meta["name"])
     pool.settle()
     before = pool.names()
     pool.change(minReplicas=0)
-    pool.slots.submit("j", "apply")  # which no slot takes
+    pool.slots.submit("j", "apply")  # which none of their slots takes
     pool.run()
     live = {pod["metadata"]["name"] for pod in pool.pods() if "deletionTimestamp" not in pod["metadata"]}
     assert (len(live), live & before) == (4, before)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.scaling.decision import Move, decide, kept, owed, utilisation
+from domain.scaling.decision import Move, decide, demand, kept, owed, utilisation
 from domain.scaling.sensed import Accepts, Pods, Policy, Sensed
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -161,6 +161,34 @@ def test_nothing_goes_while_unblocked_work_waits() -> None:
 def test_work_behind_a_lock_or_a_person_is_no_demand() -> None:
     """The sensor leaves it out: a pool that is otherwise idle shrinks."""
     assert change(seen(2, idle=idle(2))) == -1
+
+
+@pytest.mark.row("SD-30")
+@pytest.mark.parametrize("slots", [(PLAN,), (PLAN, frozenset({"deploy"})), ()])
+@pytest.mark.parametrize("kind", ["waiting", "confirmed"])
+def test_a_job_that_no_slot_takes_neither_makes_a_pool_grow_nor_keeps_it(slots: tuple[Accepts, ...], kind: str) -> None:
+    """A job of several phases needs one slot that takes all of them."""
+    jobs: dict[str, Any] = {kind: {"deploy,plan": 2}}
+    assert change(seen(**jobs), slots=slots) == 0
+    assert change(seen(1, **jobs), slots=slots) == -1
+    what = demand(seen(1, **jobs), policy(slots=slots))
+    assert (what.jobs, what.unfit, what.asked) == ({}, {"deploy,plan": 2}, False)
+    reason = decide(what, policy(slots=slots), NOW).reason
+    assert reason == "1 idle pods, 1 too many; 2 jobs wait that no slot takes: deploy+plan"
+
+
+@pytest.mark.row("SD-30", "SD-12")
+def test_jobs_that_a_slot_takes_are_demand_beside_those_that_none_takes() -> None:
+    what = seen(waiting={"plan": 1, "deploy": 3})
+    decision = decide(what, policy(slots=(PLAN,)), NOW)
+    assert (decision.change, decision.reason) == (1, "no pods and 1 waiting; 3 jobs wait that no slot takes: deploy")
+    assert "no slot takes" not in decide(what, policy(), NOW).reason
+
+
+@pytest.mark.row("SD-30")
+def test_a_reason_names_few_kinds_that_no_slot_takes() -> None:
+    reason = decide(seen(waiting={f"k{n}": 1 for n in range(7)}), policy(slots=(PLAN,)), NOW).reason
+    assert reason.endswith("7 jobs wait that no slot takes: k0, k1, k2, k3, k4 and 2 more kinds")
 
 
 @pytest.mark.row("SD-15")
