@@ -71,6 +71,7 @@ class Member:
     token: str = ""
     secret: str = ""  # name of the runner token that it has, '' for none
     runner: bool = True  # reports for it
+    opened: bool = True  # ever, as far as the pod says: else no job was placed on it
     stage: Phase = Phase.IDLE
     claimed_by: str = ""
     drain: str = ""
@@ -88,6 +89,11 @@ class Member:
     @property
     def gives_slots(self) -> bool:
         return self.place in (Place.OPEN, Place.BOOTING, Place.AWAY)
+
+    @property
+    def owes_report(self) -> bool:
+        """After a loss of Redis: only it may know of jobs there. A pod is written before it is opened."""
+        return self.runner and self.opened
 
     @property
     def held(self) -> bool:

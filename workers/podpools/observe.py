@@ -9,14 +9,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from domain.claims.labels import CLAIMED_BY, CORDON, GIVEN_BACK
+from domain.claims.pod import Phase
 from domain.scaling.members import Care, Member, Patience, Place, View, care, free
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import SlotCounts
 from domain.scaling.runner_token import carried
 from domain.scaling.sensed import Accepts, Pods, Sensed
 from domain.slots.job import accepted
-from workers.kube.claimable_pods import is_ready, phase_of
-from workers.kube.pool_pods import CARRIED, REVISION, RUNNER
+from workers.kube.claimable_pods import PHASE, is_ready, phase_of
+from workers.kube.pool_pods import CARRIED, OPENED, REVISION, RUNNER
 from workers.stores.slots.ledger import Size
 from workers.stores.slots.view import PodSlots, SlotsView
 
@@ -62,6 +63,7 @@ def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
         token=told.token if told else "",
         secret=has.name if has else "",
         runner=RUNNER not in annotations,
+        opened=OPENED in annotations or labels.get(PHASE) != Phase.UNKNOWN,
         stage=phase_of(labels),
         claimed_by=labels.get(CLAIMED_BY, ""),
         drain=annotations.get(GIVEN_BACK, "").partition(" ")[0],

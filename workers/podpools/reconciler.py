@@ -101,7 +101,7 @@ class PodPoolRun:
             seen = self._observe()
         tokens = tokens_of(self._services, self._run, self._ledger, self._pool, spec)
         issued = tokens.verify(seen.labelled)
-        self._ledger.begin([member.uid for member in seen.members if member.runner], mark)
+        self._ledger.begin([member.uid for member in seen.members if member.owes_report], mark)
         seen = self._cared(seen, spec, issued, mark)
         made = made_of(revision_of(spec), issued.name)
         drained = Draining(self._services, self._run, self._ledger, self._pods, spec, made).drain(seen)

@@ -7,6 +7,7 @@ import pytest
 from tests.integration.podpools.conftest import MakePool
 from tests.support.meanwhile import AfterList, fill, live, meanwhile, standing_still, states
 from tests.support.pod_pool_world import PodPoolWorld
+from workers.kube.pool_pods import OPENED
 
 
 @pytest.mark.row("SL-05", "SL-13", "SD-18")
@@ -63,3 +64,40 @@ def test_a_run_that_listed_pods_before_the_loss_of_redis_does_not_end_the_verifi
 def new(pool: PodPoolWorld, old: str) -> str:
     (uid,) = pool.slots.runners.keys() - {old}
     return uid
+
+
+@pytest.mark.row("SL-13", "SL-29", "EV-10")
+def test_a_pod_that_was_never_opened_keeps_no_job_waiting_after_a_loss_of_redis(make_pool: MakePool) -> None:
+    """Nothing was placed there: its image may not be pulled, and it may never report."""
+    pool = make_pool(minReplicas=1, maxReplicas=2)
+    pool.settle()
+    (old,) = pool.slots.runners.keys()
+    pool.change(minReplicas=2)
+    pool.run()
+    assert len(live(pool)) == 2
+    pool.redis.flushall()
+    pool.claim()
+    for _ in range(3):
+        pool.run()
+        pool.slots.beat(old)
+    pool.slots.submit("j0", "apply")
+    pool.slots.deliver_all()
+    assert pool.slots.record("j0").uid == old
+
+
+@pytest.mark.row("SL-13", "SL-29")
+def test_a_pod_that_was_opened_once_is_waited_for_after_a_loss_of_redis(make_pool: MakePool) -> None:
+    """Also where somebody took its annotation off: it has the label of a phase."""
+    pool = make_pool(minReplicas=2, maxReplicas=2)
+    pool.settle()
+    heard, silent = pool.slots.runners
+    (name,) = (pod["metadata"]["name"] for pod in pool.pods() if pod["metadata"]["uid"] == silent)
+    pool.api.patch(pool.pod_path(name), {"metadata": {"annotations": {OPENED: None}}})
+    pool.redis.flushall()
+    pool.claim()
+    for _ in range(3):
+        pool.run()
+        pool.slots.beat(heard)
+    pool.slots.submit("j0", "apply")
+    pool.slots.deliver_all()
+    assert pool.slots.record("j0").uid == ""
