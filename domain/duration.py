@@ -18,6 +18,8 @@ SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.
 def spelled(value: object) -> object:
     """The length of time that a text spells; anything else is returned as it is, for the next parser."""
     written = WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and not written and not value.startswith("P"):
+        raise ValueError("is no length of time: write 90s, 10m or 24h")
     try:
         return timedelta(seconds=float(written[1]) * SECONDS[written[2]]) if written else value
     except OverflowError as error:

@@ -14,6 +14,8 @@ from typing import Any, Final, TypeAlias
 
 from redis import Redis
 from redis.connection import Connection, ConnectionPool, SSLConnection, UnixDomainSocketConnection
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ResponseError
 from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
 from events.redis_address import SentinelAddress, by_sentinel, checked
@@ -38,9 +40,12 @@ class Knowing:
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
         connection: Any = super()
-        connection.on_connect_check_health(check_health=check_health)
-        connection.send_command("INFO", "server", "replication", check_health=False)
-        facts = read_facts(connection.read_response(disable_decoding=True))
+        try:
+            connection.on_connect_check_health(check_health=check_health)
+            connection.send_command("INFO", "server", "replication", check_health=False)
+            facts = read_facts(connection.read_response(disable_decoding=True))
+        except ResponseError as error:  # there is no such database, or the user may not do that
+            raise RedisConnectionError(f"the server does not let us begin: {error}") from error
         self.incarnation, self.role = facts[b"run_id"] + b":" + facts[b"master_replid"], facts[b"role"]
 
     def send_command(self, *args: Any, **options: Any) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "Denied",
     "Expired",
     "Invalid",
+    "NO_ACCOUNT",
     "KubeApi",
     "KubeError",
     "NotFound",
@@ -56,6 +57,7 @@ PAGE: Final = 500
 JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
+NO_ACCOUNT: Final = (config.ConfigException,)
 
 
 class KubeApi:
@@ -68,7 +70,7 @@ class KubeApi:
     def connect(cls, settings: KubernetesSettings, agent: str = "berthmaster") -> KubeApi:
         """Opens no connection yet. `agent`: who we say we are, in audit logs and field managers.
 
-        Raises kubernetes.config.ConfigException when no credentials are found.
+        Raises one of NO_ACCOUNT when no credentials are found.
         """
         return cls(client.ApiClient(configuration(settings)), settings.request_timeout.total_seconds(), agent)
 

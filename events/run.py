@@ -24,7 +24,7 @@ from events import routing, tracing
 from events.election import Election
 from events.health import HealthServer
 from events.incarnation import connect
-from events.kube_api import KubeApi
+from events.kube_api import NO_ACCOUNT, KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
 from events.publisher import Publisher
@@ -113,7 +113,12 @@ def main() -> int:
         return MISUSE
     if settings.tracing.endpoint:
         tracing.start(settings.tracing.endpoint, settings.tracing.share, "berthmaster-publisher")
-    return Process(settings, stop_on_signals()).run()
+    try:
+        process = Process(settings, stop_on_signals())
+    except NO_ACCOUNT as error:
+        sys.stderr.write(f"neither BERTHMASTER_KUBERNETES__SERVER nor a kubeconfig nor an account to use: {error}\n")
+        return MISUSE
+    return process.run()
 
 
 def configure_logs() -> None:

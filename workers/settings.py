@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.backoff import RetryPolicy
 from domain.duration import Duration
+from domain.ports.request import parse_ports
 from domain.ports.retention import LONGEST
 from events.redis_address import checked_if_named
 from events.settings import BrokerSettings, KubernetesSettings, Nested, StateSettings, TracingSettings
@@ -59,10 +60,17 @@ class QueueSettings(Nested):
     retry: RetrySettings = RetrySettings()
 
 
+def readable(spec: str) -> str:
+    """The same, if it is one. Raises ValueError, which names the entry."""
+    if spec.strip():
+        parse_ports(spec)
+    return spec
+
+
 class PortsSettings(Nested):
     """Port pools and what they own in AWS."""
 
-    default_spec: str = ""
+    default_spec: Annotated[str, AfterValidator(readable)] = ""
     """What an empty `berthmaster.dev/ports` stands for, for example `7777/UDP@arena`; empty means an error."""
 
     retain_for: Duration = Field(default=timedelta(hours=24), ge=timedelta(0), le=LONGEST)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from events.kube_api import KubeApi, KubeError, NotFound
 from events.settings import ProcessSettings
 from workers.cli.check import Check
+from workers.cli.configured import or_exit
 from workers.cli.fields import KINDS, difference
 from workers.cli.permissions import Permission, Process, of_pod_pools, of_publisher, of_worker
 from workers.cli.troubles import in_words
@@ -53,7 +54,7 @@ def schemas(kube: KubeApi) -> dict[str, Json]:
 def permission_checks(kube: KubeApi, process: Process) -> Iterator[Check]:
     """A line for each that is missing, one for each role of which none is."""
     if process is Process.PUBLISHER:
-        yield from granted(kube, "berthmaster-publisher", of_publisher(ProcessSettings().publisher))
+        yield from granted(kube, "berthmaster-publisher", of_publisher(or_exit(ProcessSettings).publisher))
         return
     yield from granted(kube, "berthmaster-worker", of_worker())
     for namespace in with_pod_pools(kube):

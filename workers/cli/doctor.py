@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Final
 
 import orjson
 import typer
 from rich.markup import escape
 
+from events.settings import ProcessSettings
 from workers.cli.check import Check
 from workers.cli.checks import broker_checks, redis_checks
 from workers.cli.configured import Unconfigured, configured, kubernetes
@@ -18,6 +20,7 @@ from workers.cli.permissions import Process
 if TYPE_CHECKING:
     from workers.settings import WorkerSettings
 
+PREFIX: Final = "BERTHMASTER_"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table")]
 For = Annotated[Process, typer.Option("--for", help="Whose permissions in Kubernetes this account should have")]
 
@@ -37,6 +40,7 @@ def doctor(as_json: AsJson = False, process: For = Process.WORKER) -> None:
 
 def examine(settings: WorkerSettings, process: Process) -> Iterator[Check]:
     """One after the other, so that the first lines are there while a time-out runs."""
+    yield from unknown_settings(os.environ)
     yield from redis_checks(settings.redis)
     yield from broker_checks(settings)
     try:
@@ -50,6 +54,17 @@ def examine(settings: WorkerSettings, process: Process) -> Iterator[Check]:
     yield from cluster_checks(kube, process)
     if process is Process.WORKER:
         yield from cloud_checks(kube, settings.aws)
+
+
+def unknown_settings(environment: Iterable[str]) -> Iterator[Check]:
+    """Groups that no process has, mostly mistyped: what belongs to one is refused where it is not known."""
+    from workers.settings import WorkerSettings
+
+    known = {*WorkerSettings.model_fields, *ProcessSettings.model_fields, "runner"}
+    names = [name for name in environment if name.startswith(PREFIX) and "__" in name]
+    strange = [name for name in names if name.removeprefix(PREFIX).partition("__")[0].lower() not in known]
+    if strange:
+        yield Check("Settings are known", ok=True, found=f"nobody reads {', '.join(sorted(strange))}", warns=True)
 
 
 def line(check: Check) -> str:

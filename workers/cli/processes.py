@@ -103,6 +103,9 @@ def flower(
     It shows arguments of tasks and can stop workers, so it does not start without a password or an OAuth provider.
     """
     configured()
+    if any(":" not in pair for pair in os.environ.get("FLOWER_BASIC_AUTH", ":").split(",")):
+        typer.echo("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several with commas between", err=True)
+        raise typer.Exit(2)
     if not unauthenticated and not asks_who_comes(context.args, os.environ):
         typer.echo(UNGUARDED, err=True)
         raise typer.Exit(2)

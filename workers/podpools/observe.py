@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from domain.claims.labels import CLAIMED_BY, CORDON, GIVEN_BACK
+from domain.claims.labels import CLAIMED_BY, CORDON, GIVEN_BACK, PHASE
 from domain.claims.pod import Phase
 from domain.scaling.members import Care, Member, Patience, Place, View, care, free
 from domain.scaling.pod_pool import PodPoolSpec
@@ -16,7 +16,7 @@ from domain.scaling.pool_status import SlotCounts
 from domain.scaling.runner_token import carried
 from domain.scaling.sensed import Accepts, Pods, Sensed
 from domain.slots.job import accepted
-from workers.kube.claimable_pods import PHASE, is_ready, phase_of
+from workers.kube.claimable_pods import is_ready, phase_of
 from workers.kube.pool_pods import CARRIED, OPENED, REVISION, RUNNER
 from workers.stores.slots.ledger import Size
 from workers.stores.slots.view import PodSlots, SlotsView

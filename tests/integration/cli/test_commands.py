@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -134,6 +135,7 @@ def test_a_missing_setting_is_named_by_its_variable() -> None:
     [
         ("BERTHMASTER_REDIS", '{"url": "redis://:of-redis@r/0"'),
         ("BERTHMASTER_REDIS__FAILOVER_WAIT", "99999999999d"),
+        ("BERTHMASTER_REDIS__FAILOVER_WAIT", "two minutes"),
         ("BERTHMASTER_REDIS__FAILOVER_WAIT", "10m"),  # the probes would end the publisher in the middle of it
     ],
 )
@@ -152,3 +154,37 @@ def test_a_publisher_names_the_setting_that_makes_no_sense() -> None:
     assert ended.returncode == 2
     assert ended.stderr.startswith("BERTHMASTER_REDIS__URL: ")
     assert "of-redis" not in ended.stderr
+
+
+def test_a_publisher_without_a_cluster_to_look_at_says_what_to_set(tmp_path: Path) -> None:
+    env = {**os.environ, "KUBECONFIG": str(tmp_path / "none"), "HOME": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-m", "events"], env=env, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("neither BERTHMASTER_KUBERNETES__SERVER nor a kubeconfig"), ended.stderr
+
+
+def test_a_default_spec_that_nobody_can_be_served_by_is_refused_at_the_start() -> None:
+    result = berthmaster({"BERTHMASTER_PORTS__DEFAULT_SPEC": "7777/UPD@arena"}, "status")
+    assert result.exit_code == 2
+    assert result.output.startswith("BERTHMASTER_PORTS__DEFAULT_SPEC: ")
+    assert "'7777/UPD@arena'" in result.output
+
+
+def test_a_database_that_redis_does_not_have_is_said(places: dict[str, str]) -> None:
+    url = places["BERTHMASTER_REDIS__URL"].rpartition("/")[0] + "/77"
+    result = berthmaster({**places, "BERTHMASTER_REDIS__URL": url}, "doctor", "--json")
+    (check,) = (each for each in orjson.loads(result.output) if each["name"] == "Redis answers")
+    assert "DB index is out of range: is BERTHMASTER_REDIS__URL right" in check["found"]
+    assert berthmaster({**places, "BERTHMASTER_REDIS__URL": url}, "jobs", "ci/runners").exit_code == 1
+
+
+def test_the_doctor_names_settings_that_nobody_reads(places: dict[str, str]) -> None:
+    others = {"BERTHMASTER_REDS__URL": "redis://r/0", "BERTHMASTER_FLOWER_PORT": "tcp://10.0.0.1:5555"}  # by Kubernetes
+    checks = orjson.loads(berthmaster({**places, **others}, "doctor", "--json").output)
+    (check,) = (each for each in checks if each["name"] == "Settings are known")
+    assert (check["found"], check["ok"], check["warns"]) == ("nobody reads BERTHMASTER_REDS__URL", True, True)
+
+
+def test_flower_does_not_start_with_a_password_that_nobody_could_give() -> None:
+    result = berthmaster({"FLOWER_BASIC_AUTH": "nopassword"}, "flower")
+    assert (result.exit_code, "must be USER:PASSWORD" in result.output) == (2, True)
