@@ -35,12 +35,12 @@ from events.kube_stream import batches
 from events.settings import KubernetesSettings
 
 __all__ = [
+    "NO_ACCOUNT",
     "AlreadyExists",
     "Conflict",
     "Denied",
     "Expired",
     "Invalid",
-    "NO_ACCOUNT",
     "KubeApi",
     "KubeError",
     "NotFound",
