@@ -15,6 +15,8 @@ PORTS, ENABLED, RETAIN, SAME_PORT = (
 GATE = PREFIX + "ports-bound"
 CERTIFICATE = PREFIX + "certificate-arn"
 ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
+OFF = frozenset({"false", "no", "off", "0"})
+"""Whoever isolates a pod in a hurry writes any of these."""
 KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, RETAIN, SAME_PORT, CERTIFICATE, ENDPOINTS, STATE, MESSAGE})
 
 
@@ -87,7 +89,7 @@ class PodView:
 
     @property
     def enabled(self) -> bool:
-        return self.annotations.get(ENABLED, "true").lower() != "false"
+        return self.annotations.get(ENABLED, "true").strip().lower() not in OFF
 
     @property
     def same_port(self) -> bool:

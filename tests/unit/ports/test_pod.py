@@ -34,8 +34,14 @@ def test_a_snapshot_of_a_pod_that_was_just_created_is_complete() -> None:
 
 
 @pytest.mark.row("BD-12")
-@pytest.mark.parametrize(("text", "enabled"), [("false", False), ("False", False), ("true", True), ("", True)])
-def test_only_false_isolates(text: str, enabled: bool) -> None:
+@pytest.mark.parametrize(
+    ("text", "enabled"),
+    [
+        *(("false", False), ("False", False), (" no ", False), ("off", False), ("0", False)),
+        *(("true", True), ("", True), ("flase", True)),
+    ],
+)
+def test_whatever_says_no_isolates(text: str, enabled: bool) -> None:
     seen = view(annotations={PORTS: "x", "berthmaster.dev/ports-enabled": text})
     assert seen.enabled is enabled
 
