@@ -70,16 +70,19 @@ def pools(settings: WorkerSettings) -> list[Json]:
 def summary(pool: Json) -> Json:
     seen = pool.get("status", {})
     balancers = [balancer.get("name", "") for balancer in seen.get("loadBalancers", [])]
-    return {"name": pool["metadata"]["name"], **{name: seen.get(name) for name in COLUMNS}, "loadBalancers": balancers}
+    wrong = (f"{each['reason']}: {each['message']}" for each in seen.get("conditions", []) if each["status"] == "False")
+    told = {name: seen.get(name) for name in COLUMNS}
+    return {"name": pool["metadata"]["name"], **told, "loadBalancers": balancers, "problem": next(wrong, "")}
 
 
 def show(found: Json) -> None:
     out = console()
-    table = Table("pool", *COLUMNS, "load balancers")
+    table = Table("pool", *COLUMNS, "load balancers", "problem")
     for pool in found["pools"]:
         cells = ["-" if pool[name] is None else str(pool[name]) for name in COLUMNS]
-        table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])))
-    out.print(table)
+        table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])), escape(pool["problem"]))
+    if found["pools"] or not found["problems"]:  # an empty table says that there are none
+        out.print(table)
     if found["podPools"]:
         slots_grid.show(out, found["podPools"])
     if found["claims"]:

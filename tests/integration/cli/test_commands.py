@@ -12,6 +12,7 @@ import orjson
 import pytest
 from redis import Redis
 
+from compose.sandbox.free_ports import free_port
 from tests.fixtures.kube import SandboxKube
 from tests.support.command_line import berthmaster
 from tests.support.slot_world import SlotWorld
@@ -38,11 +39,14 @@ def test_status_shows_pools_as_their_status_says_and_the_queue(
     places: dict[str, str], kube_sandbox: SandboxKube
 ) -> None:
     status = {"status": {"state": "Active", "capacity": 50, "allocated": 7, "waiting": 2, "epoch": 3}}
-    kube_sandbox.api.patch(f"{POOLS}/cli-arena/status", status)
+    wrong = {"type": "Ready", "status": "False", "reason": "ScaleUpFailed", "message": "SubnetNotFound"}
+    conditions = [{"type": "Valid", "status": "True", "reason": "Valid", "message": ""}, wrong]
+    kube_sandbox.api.patch(f"{POOLS}/cli-arena/status", {"status": status["status"] | {"conditions": conditions}})
     result = berthmaster(places, "status", "--json")
     found = orjson.loads(result.output)
     assert result.exit_code == 0
-    assert {"name": "cli-arena", "loadBalancers": [], **status["status"]} in found["pools"]
+    row = {"name": "cli-arena", "loadBalancers": [], "problem": "ScaleUpFailed: SubnetNotFound"}
+    assert row | status["status"] in found["pools"]
     assert found["queue"]["dirty"] == 0
     assert "cli-arena" in berthmaster(places, "status").output
 
@@ -188,3 +192,10 @@ def test_the_doctor_names_settings_that_nobody_reads(places: dict[str, str]) -> 
 def test_flower_does_not_start_with_a_password_that_nobody_could_give() -> None:
     result = berthmaster({"FLOWER_BASIC_AUTH": "nopassword"}, "flower")
     assert (result.exit_code, "must be USER:PASSWORD" in result.output) == (2, True)
+
+
+def test_pools_that_cannot_be_read_are_no_empty_table(places: dict[str, str]) -> None:
+    away = {**places, "BERTHMASTER_KUBERNETES__SERVER": f"http://127.0.0.1:{free_port()}"}
+    result = berthmaster(away, "status")
+    assert (result.exit_code, "capacity" in result.output) == (1, False)
+    assert "BERTHMASTER_KUBERNETES__SERVER" in result.output
