@@ -20,6 +20,10 @@ class GrowthLimits:
     capacity: int
     most: int
 
+    def reached(self, taken: Collection[int]) -> bool:
+        """Whether a pool that has load balancers in the slots `taken` may have no more."""
+        return len(taken) >= self.most or not set(self.slots) - set(taken)
+
 
 @dataclass(frozen=True)
 class Intent:

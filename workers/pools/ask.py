@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import structlog
 
+from workers.pools.limits import full_grown
 from workers.services import PortServices
 from workers.stores.growth import Growth
 
@@ -17,8 +18,11 @@ def ask(services: PortServices, pool: str, epoch: str) -> bool:
     """SET NX decides; the winner sends the task.
 
     One that dies before it does is replaced when its key has expired, by the sweep; one that cannot send gives its key
-    back, but for a moment: a broker that is away must not cost every pod that fails its own time-out.
+    back, but for a moment: a broker that is away must not cost every pod that fails its own time-out. Nobody asks for a
+    pool that may not grow: the sweep does as soon as it may.
     """
+    if full_grown(services, pool):
+        return False
     growth = Growth(services.ledger(pool))
     token = growth.win(epoch, services.win_lease)
     if token is None:

@@ -14,15 +14,15 @@ from domain.backoff import RetryPolicy, backoff
 from domain.errors import TerminalError, TransientError
 from domain.ports.placement import positions
 from domain.ports.pool import PortPoolSpec
-from domain.ports.scaleup import Intent, growth_limits
+from domain.ports.scaleup import Intent
 from events.routing import pod_key, port_pool_key
 from workers.cloud.driver import LoadBalancer, LoadBalancerApi
 from workers.cloud.errors import CloudError, cloud_error_in
-from workers.cloud.names import load_balancer_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETIRING, created_tags
 from workers.pools.ask import ask
 from workers.pools.config import PoolConfig, decode_config
+from workers.pools.limits import limits, name_of
 from workers.ports.metrics import count_scale_up
 from workers.services import PortServices
 from workers.stores.growth import Growth, PoolLoadBalancer
@@ -52,7 +52,7 @@ def _win(services: PortServices, pool: str, epoch: str, token: str) -> None:
     if not config:
         return growth.give_up_win(epoch, token)
     try:
-        intent = growth.intent(epoch, growth_limits(config.spec, _blocked(services, pool, config.spec)))
+        intent = growth.intent(epoch, limits(services, pool, config.spec))
         if isinstance(intent, Intent):
             carry_out(services, pool, config, intent)
         else:
@@ -107,18 +107,8 @@ def _added(slot: int, lb: LoadBalancer, position: int, capacity: int) -> PoolLoa
     return PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, position, room, retiring=retiring)
 
 
-def _blocked(services: PortServices, pool: str, spec: PortPoolSpec) -> set[int]:
-    """Slots whose names are on the pool's blocklist."""
-    slots = range(spec.auto_create.max_load_balancers if spec.lb_blocklist else 0)
-    return {slot for slot in slots if spec.blocks(_name(services, pool, spec, slot))}
-
-
-def _name(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> str:
-    return load_balancer_name(services.cluster, pool, slot, spec.auto_create.parameters.name_prefix)
-
-
 def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
-    name = _name(services, pool, spec, slot)
+    name = name_of(services, pool, spec, slot)
     tags = dict(spec.auto_create.parameters.tags) | created_tags(services.cluster, pool)
     return _driver(services, f"{pool}/{slot}", spec).create_load_balancer(name, spec.auto_create.parameters, tags)
 

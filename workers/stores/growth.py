@@ -107,6 +107,14 @@ class Growth:
         stored: Any = self.redis.hget(f"{self.prefix}meta", "config")
         return stored or b""
 
+    def extent(self) -> tuple[bytes, bool, tuple[int, ...]]:
+        """The configuration, whether an intent is open, and the slots that have load balancers."""
+        with self.redis.pipeline(transaction=True) as pipe:
+            pipe.hmget(f"{self.prefix}meta", "config", "intent")
+            pipe.hkeys(f"{self.prefix}slots")
+            (config, intent), slots = pipe.execute()
+        return config or b"", bool(intent), tuple(map(int, slots))
+
     def ask_recheck(self) -> None:
         """The pool's next run lists its load balancers again: one of them seems to be gone."""
         self.redis.set(f"{self.prefix}recheck", 1)

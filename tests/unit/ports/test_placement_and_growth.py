@@ -57,3 +57,11 @@ def test_nothing_grows_where_growing_is_off() -> None:
 @pytest.mark.row("PP-16")
 def test_a_small_range_limits_what_a_new_load_balancer_is_worth() -> None:
     assert growth_limits(spec(endPort=7004)).capacity == 5
+
+
+@pytest.mark.row("PP-16", "PP-17")
+def test_a_pool_may_grow_while_it_has_less_than_its_limit_and_a_slot_that_may_be_used() -> None:
+    limits, off = growth_limits(spec(), blocked={2}), growth_limits(spec(lbs=1, autoCreate={"enabled": False}))
+    slots = ((), (0,), (0, 1), (0, 1, 2), (0, 4), (3, 4, 5))
+    assert [limits.reached(taken) for taken in slots] == [False, False, True, True, False, True]
+    assert off.reached(())
