@@ -52,6 +52,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         default_spec=settings.ports.default_spec,
         retain_for=settings.ports.retain_for,
         call_time=settings.call_time,
+        recheck=settings.ports.waiting_recheck,
         win_lease=settings.ports.scale_up_lease,
         orphan_grace=settings.ports.orphan_grace,
         audit_targets=settings.ports.audit_targets,

@@ -47,4 +47,5 @@ class PortServices:
     )  # of a scale-up request; a slow winner only costs a second, idempotent one
     orphan_grace: timedelta = timedelta(minutes=5)
     audit_targets: int = 50
+    recheck: timedelta = timedelta(minutes=5)  # the wait of a pod without a port, unless it is woken
     forgotten: timedelta = timedelta(seconds=30)  # a woken waiter without progress is woken again

@@ -79,9 +79,6 @@ class PortsSettings(Nested):
     sweep_every: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
     """Period of the look at waiting pods; raising it delays pods whose wake-up was lost."""
 
-    sweep_limit: int = Field(default=1000, ge=1)
-    """Most waiters that one sweep of a pool looks at; raising it makes that task longer."""
-
     audit_every: Duration = Field(default=timedelta(minutes=1), gt=timedelta(0))
     """Period of the comparison with AWS; raising it leaves orphans longer, lowering it costs describe calls."""
 
@@ -91,7 +88,7 @@ class PortsSettings(Nested):
     audit_targets: int = Field(default=50, ge=0)
     """Target groups of a pool whose targets an audit compares, in turn; raising it costs a describe call each."""
 
-    waiting_recheck: Duration = Field(default=timedelta(minutes=1), gt=timedelta(0))
+    waiting_recheck: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0))
     """How often a pod without a port looks again unasked; raising it lengthens the worst wait after a lost wake-up."""
 
     scale_up_lease: Duration = Field(default=timedelta(minutes=2), gt=timedelta(0))

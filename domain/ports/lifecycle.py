@@ -42,7 +42,7 @@ from domain.ports.together import Group, groups, settled_port, unseen
 from domain.ports.want import Want, container_port
 
 MISSING_POOL = timedelta(seconds=60)
-WAITING_POD = timedelta(minutes=5)  # the wake-up comes by the waiting list or by the watch; this is the safety net
+WAITING_POD = timedelta(minutes=5)  # for its address: the wake-up comes by the watch; this is the safety net
 REBUILDING = timedelta(seconds=1)
 
 
@@ -187,7 +187,7 @@ def _refusal(seen: Observed) -> tuple[PortsState, str, timedelta | None] | None:
     if closed := sorted(p for p in lacking if p in seen.barred or seen.pools[p] is not PoolState.ACTIVE):
         why = seen.barred.get(closed[0]) or f"PortPool {closed[0]} is {seen.pools[closed[0]]}"
         return PortsState.POOL_NOT_ALLOCATABLE, why, MISSING_POOL
-    return (PortsState.NO_PORT_AVAILABLE, seen.refusal, WAITING_POD) if lacking and seen.full else None
+    return (PortsState.NO_PORT_AVAILABLE, seen.refusal, seen.recheck) if lacking and seen.full else None
 
 
 def _acquire(seen: Observed) -> Step | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from domain.ports.backend import Backend
 from domain.ports.entry import Entry
@@ -35,6 +36,7 @@ class Observed:
     retain: int = 0  # seconds for which the pod wants its ports kept once it is gone
     backends: Mapping[str, Backend] = field(default_factory=dict)
     health: Mapping[Id, str] = field(default_factory=dict)  # of the targets that this run has looked at
+    recheck: timedelta = timedelta(minutes=5)  # the wait without a port; the wake-up comes by the waiting list
     looks: int = 0  # waits in a row that were counted
 
     def backend(self, pool: str) -> Backend:

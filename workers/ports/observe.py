@@ -54,6 +54,7 @@ class World:
     problem: str = ""
     live: bool = False
     retain: int = 0
+    recheck: timedelta = timedelta(minutes=5)
     pools: dict[str, PoolAccess] = field(default_factory=dict)
     carriers: dict[str, Carrier] = field(default_factory=dict)
     entries: dict[EntryId, Entry] = field(default_factory=dict)
@@ -149,4 +150,5 @@ class World:
             health=self.health,
             looks=self.run.tries,
             retain=self.retain,
+            recheck=self.recheck,
         )

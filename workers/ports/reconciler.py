@@ -93,7 +93,7 @@ class PortsReconciler:
 
     def _observe(self, run: Run, pod: PodView | None, live: bool) -> World:
         _, namespace, name = split_key(run.key)
-        world = World(run, namespace, name, pod, live=live)
+        world = World(run, namespace, name, pod, live=live, recheck=self._services.recheck)
         world.request(self._services.default_spec, self._services.retain_for)
         for pool in sorted({w.pool for w in world.wants} | set(run.pools)):
             self._open(world, pool)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from domain.outcome import Wait
+from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.idle_pool import listen, look, one_idle
@@ -76,6 +79,16 @@ def test_a_pool_that_may_grow_again_is_asked_by_the_next_sweep(
     assert len(fleet.requests) == 1
     fleet.settle()
     assert [fleet.state(f"p{n}") for n in range(3)] == ["Bound"] * 3
+
+
+@pytest.mark.row("SU-13")
+def test_a_pod_without_a_port_looks_again_after_the_time_that_is_set(fleet: Fleet, aws: Aws) -> None:
+    at_the_limit(fleet, aws)
+    (waiter,) = [f"p{n}" for n in range(3) if fleet.state(f"p{n}") != "Bound"]
+    fleet.queue.touch([pod_key(fleet.namespace, waiter)])
+    outcome = fleet.run(pod_key(fleet.namespace, waiter), fleet.other(recheck=timedelta(seconds=7)))
+    assert isinstance(outcome, Wait)
+    assert outcome.for_ == timedelta(seconds=7)
 
 
 @pytest.mark.row("SU-10", "PP-28")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_a_pod_that_starts_disabled_is_never_registered() -> None:
 @pytest.mark.row("BD-01", "AL-22")
 def test_a_pod_without_a_free_port_waits_on_the_list() -> None:
     made = world(arena=PurePool(room=0))
-    assert made.run()[-1] == Stop(WAITING_POD, "no free port in arena")
+    assert made.run()[-1] == Stop(timedelta(minutes=5), "no free port in arena")
     assert (made.shown().state, made.waiting["a"]) == (PortsState.NO_PORT_AVAILABLE, {"arena"})
 
 
