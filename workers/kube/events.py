@@ -34,8 +34,11 @@ class KubeEvents:
         involved = {"kind": "PortPool", "apiVersion": API_VERSION, "name": name, "uid": uid}
         self._emit(involved, self._namespace, reason, message, "Warning" if warning else "Normal", once)
 
-    def pod_pool(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
-        self._emit(_ours("PodPool", namespace, name, uid), namespace, reason, message, "Normal", once)
+    def pod_pool(
+        self, namespace: str, name: str, uid: str, reason: str, message: str, once: str, warning: bool = False
+    ) -> None:
+        kind = "Warning" if warning else "Normal"
+        self._emit(_ours("PodPool", namespace, name, uid), namespace, reason, message, kind, once)
 
     def pod_claim(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
         self._emit(_ours("PodClaim", namespace, name, uid), namespace, reason, message, "Normal", once)

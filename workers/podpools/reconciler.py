@@ -152,22 +152,24 @@ class PodPoolRun:
 
     def _tell(self, scaled: Scaled) -> None:
         if scaled.change:
-            self._event(f"Scaled{scaled.change}", f"{scaled.reason}: {scaled.size} pods")
+            self._event(f"Scaled{scaled.decision.move}", scaled.change)
+        if refused := scaled.created.refused:
+            self._event("PodsRefused", refused, f"{self._pool.body['generation']} {refused}", warning=True)
 
-    def _event(self, reason: str, words: str, once: str = "") -> None:
+    def _event(self, reason: str, words: str, once: str = "", *, warning: bool = False) -> None:
         """`once` names the transition where it is not one of this run alone."""
         about = (self._namespace, self._name, self._pool.uid)
-        self._services.events.pod_pool(*about, reason, words, once or self._run.token)
+        self._services.events.pod_pool(*about, reason, words, once or self._run.token, warning)
 
     def _status(self, scaled: Scaled) -> None:
         seen = scaled.seen
         waiting = sum(seen.slots.waiting.values()), scaled.claims
         about = (self._name, int(self._pool.body["generation"]))
-        conditions, issued = [ready(scaled.barred, scaled.refused)], scaled.issued
+        conditions, issued = [ready(scaled.barred, scaled.created.refused)], scaled.issued
         if issued.name or issued.problem:
             conditions.append(runner_token(issued.problem, issued.name))
-        counts = slot_counts(seen.slots)
-        self._show(pod_pool_status(seen.members, counts, waiting, scaled.size, scaled.reason, conditions, about))
+        counts, reason = slot_counts(seen.slots), scaled.problem or scaled.decision.reason
+        self._show(pod_pool_status(seen.members, counts, waiting, scaled.size, reason, conditions, about))
 
     def _show(self, status: dict[str, object]) -> None:
         text = orjson.dumps([self._pool.uid, status])  # another pool of the name shows nothing yet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import orjson
@@ -32,14 +32,24 @@ class Recorded:
 def record(ledger: SlotLedger, decision: Decision, size: int, seen: Sensed, slots: Iterable[Accepts]) -> None:
     """`slots`: those of a pod that is created now."""
     DECISIONS.labels(ledger.pool, decision.move.value).inc()
-    told = Recorded(decision.change, decision.reason, size, _inputs(seen, slots))
-    ledger.redis.set(_key(ledger), orjson.dumps(told))
+    _keep(ledger, Recorded(decision.change, decision.reason, size, _inputs(seen, slots)))
+
+
+def record_problem(ledger: SlotLedger, problem: str, booting: int) -> None:
+    """Why the pods of the latest decision are not made. It counted those; only so many boot."""
+    if told := recorded(ledger):
+        pods = told.seen["pods"] | {"booting": booting}
+        _keep(ledger, replace(told, reason=problem, seen=told.seen | {"problem": problem, "pods": pods}))
 
 
 def recorded(ledger: SlotLedger) -> Recorded | None:
     """None before the first."""
     stored: Any = ledger.redis.get(_key(ledger))
     return Recorded(**orjson.loads(stored)) if stored else None
+
+
+def _keep(ledger: SlotLedger, told: Recorded) -> None:
+    ledger.redis.set(_key(ledger), orjson.dumps(told))
 
 
 def _key(ledger: SlotLedger) -> str:

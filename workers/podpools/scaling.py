@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from domain.scaling.decision import Decision, decide, demand, kept, owed
+from domain.scaling.decision import Decision, Move, decide, demand, kept, owed
 from domain.scaling.members import Member, Place, made_of, surplus
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.sensed import Sensed
@@ -20,7 +20,7 @@ from events.kube_api import Denied, Invalid
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, sensed, utc_now
-from workers.podpools.recording import record
+from workers.podpools.recording import record, record_problem
 from workers.podpools.services import PodPoolServices
 from workers.podpools.slow_start import slowly
 from workers.podpools.tokens import Issued
@@ -32,17 +32,38 @@ ELSEWHERE = (Place.CLAIMED, Place.CORDONED)
 
 
 @dataclass(frozen=True)
+class Created:
+    """Pods that were `made`, and those `left` for later because the API server `refused` one, in its words."""
+
+    made: int
+    left: int
+    refused: str
+
+
+@dataclass(frozen=True)
 class Scaled:
     """`size`: pods with slots that there shall be; `claims` wait for a pod of this pool."""
 
     seen: Seen
     size: int
-    reason: str
+    decision: Decision
     issued: Issued
-    claims: int = 0
-    barred: str = ""  # why no pod is created, whatever was decided
-    refused: str = ""  # what the API server said to a pod that should have been created
-    change: str = ""  # Up or Down
+    claims: int
+    barred: str  # why no pod is created, whatever was decided
+    created: Created
+
+    @property
+    def problem(self) -> str:
+        """Why there are not the pods that there shall be, '' for nothing."""
+        return self.created.refused or self.barred
+
+    @property
+    def change(self) -> str:
+        """Up or Down, with why and to how many pods; '' for neither, also where no pod could be made."""
+        decision = self.decision
+        if not decision.change or (decision.move is Move.UP and self.problem and not self.created.made):
+            return ""
+        return f"{decision.reason}: {self.size - self.created.left} pods"
 
 
 @dataclass(frozen=True)
@@ -127,28 +148,26 @@ class Scaling:
             was, size = size.pods, self._resized(plan.size, present)
             log.info("pool_resized", pool=ledger.pool, size=size.pods, change=size.pods - was, reason=reason)
         record(ledger, decision, plan.wanted, plan.what, spec.layout)
-        refused = self._create(plan, issued)
+        scaled = Scaled(seen, plan.wanted, decision, issued, claims, plan.barred, self._create(plan, issued))
+        if scaled.problem:
+            booting = sum(m.place is Place.BOOTING for m in seen.members)
+            record_problem(ledger, scaled.problem, booting + scaled.created.made)
         for member in plan.remove:
             close_and_delete(self.services, self.run, ledger, self.pods, member, owed(plan.what, spec.policy))
-        change = decision.move.value if decision.change else ""
-        reason = refused or plan.barred or decision.reason
-        return Scaled(seen, plan.wanted, reason, issued, claims, plan.barred, refused, change)
+        return scaled
 
     def _resized(self, size: int | None, present: int) -> Size:
         return self.ledger.resize(self.run.token, size, self.spec.min_replicas, self.spec.max_replicas, present)
 
-    def _create(self, plan: Plan, issued: Issued) -> str:
-        """Those that were written down before, and new ones. A name is random, and never used twice.
-
-        What the API server says where it refuses one, '' where it does not: then the others are left for later too.
-        """
+    def _create(self, plan: Plan, issued: Issued) -> Created:
+        """Those that were written down before, and new ones. A name is random, and never used twice."""
         pool, spec = self.ledger.pool, self.spec
         fresh = [f"{pool.rpartition('/')[2]}-{secrets.token_hex(4)}" for _ in range(plan.create)]
         names = [*plan.names, *fresh]
         if names or plan.dropped:
             self.ledger.enlist(self.run.token, names, plan.dropped)
         told = self.services.environment(pool, spec.model_dump(by_alias=True)) if spec.slots else []
-        environment = issued.environment(told)
+        environment, made = issued.environment(told), list[str]()
 
         def create(name: str) -> str:
             try:
@@ -156,10 +175,12 @@ class Scaling:
             except (Denied, Invalid) as error:
                 log.warning("pod_refused", pool=pool, pod=name, reason=str(error))
                 return f"Kubernetes refuses to make a pod: {error}"
+            made.append(name)
             log.info("pod_created", pool=pool, pod=name)
             return ""
 
-        return slowly(self._kept, create, names)
+        refused = slowly(self._kept, create, names)
+        return Created(len(made), len(names) - len(made), refused)
 
     def _kept(self) -> None:
         self.run.keep(self.services.call_time)

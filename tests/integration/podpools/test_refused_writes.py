@@ -12,6 +12,7 @@ from events.kube_api import Denied, Invalid, KubeError
 from tests.integration.podpools.conftest import MakePool
 from tests.support.interposed_kube import InterposedKube
 from tests.support.pod_pool_world import PodPoolWorld
+from workers.podpools.recording import recorded
 
 REFUSALS = [Invalid(422, "Invalid", "a webhook"), Denied(403, "Forbidden", "a webhook")]
 
@@ -57,3 +58,46 @@ def test_a_pod_of_nobody_that_may_not_be_given_back_stops_no_other(
         pool.api.patch(pool.pod_path(name), {"metadata": {"labels": {PHASE: phase}}})
     run_refused(pool, first, refusal)
     assert GIVEN_BACK in pool.api.get(pool.pod_path(second))["metadata"]["annotations"]
+
+
+def told_people(pool: PodPoolWorld) -> list[tuple[str, str]]:
+    return sorted((event["type"], event["reason"]) for event in pool.events())
+
+
+@pytest.mark.row("SD-29")
+def test_pods_that_kubernetes_refuses_are_not_counted_and_people_are_told_once(make_pool: MakePool) -> None:
+    pool = make_pool(maxReplicas=3, template={"spec": {"containers": [{"name": "runner"}]}})
+    pool.slots.submit("j")
+    for _ in range(3):
+        pool.run()
+        kept = recorded(pool.slots.ledger)
+        assert kept
+        (words,) = (each["message"] for each in pool.status()["conditions"] if each["reason"] == "PodsRefused")
+        assert (kept.reason, kept.seen["problem"], kept.seen["pods"]["booting"]) == (words, words, 0)
+        assert pool.names() == set()
+    assert told_people(pool) == [("Warning", "PodsRefused")]
+    pool.change(template={"spec": {"containers": [{"name": "runner", "image": ""}]}})
+    pool.run()
+    pool.run()
+    assert told_people(pool) == [("Warning", "PodsRefused")] * 2
+
+
+@pytest.mark.row("SD-29")
+def test_of_pods_that_are_refused_in_part_those_are_counted_that_there_are(make_pool: MakePool) -> None:
+    pool = make_pool(maxReplicas=4, maxIdle=4, slots=[])
+    whole, left = pool.services, iter(range(2))
+
+    def quota(_: str) -> None:
+        if next(left, None) is None:
+            raise Denied(403, "Forbidden", "exceeded quota")
+
+    pool.services = replace(whole, kube=InterposedKube(pool.api, "POST", "/pods", quota, times=100))
+    pool.run()
+    pool.services = whole
+    kept = recorded(pool.slots.ledger)
+    assert kept
+    assert (kept.size, kept.seen["pods"]["booting"], len(pool.names())) == (4, 2, 2)
+    assert [event["message"] for event in pool.events() if event["reason"] == "ScaledUp"] == [
+        "0 warm pods, maxIdle 4: 2 pods"
+    ]
+    assert told_people(pool) == [("Normal", "ScaledUp"), ("Warning", "PodsRefused")]
