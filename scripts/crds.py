@@ -28,8 +28,11 @@ from scripts.structural_schema import opened, structural
 Json = dict[str, Any]
 Columns = tuple[tuple[str, str, str], ...]
 HEADER: Final = "# Written by `make crds` from the models in domain/. Do not edit.\n"
+WHY: Final = '.status.conditions[?(@.type=="Ready")].reason'
 COLUMNS: Final = (
     ("State", "string", ".status.state"),
+    ("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
+    ("Reason", "string", WHY),
     ("Capacity", "integer", ".status.capacity"),
     ("Allocated", "integer", ".status.allocated"),
     ("Waiting", "integer", ".status.waiting"),
@@ -42,9 +45,11 @@ COLUMNS: Final = (
 POD_POOL_COLUMNS: Final = (
     ("Pods", "integer", ".status.replicas"),
     ("Ready", "integer", ".status.readyReplicas"),
+    ("Reason", "string", WHY),
     ("Desired", "integer", ".status.desiredReplicas"),
     ("Warm", "integer", ".status.pods.idle"),
     ("Claimed", "integer", ".status.pods.claimed"),
+    ("Draining", "integer", ".status.pods.draining"),
     ("Slots-Used", "integer", ".status.slots.used"),
     ("Slots-Reserved", "integer", ".status.slots.reserved"),
     ("Slots-Idle", "integer", ".status.slots.idle"),

@@ -30,3 +30,10 @@ def test_a_pod_of_the_examples_template_is_taken(kube: Kube) -> None:
     meta = {"name": "a", "namespace": kube.namespace}
     pod = kube.api.create(kube.path("pods"), {"metadata": meta, "spec": body["spec"]["template"]["spec"]})
     assert pod["spec"]["volumes"][0]["name"] == "spool"
+
+
+def test_kubectl_shows_why_a_pool_has_no_pods(kube: Kube) -> None:
+    definition = kube.api.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podpools.berthmaster.dev")
+    columns = {c["name"]: c["jsonPath"] for c in definition["spec"]["versions"][0]["additionalPrinterColumns"]}
+    assert columns["Reason"] == '.status.conditions[?(@.type=="Ready")].reason'
+    assert columns["Draining"] == ".status.pods.draining"

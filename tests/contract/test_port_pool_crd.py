@@ -173,7 +173,7 @@ def test_a_status_may_say_more_than_this_version_knows(pools: Pools) -> None:
 def test_kubectl_shows_what_a_pool_has(kube: Kube) -> None:
     definition = kube.api.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/portpools.berthmaster.dev")
     columns = [column["name"] for column in definition["spec"]["versions"][0]["additionalPrinterColumns"]]
-    assert columns == ["State", "Capacity", "Allocated", "Waiting", "LBs", "Epoch", "Age"]
+    assert columns == ["State", "Ready", "Reason", "Capacity", "Allocated", "Waiting", "LBs", "Epoch", "Age"]
 
 
 def test_the_examples_are_taken(pools: Pools, kube: Kube) -> None:
