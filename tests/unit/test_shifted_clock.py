@@ -1,0 +1,40 @@
+"""The harness that moves the clock of a process moves its wall clock, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.shifted_clock import ShiftedClock
+
+CLOCKS = "import time, datetime; print(time.time(), datetime.datetime.now().timestamp(), time.monotonic(), flush=True)"
+LOOP = f"import sys\nfor _ in sys.stdin: exec({CLOCKS!r})"
+
+
+@pytest.mark.row("TM-01", "TM-04")
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_the_clock_of_a_running_process_moves_and_its_monotonic_clock_does_not(tmp_path: Path, seconds: float) -> None:
+    clock = ShiftedClock(tmp_path)
+    command = [sys.executable, "-c", LOOP]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=clock.variables, text=True, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdin
+        assert process.stdout
+
+        def read() -> list[float]:
+            print("look", file=process.stdin, flush=True)
+            return [float(part) for part in process.stdout.readline().split()]
+
+        before = read()
+        clock.move(seconds)
+        after = read()
+        process.stdin.close()
+    monotonic = after[2] - before[2]
+    assert monotonic >= 0
+    for wall in (0, 1):
+        assert after[wall] - before[wall] - monotonic == pytest.approx(
+            seconds, abs=60
+        )  # between two reads a busy machine may pause
