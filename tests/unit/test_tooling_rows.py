@@ -65,7 +65,14 @@ def test_a_marker_that_names_no_row_is_an_error(tree: Path) -> None:
     (tree / "tests" / "test_wrong.py").write_text(wrong, encoding="utf-8")
     answer = rows(tree, "--check")
     assert answer.returncode == 1
-    assert "EV-99: not in the checklist, named by tests/test_wrong.py::test_another_port" in answer.stderr
+    assert "EV-99: not in the checklist, named by tests/test_wrong.py:4" in answer.stderr
+
+
+def test_a_marker_outside_a_decorator_is_checked_as_well(tree: Path) -> None:
+    (tree / "tests" / "test_wrong.py").write_text("import pytest\nTestX = pytest.mark.row('AL-77')(object)\n")
+    answer = rows(tree, "--check")
+    assert answer.returncode == 1
+    assert "AL-77: not in the checklist, named by tests/test_wrong.py:2" in answer.stderr
 
 
 def test_a_test_module_that_cannot_be_imported_is_an_error(tree: Path) -> None:
