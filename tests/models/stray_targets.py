@@ -10,6 +10,9 @@ Shows: by the run, whatever was left behind ends, and no run loses what it has r
 also with a grace that outlasts every run that was there at the first look, because an address that a dead run left
 may be the one that the next run registers. The wish is needed, and must be the one that the run has seen: a later one
 may tell of a call that came after the run asked AWS.
+
+A run may also be paused beyond its lease and go on later, beside its heir (`pauses`). Its calls land then, and its
+record is refused. Shows: if it wishes a comparison at that (`tells`), the port ends right without any audit.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ class Flags(NamedTuple):
     audit: bool = True
     direct: bool = False
     seen_wish: bool = True  # a run ends only the wish that it saw before it asked AWS
+    pauses: int = 0
+    tells: bool = True  # a run whose record is refused wishes a comparison
 
 
 class Run(NamedTuple):
@@ -47,11 +52,13 @@ class Look(NamedTuple):
 class S(NamedTuple):
     moves: int
     faults: int
+    pauses: int = 0
     want: int = 1
     aws: frozenset[int] = frozenset({1})
     ledger: int = 1
     dirty: bool = False
     run: Run = Run()
+    paused: Run = Run()  # it has lost its lease
     late: frozenset[tuple[str, int]] = frozenset()  # calls on the wire whose caller is dead
     look: Look = Look()
     wish: int = 0
@@ -62,7 +69,9 @@ class S(NamedTuple):
 
 
 def check(flags: Flags) -> Result:
-    return explore(S(flags.moves, flags.faults), lambda s: step(s, flags), {"taken": lambda s: not s.taken}, settled)
+    return explore(
+        S(flags.moves, flags.faults, flags.pauses), lambda s: step(s, flags), {"taken": lambda s: not s.taken}, settled
+    )
 
 
 def settled(s: S) -> bool:
@@ -70,7 +79,7 @@ def settled(s: S) -> bool:
 
 
 def step(s: S, flags: Flags) -> Iterator[tuple[str, str, S]]:
-    for kind, label, after in (*environment(s), *running(s, flags)):
+    for kind, label, after in (*environment(s), *running(s, flags), *going_on(s, flags)):
         changed = (after.aws, after.ledger) != (s.aws, s.ledger)
         yield kind, label, after._replace(looks=2) if changed and flags.audit else after
     if flags.audit:
@@ -80,6 +89,12 @@ def step(s: S, flags: Flags) -> Iterator[tuple[str, str, S]]:
 def environment(s: S) -> Iterator[tuple[str, str, S]]:
     if s.moves:
         yield ENV, "the pod moves", s._replace(moves=s.moves - 1, want=3 - s.want, dirty=True)
+    if s.pauses and s.run.at != "idle" and s.paused.at == "idle":
+        yield (
+            ENV,
+            "the run pauses, its lease ends",
+            s._replace(pauses=s.pauses - 1, run=Run(), paused=s.run, dirty=True),
+        )
     if s.faults and s.run.at != "idle":
         dead = over(s._replace(faults=s.faults - 1, run=Run(), dirty=True))
         yield ENV, "the run dies", dead
@@ -102,20 +117,9 @@ def running(s: S, flags: Flags) -> Iterator[tuple[str, str, S]]:
         yield SYS, "a run begins", s._replace(run=Run("taken", s.want, s.ledger, s.wish), dirty=False)
     elif run.at == "taken" and run.wish:
         yield SYS, "it asks AWS", s._replace(run=run._replace(at="asked", there=s.aws))
-    elif run.at in ("taken", "asked"):
-        known = run.goal == run.base and not run.wish
-        yield (
-            SYS,
-            f"it registers {run.goal}",
-            s._replace(aws=s.aws if known else s.aws | {run.goal}, run=run._replace(at="registered")),
-        )
-    elif run.at == "registered":
-        others = (run.there if run.wish else {run.base}) - {run.goal}
-        yield (
-            SYS,
-            f"it deregisters {sorted(others)}",
-            s._replace(aws=s.aws - others, run=run._replace(at="deregistered")),
-        )
+    elif run.at in ("taken", "asked", "registered"):
+        label, aws, after = called(s.aws, run)
+        yield SYS, label, s._replace(aws=aws, run=after)
     elif run.at == "deregistered":
         served = s.wish == run.wish if flags.seen_wish else True
         wish = 0 if run.wish and served else s.wish
@@ -124,6 +128,30 @@ def running(s: S, flags: Flags) -> Iterator[tuple[str, str, S]]:
             f"it records {run.goal}",
             over(s._replace(ledger=run.goal, run=Run(), wish=wish, dirty=s.dirty or wish != 0)),
         )
+
+
+def called(aws: frozenset[int], run: Run) -> tuple[str, frozenset[int], Run]:
+    """The run's next call that changes what AWS has."""
+    if run.at == "registered":
+        others = (run.there if run.wish else {run.base}) - {run.goal}
+        return f"it deregisters {sorted(others)}", aws - others, run._replace(at="deregistered")
+    known = run.goal == run.base and not run.wish
+    return f"it registers {run.goal}", aws if known else aws | {run.goal}, run._replace(at="registered")
+
+
+def going_on(s: S, flags: Flags) -> Iterator[tuple[str, str, S]]:
+    """The paused run, beside its heir. It asks AWS nothing more: what it would read is newer than what it knows."""
+    if s.paused.at in ("taken", "asked", "registered"):
+        label, aws, after = called(s.aws, s.paused)
+        yield SYS, f"late, {label}", s._replace(aws=aws, paused=after)
+    elif s.paused.at == "deregistered":
+        s = s._replace(paused=Run())
+        yield SYS, "its record is refused", wished(s) if flags.tells else s
+
+
+def wished(s: S) -> S:
+    number = s.wish if s.wish and s.wish != s.run.wish else s.number % WISHES + 1
+    return s._replace(wish=number, number=number, dirty=True)
 
 
 def looking(s: S, flags: Flags) -> Iterator[tuple[str, str, S]]:
@@ -140,8 +168,7 @@ def judged(s: S, look: Look, flags: Flags) -> S:
     if s.ledger != look.before or look.there == {look.before}:
         return s
     if not flags.direct:
-        number = s.wish if s.wish and s.wish != s.run.wish else s.number % WISHES + 1
-        return s._replace(wish=number, number=number, dirty=True)
+        return wished(s)
     strays, known = look.there - {look.before}, dict(s.ripe)
     gone = {address for address in strays if known.get(address)}
     registered = s.run.at in ("registered", "deregistered") and s.run.goal in gone and s.run.goal != s.run.base

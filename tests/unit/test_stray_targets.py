@@ -25,3 +25,15 @@ def test_an_audit_that_deregisters_itself_takes_what_a_run_has_registered_and_no
 
 def test_a_run_ends_only_the_wish_that_it_saw() -> None:
     assert check(Flags(seen_wish=False)).broken == "stuck"
+
+
+@pytest.mark.row("BD-41")
+@pytest.mark.parametrize("flags", [Flags(faults=0, pauses=2, audit=False), Flags(moves=3, faults=0, pauses=1)])
+def test_a_run_that_is_refused_after_its_calls_leaves_nothing_when_it_wishes_a_comparison(flags: Flags) -> None:
+    result = check(flags)
+    assert result.broken is None, result.trace
+
+
+@pytest.mark.row("BD-41")
+def test_a_run_that_is_refused_and_says_nothing_leaves_an_address_that_the_pod_has_left() -> None:
+    assert check(Flags(faults=0, pauses=1, audit=False, tells=False)).broken == "stuck"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import structlog
 
@@ -24,7 +25,7 @@ from workers.cloud.rates import OverBudget
 from workers.cloud.tags import port_tags
 from workers.ports.observe import World
 from workers.ports.outputs import publish
-from workers.ports.precreated import Precreated
+from workers.ports.precreated import Precreated, refusal_told
 from workers.ports.retaining import drop_strangers, hand_over, relabel
 from workers.ports.taken import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
 from workers.services import PortServices
@@ -54,26 +55,20 @@ class Binding:
             entry = replace(entry, retain=self._world.retain) if named or inherits else entry
             if made := self._listening(driver, entry):
                 if inherits and entry.listener and target:
-                    hand_over(self._services, self._world, driver, entry, target)
-                self._aim(driver, made, target)
-
-    def _aim(self, driver: LoadBalancerApi, made: Entry, target: str) -> None:
-        """A register that must wait for its token loses nothing of what was made before it."""
-        try:
-            wish, aimed = self._compared(driver, made, target) or ("", self._aimed(driver, made, target))
-        except TransientError:
-            self._record([made])
-            raise
-        self._record([aimed])
-        self._end_wish(aimed, wish)
+                    with refusal_told(self._services, entry, self._confirms(entry)):
+                        hand_over(self._services, self._world, driver, entry, target)
+                with refusal_told(self._services, made, partial(self._record, [made])):
+                    wish, aimed = self._aimed(driver, made, target)
+                    self._record([aimed])
+                self._end_wish(aimed, wish)
 
     def disable(self, entry: Entry) -> None:
         if self._precreated(entry):
             Precreated(self._services, self._world, self._driver(entry), entry).aim("")
         else:
-            driver = self._driver(entry)
-            wish, aimed = self._compared(driver, entry, "") or ("", self._aimed(driver, entry, ""))
-            self._record([aimed])
+            with refusal_told(self._services, entry, self._confirms(entry)):
+                wish, aimed = self._aimed(self._driver(entry), entry, "")
+                self._record([aimed])
             self._end_wish(aimed, wish)
 
     def look(self, entry: Entry) -> None:
@@ -90,6 +85,9 @@ class Binding:
     def confirm(self, entries: tuple[Entry, ...]) -> None:
         """A fenced script of this run, later than its read of the pod."""
         self._record(list(entries))
+
+    def _confirms(self, entry: Entry) -> Callable[[], None]:
+        return partial(self._world.access(entry.pool).confirm, entry)
 
     def _precreated(self, entry: Entry) -> bool:
         return bool(self._world.config(entry.pool).spec.precreate.total)
@@ -134,24 +132,19 @@ class Binding:
                 raise
         return replace(entry, listener=arn) if arn else None
 
-    def _aimed(self, driver: LoadBalancerApi, entry: Entry, target: str) -> Entry:
-        """The entry with exactly `target` (ip:port, '' = none) registered: the new one first, then the old one away."""
-        if target and target != entry.target:
-            driver.register(entry.target_group, [address_of(target)])
-        if entry.target and entry.target != target:
-            driver.deregister(entry.target_group, [address_of(entry.target)])
-        state = EntryState.BOUND if target else entry.state
-        return replace(entry, target=target, state=state)
+    def _aimed(self, driver: LoadBalancerApi, entry: Entry, target: str) -> tuple[str, Entry]:
+        """The entry with exactly `target` (ip:port, '' = none) registered: the new one first, then the old one away.
 
-    def _compared(self, driver: LoadBalancerApi, entry: Entry, target: str) -> tuple[str, Entry] | None:
-        """The same where an audit wishes it, by what AWS has instead of what the ledger says; with the wish."""
-        if entry.id not in self._world.due:
-            return None
-        wish = Stock(self._services.ledger(entry.pool)).wish(entry.key)
-        if target:
+        Where somebody wishes a comparison, by what AWS has instead of what the ledger says; with that wish, else ''.
+        """
+        due = entry.id in self._world.due
+        wish = Stock(self._services.ledger(entry.pool)).wish(entry.key) if due else ""
+        if target and (due or target != entry.target):
             driver.register(entry.target_group, [address_of(target)])
-        if entry.target_group:
+        if due and entry.target_group:
             drop_strangers(driver, entry.target_group, target)
+        elif not due and entry.target and entry.target != target:
+            driver.deregister(entry.target_group, [address_of(entry.target)])
         return wish, replace(entry, target=target, state=EntryState.BOUND if target else entry.state)
 
     def _end_wish(self, aimed: Entry, wish: str) -> None:

@@ -158,8 +158,9 @@ def promise(driver: LoadBalancerApi, entry: Entry, owner: str) -> None:
 
 @contextmanager
 def refusal_told(services: PortServices, entry: Entry, still_mine: Callable[[], object]) -> Iterator[None]:
-    """Around calls for a precreated port and their record. What was called may stand at another's port when the record
-    is refused: whoever has it compares, or who gets it next. `still_mine` is a script that is refused likewise.
+    """Around calls for the targets of a port and their record. What was called may stand at another's port, or at an
+    address that the pod has left, when the record is refused: the port's present owner compares, or its next one.
+    `still_mine` is a script that is refused likewise; it is asked when a call has failed.
     """
     try:
         try:

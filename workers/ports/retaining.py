@@ -8,7 +8,6 @@ the new pod. What is listed is dropped by address: a list of targets that grew o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -38,8 +37,7 @@ def retain(services: PortServices, world: World, entry: Entry) -> None:
     driver = _driver(services, world, entry, Priority.UNBIND)
     with trying_again(entry):
         known, run = _known(services, world, driver, entry), world.access(entry.pool)
-        told = refusal_told(services, known, lambda: run.confirm(known)) if _precreated(world, entry) else nullcontext()
-        with told:
+        with refusal_told(services, known, lambda: run.confirm(known)):
             if known.target_group:
                 drop_strangers(driver, known.target_group, "")
             until = run.retain(known)

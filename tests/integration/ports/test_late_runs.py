@@ -11,12 +11,15 @@ from collections.abc import Callable
 
 import pytest
 
+from domain.errors import TransientError
 from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Interposed
 from tests.support.world_checks import check_all
 from workers.pools.audit import audit
+from workers.ports.standing import standing
+from workers.stores.ledger_view import owners
 
 
 def two_bound(fleet: Fleet) -> None:
@@ -145,3 +148,106 @@ def sweep_up(fleet: Fleet) -> None:
     for _ in range(2):
         audit(fleet.services)
         fleet.settle()
+
+
+class TestLateTargets:
+    """A register or deregister that lands after the pod's next run: its record is refused, and the owner compares.
+
+    Each pod's port has a target group of its own here; the address of a pod that moved may be another pod's by now.
+    """
+
+    def moved(self, fleet: Fleet, ip: str) -> None:
+        fleet.due()
+        fleet.address("a", ip)
+        fleet.settle()
+
+    @pytest.mark.row("BD-41")
+    def test_a_late_register_of_an_address_that_the_pod_has_left_is_undone(self, fleet: Fleet, aws: Aws) -> None:
+        two_bound(fleet)
+        fleet.address("a", "10.0.0.3")
+        fleet.sync()
+        paused_at(fleet, "a", "register", lambda: self.moved(fleet, "10.0.0.4"))
+        assert "10.0.0.3:7777" in targets_of(fleet, "a")
+        fleet.settle()
+        assert targets_of(fleet, "a") == ["10.0.0.4:7777"]
+        check_all(fleet, aws)
+
+    @pytest.mark.row("BD-41")
+    def test_a_late_deregister_of_an_address_that_the_pod_has_again_is_undone(self, fleet: Fleet, aws: Aws) -> None:
+        two_bound(fleet)
+        fleet.address("a", "10.0.0.3")
+        fleet.sync()
+        paused_at(fleet, "a", "deregister", lambda: self.moved(fleet, "10.0.0.1"))
+        assert targets_of(fleet, "a") == ["10.0.0.3:7777"]
+        fleet.settle()
+        assert targets_of(fleet, "a") == ["10.0.0.1:7777"]
+        check_all(fleet, aws)
+
+    @pytest.mark.row("BD-41", "BD-12")
+    def test_a_late_isolation_of_a_pod_that_is_enabled_again_is_undone(self, fleet: Fleet, aws: Aws) -> None:
+        two_bound(fleet)
+        fleet.annotate("a", ports_enabled="false")
+        fleet.sync()
+
+        def enabled() -> None:
+            fleet.due()
+            fleet.annotate("a", ports_enabled=None)
+            fleet.settle()
+
+        paused_at(fleet, "a", "deregister", enabled)
+        assert targets_of(fleet, "a") == []
+        fleet.settle()
+        assert targets_of(fleet, "a") == ["10.0.0.1:7777"]
+        check_all(fleet, aws)
+
+    @pytest.mark.row("BD-41", "BD-22")
+    def test_a_late_clearing_of_a_retained_port_is_undone_for_the_pod_that_came_back(
+        self, fleet: Fleet, aws: Aws
+    ) -> None:
+        two_bound(fleet)
+        fleet.annotate("a", ports_retain="10m")
+        fleet.settle()
+        fleet.delete("a")
+        fleet.sync()
+
+        def came_back() -> None:
+            fleet.due()
+            fleet.settle()
+            fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", ports_retain="10m")
+            fleet.settle()
+
+        paused_at(fleet, "a", "deregister", came_back)
+        assert targets_of(fleet, "a") == []
+        fleet.settle()
+        assert targets_of(fleet, "a") == ["10.0.0.1:7777"]
+        check_all(fleet, aws)
+
+    @pytest.mark.row("BD-41")
+    def test_a_call_that_failed_after_the_run_was_overtaken_asks_for_a_comparison_as_well(
+        self, fleet: Fleet, aws: Aws
+    ) -> None:
+        """What the call did is unknown: its answer was lost."""
+        two_bound(fleet)
+        fleet.address("a", "10.0.0.3")
+        fleet.sync()
+        group = group_of(fleet, "a")
+
+        def overtaken() -> None:
+            self.moved(fleet, "10.0.0.4")
+            fleet.driver.register(group, [("10.0.0.3", 7777)])
+            raise TransientError("the answer was lost")
+
+        paused_at(fleet, "a", "register", overtaken)
+        fleet.settle()
+        assert targets_of(fleet, "a") == ["10.0.0.4:7777"]
+        check_all(fleet, aws)
+
+
+def targets_of(fleet: Fleet, name: str) -> list[str]:
+    """What is registered for the one port of a pod."""
+    return sorted(standing(fleet.driver, group_of(fleet, name)))
+
+
+def group_of(fleet: Fleet, name: str) -> str:
+    (entry,) = dict(owners(fleet.services.ledger("arena")))[f"{fleet.namespace}/{name}"]
+    return entry.target_group
