@@ -19,8 +19,8 @@ LOOP = f"import sys\nfor _ in sys.stdin: exec({CLOCKS!r})"
 def test_the_clock_of_a_running_process_moves_and_its_monotonic_clock_does_not(tmp_path: Path, seconds: float) -> None:
     clock = ShiftedClock(tmp_path)
     command = [sys.executable, "-c", LOOP]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, env=clock.variables, text=True, **pipes) as process:  # type: ignore[call-overload]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=clock.variables, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin
         assert process.stdout
 
