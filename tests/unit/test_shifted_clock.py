@@ -21,17 +21,18 @@ def test_the_clock_of_a_running_process_moves_and_its_monotonic_clock_does_not(t
     command = [sys.executable, "-c", LOOP]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=clock.variables, stdin=pipe, stdout=pipe, text=True) as process:
-        assert process.stdin
-        assert process.stdout
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin
+        assert stdout
 
         def read() -> list[float]:
-            print("look", file=process.stdin, flush=True)
-            return [float(part) for part in process.stdout.readline().split()]
+            print("look", file=stdin, flush=True)
+            return [float(part) for part in stdout.readline().split()]
 
         before = read()
         clock.move(seconds)
         after = read()
-        process.stdin.close()
+        stdin.close()
     monotonic = after[2] - before[2]
     assert monotonic >= 0
     for wall in (0, 1):
