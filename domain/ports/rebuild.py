@@ -6,19 +6,26 @@ without a listener is bound and will get its listener again, or releasing where 
 may have what a pod still publishes, and the listener of a precreated port does not say whose it is. A lone target group
 is releasing. So is a dead tag, unless
 it says that the port is retained, or a pod of that name asks for it and publishes it: then that pod takes it over.
+
+A pod's author can write its annotations, so a published port is not yet a granted one. A pod that is registered at
+the port had it. Any other gets what it publishes only where an allocation would give it: in a namespace that the pool
+admits, within the namespace's share, and at no port whose tags name another pod.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 
 from domain.ports.endpoints import Shown, shown
 from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import widened
 from domain.ports.pod import PORTS, PodView
 from domain.ports.request import RequestError, parse_ports
+from domain.ports.target import target_text
 from domain.ports.want import Want
 
 Place = tuple[str, int]  # load balancer, port
@@ -41,10 +48,30 @@ class Found:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """`owners`: name -> entries. `collisions`: places that one pod publishes and another's live listener holds."""
+    """`owners`: name -> entries. `collisions`: places that one pod publishes and another's live listener holds.
+
+    `doubtful`: places whose owner depends on what is registered there.
+    """
 
     owners: dict[str, tuple[Entry, ...]]
     collisions: tuple[Place, ...]
+    doubtful: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the pool allows of what is only published, and how annotations are read for it.
+
+    `default_spec` is what an empty annotation stands for, `segment` the pool's segmentLength. `offered`: whether the
+    pool has that place at all; a row about any other counts for nothing. `barred` are namespaces that may take no
+    ports. `share` is how many ports a namespace may hold, None for any number.
+    """
+
+    default_spec: str = ""
+    segment: int = 1
+    offered: Callable[[Place], bool] = lambda _: True
+    barred: frozenset[str] = frozenset()
+    share: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +82,7 @@ class _Claim:
     wants: tuple[Want, ...] | None
     shown: Mapping[Place, Shown]
     keys: frozenset[str] = frozenset()  # of all wants
+    served: frozenset[Place] = frozenset()  # where its address is registered
 
     def asks_for(self, key: str) -> bool:
         """A mistake in the annotation costs nothing that is held."""
@@ -73,19 +101,21 @@ def rebuild(
     listeners: Iterable[Found],
     groups: Iterable[Found],
     pods: Iterable[PodView],
-    default_spec: str = "",
-    segment: int = 1,
-    offered: Callable[[Place], bool] = lambda _: True,
+    rules: Rules = Rules(),
+    registered: Mapping[Place, Collection[str]] = MappingProxyType({}),
 ) -> Rebuilt:
     """Total: tags and annotations are whatever they are.
 
-    `segment` is the pool's segmentLength. `offered`: whether the pool has that place at all. A pod's author can write
-    an annotation, so one about any other place counts for nothing.
+    `registered`: targets (ip:port) that stand at precreated ports, as far as
+    somebody has looked. The answer is final when somebody has looked at all its doubtful places that can be looked at.
     """
     listed = list(pods)
-    claims = {pod.full_name: _claim(pool, pod, default_spec, segment, offered) for pod in listed if pod.wants_ports}
+    read = partial(_claim, pool, rules, registered)
+    claims = {pod.full_name: read(pod) for pod in listed if pod.wants_ports}
     refusing = {pod.full_name for pod in listed if not pod.opted_in}
-    found = sorted((f for f in listeners if not _given_on(f, claims)), key=lambda f: f.entry)
+    items = list(listeners)
+    doubtful = {_place(f.entry) for f in items if f.shared and any(True for _ in _others(f, claims))}
+    found = sorted((f for f in items if not _given_on(f, claims)), key=lambda f: f.entry)
     rivals = defaultdict[Asked, list[Entry]](list)
     for item in found:
         rivals[_asked(item)].append(item.entry)
@@ -93,28 +123,31 @@ def rebuild(
     for item in found:
         held.setdefault(_place(item.entry), (item.owner, _judged(item, rivals, claims, refusing)))
     collisions = tuple(sorted(set(_collisions(claims, held))))
-    _add_annotated(pool, claims, held)
-    leaving = {pod.full_name: _Claim(pod, (), _rows(pool, pod, offered)) for pod in listed if not pod.wants_ports}
-    _add_unasked(pool, claims | leaving, held)
+    leaving = {p.full_name: replace(read(p), wants=()) for p in listed if not p.wants_ports}
+    published = _Published(pool, rules, held, claims | leaving)
+    published.add_asked_for()
+    published.add_others()
     for item in sorted(groups, key=lambda f: f.entry):
         held.setdefault(_place(item.entry), (item.owner, replace(item.entry, state=EntryState.RELEASING)))
-    return Rebuilt(_by_owner(held), collisions)
+    return Rebuilt(_by_owner(held), collisions, tuple(sorted(doubtful | published.doubtful)))
 
 
-def _claim(pool: str, pod: PodView, default_spec: str, segment: int, offered: Callable[[Place], bool]) -> _Claim:
+def _claim(pool: str, rules: Rules, registered: Mapping[Place, Collection[str]], pod: PodView) -> _Claim:
     wants: tuple[Want, ...] | None
     try:
-        asked = parse_ports(pod.annotations[PORTS], default_spec)
-        wants = tuple(widened(want, segment) for want in asked if want.pool == pool)
+        asked = parse_ports(pod.annotations.get(PORTS, ""), rules.default_spec)
+        wants = tuple(widened(want, rules.segment) for want in asked if want.pool == pool)
     except RequestError:
         wants = None
     keys = frozenset(key for want in wants or () for key in want.keys)
-    return _Claim(pod, wants, _rows(pool, pod, offered), keys)
-
-
-def _rows(pool: str, pod: PodView, offered: Callable[[Place], bool]) -> dict[Place, Shown]:
     rows = {(one.lb, one.port): one for row in shown(pod.outputs.endpoints) if row.pool == pool for one in row.each()}
-    return {place: row for place, row in rows.items() if offered(place)}
+    offered = {place: row for place, row in rows.items() if rules.offered(place)}
+    served = frozenset(
+        place
+        for place, row in offered.items()
+        if any(target_text(ip, row.container_port) in registered.get(place, ()) for ip in pod.ips)
+    )
+    return _Claim(pod, wants, offered, keys, served)
 
 
 def _place(entry: Entry) -> Place:
@@ -123,9 +156,14 @@ def _place(entry: Entry) -> Place:
 
 def _given_on(item: Found, claims: Mapping[str, _Claim]) -> bool:
     """Whether another pod is served there: a worker that died left the tags of the owner before it."""
+    return item.shared and any(_place(item.entry) in claim.served for claim in _others(item, claims))
+
+
+def _others(item: Found, claims: Mapping[str, _Claim]) -> Iterator[_Claim]:
+    """Of pods that ask for the place and publish it, while its tags name another pod."""
     place = _place(item.entry)
     others = (claim for name, claim in claims.items() if name != item.owner and place in claim.shown)
-    return item.shared and any(claim.want_at(place) for claim in others)
+    return (claim for claim in others if claim.want_at(place))
 
 
 def _asked(item: Found) -> Asked:
@@ -175,32 +213,51 @@ def _collisions(claims: Mapping[str, _Claim], held: Held) -> Iterable[Place]:
                 yield place
 
 
-def _add_annotated(pool: str, claims: Mapping[str, _Claim], held: Held) -> None:
-    """Adds what is only published: one place a want, and the first pod by name where several publish one place."""
-    served = {(owner, e.want) for owner, e in held.values() if e.state is EntryState.BOUND}
-    for name, claim in sorted(claims.items()):
-        for place in sorted(claim.shown):
+class _Published:
+    """Adds to `held` what is only published. Whoever is registered at a place comes first, then the first by name."""
+
+    def __init__(self, pool: str, rules: Rules, held: Held, claims: Mapping[str, _Claim]) -> None:
+        self._pool, self._rules, self._held = pool, rules, held
+        self._bound = {(owner, e.want) for owner, e in held.values() if e.state is EntryState.BOUND}
+        self._used = Counter(owner.partition("/")[0] for owner, _ in held.values())
+        rows = [(name, claim, place) for name, claim in claims.items() for place in claim.shown]
+        served = {place for claim in claims.values() for place in claim.served}
+        free = [row for row in rows if row[2] not in held]
+        publishers = Counter(place for _, _, place in free)
+        self.doubtful = {place for place, number in publishers.items() if number > 1}
+        entitled = [row for row in free if row[2] in row[1].served or row[2] not in served]
+        self._rows = sorted(entitled, key=lambda row: (row[2] not in served, row[0], row[2]))
+
+    def add_asked_for(self) -> None:
+        """One place a want."""
+        for name, claim, place in self._rows:
             want = claim.want_at(place)
-            if want and place not in held and (name, want) not in served:
-                held[place] = (name, Entry(pool, *place, want, claim.pod.uid, EntryState.BOUND))
-                served.add((name, want))
+            if want and place not in self._held and (name, want) not in self._bound:
+                self._add(name, claim, place, Entry(self._pool, *place, want, claim.pod.uid, EntryState.BOUND))
 
+    def add_others(self) -> None:
+        """What a pod publishes and does not ask for (any more): its own run takes it off the pod, then gives it back.
 
-def _add_unasked(pool: str, claims: Mapping[str, _Claim], held: Held) -> None:
-    """Adds what a pod publishes and does not ask for (any more): its own run takes it off the pod, then gives it back.
-
-    It keeps what it publishes while its annotation cannot be read.
-    """
-    served = {(owner, e.want) for owner, e in held.values() if e.state is EntryState.BOUND}
-    for name, claim in sorted(claims.items()):
-        state = EntryState.BOUND if claim.wants is None else EntryState.RELEASING
-        for place, row in sorted(claim.shown.items()):
+        It keeps what it publishes while its annotation cannot be read.
+        """
+        for name, claim, place in self._rows:
+            row = claim.shown[place]
             key = f"{row.container_port}/{row.protocol}"
-            if place in held or claim.want_at(place) or (name, key) in served:
+            if place in self._held or claim.want_at(place) or (name, key) in self._bound:
                 continue
-            held[place] = (name, Entry(pool, *place, key, claim.pod.uid, state, target=row.target))
-            if state is EntryState.BOUND:
-                served.add((name, key))
+            state = EntryState.BOUND if claim.wants is None else EntryState.RELEASING
+            self._add(name, claim, place, Entry(self._pool, *place, key, claim.pod.uid, state, target=row.target))
+
+    def _add(self, name: str, claim: _Claim, place: Place, entry: Entry) -> None:
+        space = claim.pod.namespace
+        full = self._rules.share is not None and self._used[space] >= self._rules.share
+        if place not in claim.served and (full or space in self._rules.barred):
+            self.doubtful.add(place)
+            entry = replace(entry, state=EntryState.RELEASING)
+        self._held[place] = (name, entry)
+        self._used[space] += 1
+        if entry.state is EntryState.BOUND:
+            self._bound.add((name, entry.want))
 
 
 def _by_owner(held: Held) -> dict[str, tuple[Entry, ...]]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import contextlib
+from collections.abc import Collection, Iterable
 from functools import partial
 
 import structlog
 
 from domain.errors import TransientError
 from domain.ports.pod import PORTS, PodView
-from domain.ports.rebuild import Place, rebuild
+from domain.ports.pool import PortPoolSpec
+from domain.ports.rebuild import Place, Rules, rebuild
 from domain.ports.request import RequestError, parse_ports
 from events.routing import pod_key
+from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.errors import NotFound
 from workers.cloud.priority import Priority
 from workers.pools.config import PoolConfig
 from workers.pools.inventory import Cartographer, Inventory
 from workers.pools.looking import live_pods
 from workers.ports.metrics import count_collision
+from workers.ports.standing import standing
+from workers.ports.tenancy import refusal
 from workers.run import Run
 from workers.services import PortServices
 from workers.stores.growth import Growth
@@ -42,9 +48,19 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
     pods = list(services.pods.all())
     there = {lb.name for lb in inventory.load_balancers}
     ports = range(config.spec.start_port, config.spec.end_port + 1)
-    offered = partial(_offered, there, ports)
-    segment = config.spec.segment_length
-    world = rebuild(pool, inventory.listeners, inventory.groups, pods, services.default_spec, segment, offered)
+    rules = Rules(
+        services.default_spec,
+        config.spec.segment_length,
+        partial(_offered, there, ports),
+        _barred(services, run, pods, config.spec),
+        config.spec.max_ports_per_namespace,
+    )
+    judged = partial(rebuild, pool, inventory.listeners, inventory.groups, pods, rules)
+    registered: dict[Place, frozenset[str]] = {}
+    world = judged(registered)
+    while unseen := set(world.doubtful) - registered.keys():  # who is found served may leave no share for another
+        registered |= _registered(services, run, driver, inventory, sorted(unseen))
+        world = judged(registered)
     kept = {name: [e for e in entries if e.lb in there] for name, entries in world.owners.items()}
     stored = {name: encode_owner(entries) for name, entries in kept.items() if entries}
     if not growth.stamp(mark, config.spec.start_port, stored):
@@ -55,6 +71,29 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
     log.info("ledger_rebuilt", pool=pool, owners=len(stored), lbs=len(inventory.load_balancers))
     services.queue.touch([pod_key(*name.split("/")) for name in stored], [pool])
     return inventory
+
+
+def _barred(services: PortServices, run: Run, pods: Iterable[PodView], spec: PortPoolSpec) -> frozenset[str]:
+    """Namespaces that may take no ports of the pool, of those whose pods publish any."""
+    selector = spec.allowed_namespaces
+    if selector is None:
+        return frozenset()
+    spaces = {pod.namespace for pod in pods if pod.outputs.endpoints}
+    return frozenset(space for space in sorted(spaces) if refusal(services, run, selector, space))
+
+
+def _registered(
+    services: PortServices, run: Run, driver: LoadBalancerApi, inventory: Inventory, places: Iterable[Place]
+) -> dict[Place, frozenset[str]]:
+    """What stands at the places: one call for a precreated port, nothing is known of any other."""
+    registered = dict.fromkeys(places, frozenset[str]())
+    for place in registered:
+        _, group = inventory.stock.get(place, ("", ""))
+        if group:
+            run.keep(services.call_time)
+            with contextlib.suppress(NotFound):
+                registered[place] = standing(driver, group)
+    return registered
 
 
 def _offered(lbs: Collection[str], ports: range, place: Place) -> bool:

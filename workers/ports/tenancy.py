@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import structlog
 
+from domain.ports.namespaces import NamespaceSelector
 from events.kube_api import Denied
 from workers.ports.observe import World
+from workers.run import Run
 from workers.services import PortServices
 from workers.stores.ledger import Capped
 
@@ -15,16 +17,19 @@ log = structlog.get_logger()
 def admitted(services: PortServices, world: World, pool: str) -> bool:
     """Whether pods of the namespace may take ports of the pool; what they hold they keep."""
     selector = world.config(pool).spec.allowed_namespaces
-    if selector is None:
-        return True
-    world.run.keep(services.call_time)
+    why_not = selector and refusal(services, world.run, selector, world.namespace)
+    if why_not:
+        world.barred[pool] = f"PortPool {pool} is not for namespace {world.namespace}, {why_not}"
+    return not why_not
+
+
+def refusal(services: PortServices, run: Run, selector: NamespaceSelector, namespace: str) -> str | None:
+    """Why the namespace may take no ports, None when it may."""
+    run.keep(services.call_time)
     try:
-        admits, why = selector.admits(services.namespaces.labels(world.namespace)), "by its labels"
+        return None if selector.admits(services.namespaces.labels(namespace)) else "by its labels"
     except Denied:
-        admits, why = False, "whose labels may not be read (RBAC: get namespaces)"
-    if not admits:
-        world.barred[pool] = f"PortPool {pool} is not for namespace {world.namespace}, {why}"
-    return admits
+        return "whose labels may not be read (RBAC: get namespaces)"
 
 
 def capped(world: World, pool: str, answer: Capped, ports: int) -> None:
