@@ -26,6 +26,7 @@ from compose.sandbox.workload import NAMESPACE
 from events.kube_api import KubeError
 from tests.support.claim_crowd import API, ROOT, ClaimCrowd, workload
 from tests.support.claim_history import ClaimHistory, Judge, phase_of, settled_on
+from tests.support.spell_faults import Spells
 from tests.support.storm_faults import Faults
 from tests.support.waiting import eventually
 from tests.support.whole import Whole, running
@@ -76,12 +77,14 @@ class ClaimStorm:
 
     def step(self) -> None:
         crowd, faults, full = self.crowd, self.faults, len(self.crowd.claims()) >= CLAIMS
+        spells = Spells(faults)
         weights: dict[Callable[[], object], float] = {
             self.make: 0 if full else 20, crowd.delete: 12, crowd.move: 14, self.scale: 5,
             crowd.kill_pod: 4, crowd.fail_pod: 2, self.resize: 3, self.renew: 1,
             faults.trouble_kube: 5, faults.kill_worker: 1, faults.kill_workers: 0.5, faults.pause_worker: 1,
             faults.kill_beat: 0.5, faults.kill_publisher: 0.1 * LONG, faults.restart_redis: 0.5,
-            faults.flush_redis: 0.4,
+            faults.flush_redis: 0.4, spells.refuse_writes: 0.7, spells.fill: 0.7, spells.change_history: 0.5,
+            spells.move_redis_clock: 0.5, spells.move_clock: 2, spells.send_odd_message: 3,
         }  # fmt: skip
         chosen = self.chance.choices(list(weights), list(weights.values()))[0]
         self.happened[chosen.__name__] += 1

@@ -28,6 +28,7 @@ from tests.support.job_faults import JobFaults
 from tests.support.runner_nodes import RunnerNodes
 from tests.support.slot_books import SlotBooks, read
 from tests.support.slot_recount import HOLDING, book_faults
+from tests.support.spell_faults import Spells
 from tests.support.storm_faults import Faults
 from tests.support.waiting import eventually
 from tests.support.whole import Whole, running
@@ -90,12 +91,14 @@ class JobStorm:
         self.crowd.submit(JOBS)
 
     def step(self) -> None:
-        common, faults = self.common, self.faults
+        common, faults, spells = self.common, self.faults, Spells(self.common)
         weights: dict[Callable[[], object], float] = {
             self.breathe: 30, faults.lose_messages: 4, faults.double_messages: 8, faults.send_all_again: 3,
             faults.shrink: 4, faults.renew: 2, faults.kill_node: 3, self.lose_pods: 3,
             common.kill_worker: 2, common.kill_workers: 1, common.pause_worker: 1, common.kill_beat: 0.5,
-            common.kill_publisher: 0.3 * LONG, self.restart_redis: 1, self.flush_redis: 1,
+            common.kill_publisher: 0.3 * LONG, self.restart_redis: 1, self.flush_redis: 1, spells.refuse_writes: 1,
+            spells.fill: 1, spells.change_history: 1, spells.move_redis_clock: 1, spells.move_clock: 3,
+            spells.send_odd_message: 4,
         }  # fmt: skip
         chosen = self.chance.choices(list(weights), list(weights.values()))[0]
         self.happened[chosen.__name__] += 1

@@ -29,6 +29,7 @@ from events.kube_api import KubeError
 from tests.support.crowd import BIG, REQUESTS, SMALL, STOCK, Crowd
 from tests.support.meddling import Meddling
 from tests.support.served import Books, astray, movement, unnamed, unserved
+from tests.support.spell_faults import Spells
 from tests.support.storm_faults import Faults
 from tests.support.waiting import eventually
 from tests.support.whole import PATIENCE, Whole, running
@@ -56,6 +57,7 @@ class Storm:
     def __init__(self, system: Whole, directory: Path, seed: int) -> None:
         self.system, self.aws, self.chance = system, system.aws, Random(seed)
         self.crowd, self.faults = Crowd(system.api, self.chance), Faults(system, self.chance, directory)
+        self.spells = Spells(self.faults)
         self.meddling = Meddling(system.aws, system.cluster, self.chance)
         self.happened: Counter[str] = Counter()
         self.redis: Redis = connect(system.stack.redis.url)
@@ -113,14 +115,15 @@ class Storm:
             time.sleep(self.chance.random() * 0.4)
 
     def step(self) -> None:
-        crowd, faults, meddling = self.crowd, self.faults, self.meddling
+        crowd, faults, meddling, spells = self.crowd, self.faults, self.meddling, self.spells
         weights: dict[Callable[[], object], float] = {
             crowd.create: 30, crowd.delete: 8, crowd.remove: 4, crowd.replace: 6, crowd.change: 12,
             faults.kill_worker: 2, faults.kill_workers: 1, faults.kill_publisher: 1, faults.kill_beat: 0.5,
             faults.pause_worker: 1, faults.pause_publisher: 0.5, faults.restart_redis: 1, faults.flush_redis: 1,
             faults.copy_redis: 1, faults.old_redis: 1, faults.trouble_writes: 6, faults.trouble_reads: 3,
             faults.throttle: 1, faults.trouble_kube: 3, faults.block: 1, meddling.delete: 2,
-            meddling.redirect: 2, meddling.strip: 2,
+            meddling.redirect: 2, meddling.strip: 2, spells.refuse_writes: 1, spells.fill: 1, spells.miss_replicas: 0.5,
+            spells.change_history: 1, spells.move_redis_clock: 1, spells.move_clock: 3, spells.send_odd_message: 6,
         }  # fmt: skip
         chosen = self.chance.choices(list(weights), list(weights.values()))[0]
         self.happened[chosen.__name__] += 1
@@ -190,6 +193,7 @@ def small(network: Network, annex: str) -> dict[str, Any]:
 
 
 @pytest.mark.row("EV-23", "EV-10", "EV-11", "EV-14", "FZ-02", "FZ-03", "FZ-05", "FZ-06", "FZ-08")
+@pytest.mark.row("TM-01", "TM-03", "TM-04", "RD-21", "RD-22", "HO-01")
 @pytest.mark.timeout(SECONDS + 400)
 def test_after_a_storm_all_are_served_and_nothing_is_left_over(
     kube_kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

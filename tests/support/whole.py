@@ -14,6 +14,7 @@ from compose.sandbox.stack import Stack
 from compose.sandbox.workload import NAMESPACE, Workload
 from compose.sandbox.world import World
 from tests.fixtures.aws import CREDENTIALS, Aws
+from tests.support.shifted_clock import ShiftedClock
 from tests.support.waiting import eventually
 from tests.support.world_checks import check_all
 
@@ -49,6 +50,7 @@ class Whole:
     def __init__(self, stack: Stack) -> None:
         self.stack, self.api, self.aws = stack, stack.kube.api("tests"), Aws(stack.aws_url)
         self.world, self.workload, self.pods = World(self.api), Workload(self.api), 0
+        self.clocks: Mapping[str, ShiftedClock] = {}
 
     def add_pods(self, number: int) -> list[str]:
         self.pods += number
@@ -89,6 +91,16 @@ class Whole:
         self.api.close()
 
 
+def given_clocks(stack: Stack, directory: Path) -> dict[str, ShiftedClock]:
+    """A clock of its own for each of our processes and for Redis."""
+    clocks = {}
+    for daemon in (*stack.workers, stack.publisher, stack.beat, stack.redis.daemon):
+        (place := directory / "clocks" / daemon.name).mkdir(parents=True)
+        clocks[daemon.name] = ShiftedClock(place)
+        daemon.env |= clocks[daemon.name].variables
+    return clocks
+
+
 @contextmanager
 def running(
     directory: Path, kube_kind: str, monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, str] | None = None
@@ -97,9 +109,11 @@ def running(
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)  # for the clients of the test itself
     with Stack(directory, kube_kind, flower=False, throttle=False, settings=IMPATIENT | dict(settings or {})) as stack:
+        clocks = given_clocks(stack, directory)
         stack.start()
         stack.complete()
         system = Whole(stack)
+        system.clocks = clocks
         try:
             system.world.start()
             yield system
