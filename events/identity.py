@@ -39,7 +39,7 @@ class Identity(NamedTuple):
 
     def matches(self, other: Identity) -> bool:
         systems = {self.system, other.system} - {""}
-        return self.cluster == other.cluster and len(systems) < 2  # noqa: PLR2004 - two that differ
+        return self.cluster == other.cluster and len(systems) < 2
 
 
 class AnotherFleet(RedisConnectionError):  # noqa: N818 - says what is, not what failed
@@ -47,7 +47,7 @@ class AnotherFleet(RedisConnectionError):  # noqa: N818 - says what is, not what
 
     def __init__(self, owner: Identity, own: Identity) -> None:
         super().__init__(
-            f"this Redis belongs to the fleet {owner}, and this process to {own}: give each fleet a Redis, or a database "
-            "number, of its own (BERTHMASTER_REDIS__URL); `berthmaster adopt-redis` moves a fleet on purpose"
+            f"this Redis belongs to fleet {owner}, and this process to fleet {own}: give each fleet a Redis, or a "
+            "database number, of its own (BERTHMASTER_REDIS__URL), or move this one by `berthmaster adopt-redis`"
         )
         self.owner = owner

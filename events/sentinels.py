@@ -91,7 +91,7 @@ class MasterConnection(SentinelManagedConnection):
         connection: Any = super()
         connection.read_server()
         if self.role != b"master":
-            self.disconnect()
+            connection.disconnect()
             raise RedisConnectionError(f"{self.host}:{self.port} is no master any more")
 
     def read_response(self, *args: Any, **options: Any) -> Any:

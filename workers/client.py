@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from domain.slots.job import JobRecord, JobState
 from events import routing
+from events.identity import Identity
 from events.incarnation import connect
 from workers.broker import in_brief
 from workers.jobs.submission import Submission, faults
@@ -80,11 +81,13 @@ def seconds(name: str, length: Any) -> float:
 
 
 class Fleet:
-    """`broker_url` is where workers take tasks from; `redis_url` where their state is, the same if left out."""
+    """`broker_url` is where workers take tasks from; `redis_url` where their state is, the same if left out.
+    `cluster`: the fleet's name, to be sure that the Redis is its own.
+    """
 
-    def __init__(self, broker_url: str, redis_url: str = "") -> None:
+    def __init__(self, broker_url: str, redis_url: str = "", cluster: str = "") -> None:
         self._sender = Sender(broker_url)
-        self._redis = connect(redis_url or broker_url)
+        self._redis = connect(redis_url or broker_url, Identity(cluster) if cluster else None)
         self._scripts = load_scripts(self._redis)
         self._decided: dict[tuple[str, str], str] = {}  # plan by pool and job, for `run`; the oldest go first
 

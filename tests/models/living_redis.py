@@ -17,8 +17,8 @@ from tests.models.explore import ENV, SYS, Result, explore
 
 
 class Flags(NamedTuple):
-    """`shut`: a rebuild closes the ledger when it begins. `anew`: it reads the server first, and so closes none that was
-    rebuilt already; the rule holds without that.
+    """`shut`: a rebuild closes the ledger when it begins. `anew`: it reads the server first, and so closes none that
+    was rebuilt already; the rule holds without that.
     """
 
     shut: bool = True
@@ -26,8 +26,8 @@ class Flags(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """`inc` None: closed. `serial` is that of the last stamp, which a run carries; `mark` says whose rebuild it was left
-    by, and under which server.
+    """`inc` None: closed. `serial` is that of the last stamp, which a run carries; `mark` says whose rebuild left it,
+    and under which server.
     """
 
     inc: int | None = 0
