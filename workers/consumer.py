@@ -70,8 +70,10 @@ class OwnConsumer(TolerantConsumer):
     """
 
     def connect(self) -> Any:
+        """Waits for the broker, and then for a Redis of its own."""
+        connection = super().connect()
         while refusal := other_fleet(services().redis):
             log.error("redis_of_another_fleet", error=str(refusal))
             time.sleep(PAUSE)
             maybe_shutdown()
-        return super().connect()
+        return connection
