@@ -11,7 +11,9 @@ from redis import RedisError
 
 from domain.backoff import RetryPolicy, backoff
 from events.election import Election
+from events.identity import AnotherFleet, Identity
 from events.kube_api import KubeError
+from events.kube_system import read_system
 from events.term import Parts, Term
 from events.watch import Pulse
 
@@ -24,18 +26,27 @@ WAIT: Final = 0.5
 
 
 class Publisher:
-    """`run` until the supervisor's stop. `term` is the present one, None for a standby."""
+    """`run` until the supervisor's stop. `term` is the present one, None for a standby. `refusal`: why the process
+    must not go on.
+    """
 
     def __init__(self, parts: Parts, election: Election) -> None:
         self.parts, self.election = parts, election
         self.term: Term | None = None
         self.terms = self.failures = 0
         self.reason = "start"
+        self.fleet = Identity(parts.cluster)
+        self.refusal: AnotherFleet | None = None
 
     def run(self) -> None:
-        while not self.parts.supervisor.stop.is_set():
-            if self.election.wait(WAIT):
-                self.serve()
+        try:
+            while not self.parts.supervisor.stop.is_set():
+                if self.election.wait(WAIT):
+                    self.serve()
+        except AnotherFleet as refusal:
+            log.critical("redis_of_another_fleet", error=str(refusal))
+            self.refusal = refusal
+            self.parts.supervisor.stop.set()
 
     @property
     def stamped(self) -> bool:
@@ -46,28 +57,38 @@ class Publisher:
         return list(term.pulses()) if (term := self.term) else []
 
     def serve(self) -> None:
-        """One term, if the API confirms that the Lease is ours."""
+        """One term, if the API confirms that the Lease is ours. Raises AnotherFleet."""
         if not self.confirmed():
             self.pause(self.failures + 1)
             return
         self.terms += 1
         self.parts.metrics.claims.labels(self.reason).inc()
-        self.term = term = Term(self.parts, self.terms)
+        self.term = term = Term(self.parts, self.terms, self.fleet)
         log.info("term_started", epoch=term.epoch, reason=self.reason)
-        self.reason = term.run()
-        self.term = None
+        try:
+            self.reason = term.run()
+        finally:
+            self.term = None
         log.info("term_ended", epoch=term.epoch, reason=self.reason)
         self.pause(0 if term.opened else self.failures + 1)
 
     def confirmed(self) -> bool:
         """A holder that was paused may believe in a Lease that is long gone: asked before each claim."""
         try:
+            self.identify()
             if self.reason == "outbid":
                 return self.parts.lease.outbid(self.parts.queue.highest_claim())
             return self.parts.lease.renew()
+        except AnotherFleet:
+            raise
         except (KubeError, RedisError) as error:
             log.warning("claim_postponed", error=str(error))
             return False
+
+    def identify(self) -> None:
+        """By the name alone for an account that may not read kube-system. Raises KubeError."""
+        if not self.fleet.system:
+            self.fleet = Identity(self.fleet.cluster, read_system(self.parts.kube))
 
     def pause(self, failures: int) -> None:
         """Hardly any after a term that was complete: its successor is urgent, workers wait for its stamp."""

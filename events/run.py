@@ -12,7 +12,7 @@ import socket
 import sys
 from functools import partial
 from threading import Event
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 import structlog
@@ -23,6 +23,7 @@ from redis.retry import Retry
 from events import routing, tracing
 from events.election import Election
 from events.health import HealthServer
+from events.identity import OTHER_FLEET, Identity
 from events.incarnation import connect
 from events.kube_api import NO_ACCOUNT, KubeApi
 from events.lease import Lease
@@ -36,7 +37,7 @@ from events.workqueue import Workqueue, push
 
 log = structlog.get_logger(__name__)
 
-PATIENCE: Final = {"socket_timeout": 5, "socket_connect_timeout": 3, "retry": Retry(NoBackoff(), 1)}
+PATIENCE: Final[dict[str, Any]] = {"socket_timeout": 5, "socket_connect_timeout": 3, "retry": Retry(NoBackoff(), 1)}
 """Seconds. One repetition, for connections that the server closed; whoever waits longer must see the stop."""
 AGENT: Final = "berthmaster-publisher"
 MISUSE: Final = 2
@@ -67,12 +68,21 @@ class Process:
         """Binds the health port. `stop` is set from outside to end the process."""
         self.settings, self.stop, self.resigning = settings, stop, Event()
         self.supervisor, self.metrics = Supervisor(stop), Metrics()
-        kube, redis = KubeApi.connect(settings.kubernetes, AGENT), connect(settings.redis.url, **PATIENCE)
+        kube = KubeApi.connect(settings.kubernetes, AGENT)
+        redis = connect(settings.redis.url, Identity(settings.cluster), **PATIENCE)
         self.lease = Lease(kube, settings.publisher.lease, identity())
         self.election = Election(self.lease, self.metrics, self.resigning)
         queue = workqueue(settings, redis)
         parts = Parts(
-            kube, redis, queue, self.lease, settings.publisher, self.metrics, self.supervisor, settings.redis.rest
+            kube,
+            redis,
+            queue,
+            self.lease,
+            settings.publisher,
+            self.metrics,
+            self.supervisor,
+            settings.cluster,
+            settings.redis.rest,
         )
         self.publisher = Publisher(parts, self.election)
         self.health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, self.publisher)
@@ -93,6 +103,9 @@ class Process:
         self.publisher.parts.redis.close()
         self.publisher.parts.kube.close()
         log.info("publisher_stopped", failed=self.supervisor.failed.is_set())
+        if refusal := self.publisher.refusal:
+            sys.stderr.write(f"{refusal}\n")
+            return OTHER_FLEET
         return int(self.supervisor.failed.is_set())
 
 

@@ -86,10 +86,12 @@ class MasterConnection(SentinelManagedConnection):
         if not self.is_connected:
             self.connect_to(self.connection_pool.get_master_address())
 
-    def on_connect_check_health(self, check_health: bool = True) -> None:
+    def read_server(self) -> None:
+        """Judged each time that it says who it is."""
         connection: Any = super()
-        connection.on_connect_check_health(check_health=check_health)
+        connection.read_server()
         if self.role != b"master":
+            connection.disconnect()
             raise RedisConnectionError(f"{self.host}:{self.port} is no master any more")
 
     def read_response(self, *args: Any, **options: Any) -> Any:

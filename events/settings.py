@@ -30,6 +30,9 @@ class Nested(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+ClusterName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
+
+
 class RedisSettings(Nested):
     """The Redis or Valkey (>= 7.0) that holds snapshots, ledger and slots."""
 
@@ -193,8 +196,15 @@ class ProcessSettings(BaseSettings):
     """All that a publisher process reads: `BERTHMASTER_*` variables, nested by a double underscore."""
 
     model_config = SettingsConfigDict(
-        env_prefix="BERTHMASTER_", env_nested_delimiter="__", frozen=True, hide_input_in_errors=True
+        env_prefix="BERTHMASTER_",
+        env_nested_delimiter="__",
+        frozen=True,
+        use_attribute_docstrings=True,
+        hide_input_in_errors=True,
     )
+
+    cluster: ClusterName
+    """Name of the fleet, the same as that of its workers: a Redis that belongs to another is refused."""
 
     redis: StateSettings = StateSettings()
     broker: BrokerSettings = BrokerSettings()

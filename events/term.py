@@ -22,6 +22,7 @@ from events.claim_feed import ClaimFeed
 from events.failures import FailureFeed
 from events.feeds import SnapshotFeed
 from events.follower import Follower
+from events.identity import AnotherFleet, Identity
 from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
@@ -59,14 +60,15 @@ class Parts:
     settings: PublisherSettings
     metrics: Metrics
     supervisor: Supervisor
+    cluster: str = ""
     rest: timedelta = timedelta(0)  # after a change of the master
 
 
 class Term:
     """`run` it once, with the Lease in hand. `over` is set by whoever finds the `reason`."""
 
-    def __init__(self, parts: Parts, serial: int) -> None:
-        self.parts = parts
+    def __init__(self, parts: Parts, serial: int, fleet: Identity | None = None) -> None:
+        self.parts, self.fleet = parts, fleet
         self.epoch = f"{parts.lease.number}:{parts.lease.identity}/{serial}"
         self.over, self.reason = Event(), ""
         self.opened = self.stamped = False  # ever; now
@@ -99,13 +101,16 @@ class Term:
         return ((follower.watch.resource.name, follower.watch.pulse) for follower in self.followers)
 
     def run(self) -> str:
-        """Returns the reason of the end, after every thread of the term has ended."""
+        """Returns the reason of the end, after every thread of the term has ended. Raises AnotherFleet."""
         self.start("lookout", self.look_out)
         try:
             self.open()
             self.over.wait()
         except ClaimLostError as lost:
             self.end(str(lost))
+        except AnotherFleet:
+            self.end("another_fleet")
+            raise
         except RedisError as error:
             log.warning("redis_unreachable", error=str(error))
             self.end("redis_unreachable")
@@ -115,7 +120,7 @@ class Term:
 
     def open(self) -> None:
         """Claim, lists, stamp, in this order. Raises ClaimLostError and RedisError."""
-        if not self.parts.queue.claim(self.epoch):
+        if not self.parts.queue.claim(self.epoch, self.fleet):
             raise ClaimLostError("outbid")
         met = time.monotonic()
         for follower in self.listed:
@@ -163,6 +168,8 @@ class Term:
         """Nothing may happen for hours, and still Redis must not have lost its state unseen."""
         try:
             stands = self.parts.queue.stands(self.epoch)
+        except AnotherFleet:  # the next claim says so
+            self.end("another_fleet")
         except RedisError as error:
             log.warning("probe_failed", error=str(error))
         else:

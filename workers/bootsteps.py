@@ -1,5 +1,5 @@
-"""What a Celery worker does besides its tasks: refuse autoscaling, share its interpreter, serve metrics, keep its
-heartbeat fresh.
+"""What a Celery worker does besides its tasks: refuse autoscaling and the Redis of another fleet, share its
+interpreter, serve metrics, keep its heartbeat fresh.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from celery.worker import state
 from prometheus_client import REGISTRY
 
 from events import tracing
+from events.identity import OTHER_FLEET
 from workers import gauges, heartbeat, shared_counters
 from workers.bootstrap import services
+from workers.stores.client import other_fleet
 
 BEAT_EVERY = 5.0  # seconds
 SWITCH_EVERY = 0.0005  # seconds
@@ -28,6 +30,15 @@ class RefuseAutoscale(bootsteps.Step):
     def __init__(self, worker: Any, autoscale: Any = None, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
         if autoscale:
             raise SystemExit("berthmaster refuses --autoscale: set celery.concurrency, and scale by worker processes")
+
+
+class RefuseAnotherFleet(bootsteps.Step):
+    """Before a first message is taken. A worker that runs already waits: see OwnConsumer."""
+
+    def __init__(self, worker: Any, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
+        if refusal := other_fleet(services().redis):
+            sys.stderr.write(f"{refusal}\n")
+            raise SystemExit(OTHER_FLEET)
 
 
 class ShareInterpreter(bootsteps.Step):
@@ -107,5 +118,5 @@ def stuck(after: float) -> bool:
     return any(request.time_start and now - request.time_start > after for request in tuple(state.active_requests))
 
 
-WORKER_STEPS = (RefuseAutoscale, ShareInterpreter, ServeMetrics, SendTraces)
+WORKER_STEPS = (RefuseAutoscale, RefuseAnotherFleet, ShareInterpreter, ServeMetrics, SendTraces)
 CONSUMER_STEPS = (Heartbeat,)

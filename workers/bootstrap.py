@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 from functools import cached_property, lru_cache
 
+import structlog
 from redis import Redis
 
 from events import routing
+from events.identity import Identity
+from events.kube_api import NO_ACCOUNT, KubeApi, KubeError
+from events.kube_system import read_system
 from events.workqueue import Workqueue
 from workers.claim_services import claim_services, claim_set_services
 from workers.claims.services import ClaimServices
@@ -26,6 +30,8 @@ from workers.stores.client import connect_briefly, connect_state
 from workers.stores.tally import Tally
 from workers.stores.ticks import Ticks
 
+log = structlog.get_logger()
+
 
 class Services:
     """What tasks are given. Parts are made on first use; threads that race may make one twice, harmlessly."""
@@ -34,8 +40,12 @@ class Services:
         self.settings = settings
 
     @cached_property
+    def fleet(self) -> Identity:
+        return fleet_of(self.settings)
+
+    @cached_property
     def redis(self) -> Redis:
-        return connect_state(self.settings.redis)
+        return connect_state(self.settings.redis, self.fleet)
 
     @cached_property
     def queue(self) -> Workqueue:
@@ -50,7 +60,7 @@ class Services:
     @cached_property
     def tally(self) -> Tally:
         queues = routing.ALL if self.settings.broker_is_state else ()
-        return Tally(connect_briefly(self.settings.redis), queues)
+        return Tally(connect_briefly(self.settings.redis, self.fleet), queues)
 
     @cached_property
     def ticks(self) -> Ticks:
@@ -71,6 +81,15 @@ class Services:
     @cached_property
     def ports(self) -> PortServices:
         return port_services(self.settings, self.redis, self.queue, self.sender)
+
+
+def fleet_of(settings: WorkerSettings) -> Identity:
+    """By its name alone where kube-system cannot be read now."""
+    try:
+        return Identity(settings.cluster, read_system(KubeApi.connect(settings.kubernetes)))
+    except (KubeError, *NO_ACCOUNT) as error:
+        log.info("kube_system_unread", error=str(error))
+        return Identity(settings.cluster)
 
 
 def build(settings: WorkerSettings) -> Services:

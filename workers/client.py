@@ -18,10 +18,12 @@ from pydantic import BaseModel, ValidationError
 
 from domain.slots.job import JobRecord, JobState
 from events import routing
+from events.identity import Identity
 from events.incarnation import connect
 from workers.broker import in_brief
 from workers.jobs.submission import Submission, faults
 from workers.sending import Sender
+from workers.stores.client import other_fleet
 from workers.stores.outage import OUTAGE
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.results import Result, Results
@@ -80,11 +82,14 @@ def seconds(name: str, length: Any) -> float:
 
 
 class Fleet:
-    """`broker_url` is where workers take tasks from; `redis_url` where their state is, the same if left out."""
+    """`broker_url` is where workers take tasks from; `redis_url` where their state is, the same if left out.
+    `cluster`: the fleet's name; whatever is sent to a Redis of another one raises AnotherFleet instead.
+    """
 
-    def __init__(self, broker_url: str, redis_url: str = "") -> None:
+    def __init__(self, broker_url: str, redis_url: str = "", cluster: str = "") -> None:
         self._sender = Sender(broker_url)
-        self._redis = connect(redis_url or broker_url)
+        self._redis = connect(redis_url or broker_url, Identity(cluster) if cluster else None)
+        self._named = bool(cluster)
         self._scripts = load_scripts(self._redis)
         self._decided: dict[tuple[str, str], str] = {}  # plan by pool and job, for `run`; the oldest go first
 
@@ -99,6 +104,7 @@ class Fleet:
 
     def submit(self, request: Request) -> None:
         """Idempotent by id."""
+        self._refuse_another_fleet()
         self._sender.send(routing.SLOTS_SUBMIT, request.encoded())
 
     def confirm(self, pool: str, job: str, plan: str) -> None:
@@ -144,13 +150,19 @@ class Fleet:
             self._decided.pop(old, None)
         self._say_decided(pool, job, plan)
 
+    def _refuse_another_fleet(self) -> None:
+        if self._named and (refusal := other_fleet(self._redis)):
+            raise refusal
+
     def _say_decided(self, pool: str, job: str, plan: str) -> bool:
+        self._refuse_another_fleet()
         if plan == CANCELLED:
             return self._sender.send(routing.SLOTS_CANCEL, pool, job)
         return self._sender.send(routing.SLOTS_CONFIRM, pool, job, plan)
 
     def _say(self, request: Request) -> bool:
         """False: the broker does not take it."""
+        self._refuse_another_fleet()
         plan = self._decided.get((request.pool, request.id))
         sent = plan == CANCELLED or self._sender.send(routing.SLOTS_SUBMIT, request.encoded())
         return sent and (plan is None or self._say_decided(request.pool, request.id, plan))

@@ -7,15 +7,20 @@ timeout, and ends the next one, for ever.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import structlog
 from celery.worker.consumer import Consumer
+from celery.worker.state import maybe_shutdown
 
 from workers import metrics
+from workers.bootstrap import services
+from workers.stores.client import other_fleet
 
 log = structlog.get_logger()
+PAUSE = 2.0  # seconds between two looks at a Redis that belongs to another fleet
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
 
 
@@ -57,3 +62,18 @@ class TolerantConsumer(Consumer):
                 return message.reject_log_error(log, self.connection_errors)
 
         return received
+
+
+class OwnConsumer(TolerantConsumer):
+    """Of a worker of ours: takes no messages while its Redis belongs to another fleet, and does not end either: what
+    runs in it has work in hand.
+    """
+
+    def connect(self) -> Any:
+        """Waits for the broker, and then for a Redis of its own."""
+        connection = super().connect()
+        while refusal := other_fleet(services().redis):
+            log.error("redis_of_another_fleet", error=str(refusal))
+            time.sleep(PAUSE)
+            maybe_shutdown()
+        return connection

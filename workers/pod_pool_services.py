@@ -53,6 +53,7 @@ def runner_environment(settings: WorkerSettings, pool: str, spec: Json) -> list[
     """What a runner is told about itself; see workers.runner.settings."""
     slots = [slot["accepts"] for slot in spec["slots"]]
     plain = {
+        "CLUSTER": settings.cluster,
         "POOL": pool,
         "SLOTS": orjson.dumps(slots).decode(),
         "REDIS__URL": settings.slots.runner_redis_url or settings.redis.url,

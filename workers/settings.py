@@ -19,7 +19,7 @@ from domain.duration import Duration
 from domain.ports.request import parse_ports
 from domain.ports.retention import LONGEST
 from events.redis_address import checked_if_named
-from events.settings import BrokerSettings, KubernetesSettings, Nested, StateSettings, TracingSettings
+from events.settings import BrokerSettings, ClusterName, KubernetesSettings, Nested, StateSettings, TracingSettings
 from workers.cloud.settings import AwsSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)
@@ -187,7 +187,7 @@ class WorkerSettings(BaseSettings):
         hide_input_in_errors=True,  # passwords are in addresses
     )
 
-    cluster: str = Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
+    cluster: ClusterName
     """Name in AWS tags; without a default, because two clusters of one name would delete each other's ports."""
 
     redis: StateSettings = StateSettings()

@@ -18,7 +18,8 @@ from redis import Redis
 from redis.client import Pipeline
 
 from events import routing
-from events.incarnation import INCARNATION, Argument
+from events.identity import FIELDS, AnotherFleet, Identity
+from events.incarnation import INCARNATION, Argument, doubt, refused_by_another
 from events.workqueue.entries import Known, Mark, Refusal, Snapshot, Standing, Taken, as_mark, known, padded, snapshot
 from events.workqueue.hints import Publish, push
 from events.workqueue.scripts import Scripts
@@ -27,6 +28,7 @@ LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order
 SWEEP_EXPIRES: Final = timedelta(minutes=2)  # a sweep's own message may be lost too
 CHUNK: Final = 500
+NOT_READY: Final = Refusal.NOT_READY.value.encode()
 TO_MS: Final = timedelta(milliseconds=1)
 
 
@@ -47,9 +49,15 @@ class Workqueue:
 
     # ---- the publisher's side
 
-    def claim(self, epoch: str) -> bool:
-        """Makes `epoch` ("<lease transitions>:<identity>") the one whose marks count. False: a higher number has."""
-        under = self._run("claim", epoch, INCARNATION)
+    def claim(self, epoch: str, fleet: Identity | None = None) -> bool:
+        """Makes `epoch` ("<lease transitions>:<identity>") the one whose marks count. False: a higher number has.
+
+        Raises AnotherFleet for a Redis that does not belong to `fleet`; one that is nobody's becomes its own.
+        """
+        doubt(self._redis)
+        under = self._run("claim", epoch, INCARNATION, *(fleet or ("", "")))
+        if fleet and isinstance(under, list) and (owner := Identity.stored(under)):
+            raise AnotherFleet(owner, fleet)
         self._claimed = (epoch, under.decode()) if under else None
         return under is not None
 
@@ -86,10 +94,14 @@ class Workqueue:
         """Lets workers take: the list is complete. False: another Redis process than was claimed, or another epoch."""
         if self._claimed is None or self._claimed[0] != epoch:
             return False
+        doubt(self._redis)
         return bool(self._run("stamp", epoch, self._claimed[1], INCARNATION))
 
     def stands(self, epoch: str) -> bool:
-        """Whether a mark would count now: the claim stands, under a stamp of the very Redis process that answers."""
+        """Whether a mark would count now: the claim stands, under a stamp of the very Redis process that answers, as it
+        says now.
+        """
+        doubt(self._redis)
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.hmget(self._key["meta"], "epoch", "run")
         pipeline.echo(INCARNATION)
@@ -100,6 +112,15 @@ class Workqueue:
         """The number of the epoch that claimed last, 0 before the first."""
         epoch: Any = self._redis.hget(self._key["meta"], "epoch")
         return int(epoch.partition(b":")[0]) if epoch else 0
+
+    def owner(self) -> Identity | None:
+        """The fleet that this Redis belongs to, None before its publisher's first claim."""
+        stored: Any = self._redis.hmget(self._key["meta"], FIELDS)
+        return Identity.stored(stored)
+
+    def adopt(self, owner: Identity, heir: Identity) -> bool:
+        """Makes the Redis `heir`'s. False: it does not belong to `owner`, exactly as named."""
+        return bool(self._run("adopt", *owner, *heir))
 
     # ---- the workers' side
 
@@ -114,7 +135,10 @@ class Workqueue:
 
     def take(self, key: str, lease: timedelta, nonce: str) -> Taken | Refusal:
         """`nonce` is unique to this run. A hint whose key is not taken is done with."""
-        answer = self._run("take", INCARNATION, key, milliseconds(lease), nonce)
+        asked = (INCARNATION, key, milliseconds(lease), nonce)
+        answer = self._run("take", *asked)
+        if answer == NOT_READY and refused_by_another(self._redis):
+            answer = self._run("take", *asked)
         if not isinstance(answer, list):
             return Refusal(answer.decode())
         token, generation, stored, tries, pools = answer

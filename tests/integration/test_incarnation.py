@@ -11,7 +11,8 @@ from redis import Redis
 from redis.connection import SSLConnection, UnixDomainSocketConnection
 
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import INCARNATION, Knowing, connect, incarnation
+from events.incarnation import INCARNATION, Knowing, connect, doubt, incarnation
+from tests.support.living_redis import change_history, replica_of
 from tests.support.redis_restart import restart
 from tests.support.waiting import eventually
 
@@ -95,6 +96,42 @@ def test_a_failover_and_back_is_another_incarnation_under_the_same_run_id(client
     after = incarnation(client)
     assert after.partition(":")[0] == before.partition(":")[0]
     assert after != before
+
+
+@pytest.mark.row("RD-21")
+def test_a_connection_that_lives_notices_that_its_server_has_another_history(
+    server: RedisServer, client: Redis, tmp_path: Path
+) -> None:
+    client.client_setname("same")
+    before = incarnation(client)
+    with replica_of(server, tmp_path / "replica"):
+        pass
+    eventually(lambda: expected(client) != before)
+    eventually(lambda: incarnation(client) == expected(client))
+    assert client.client_getname() == "same"  # nobody cut it
+
+
+@pytest.mark.row("RD-21")
+def test_what_one_connection_has_read_the_others_of_its_client_know(redis_url: str) -> None:
+    with connect(redis_url) as client, Redis.from_url(redis_url) as people:
+        pool = client.connection_pool
+        one, other = pool.get_connection(), pool.get_connection()
+        assert one.exchange(("ECHO", INCARNATION)) == other.exchange(("ECHO", INCARNATION))
+        change_history(people)
+        doubt(client)
+        assert one.exchange(("ECHO", INCARNATION)) == expected(people).encode()
+        assert other.exchange(("ECHO", INCARNATION)) == expected(people).encode()
+
+
+@pytest.mark.row("RD-21")
+def test_what_a_replica_says_of_itself_is_asked_again_each_time(server: RedisServer, client: Redis) -> None:
+    """After that it may be a master with the data of another: nothing that was read meanwhile holds."""
+    incarnation(client)
+    client.replicaof("127.0.0.1", 1)
+    doubt(client)
+    assert incarnation(client) == expected(client)
+    client.replicaof("NO", "ONE")
+    assert incarnation(client) == expected(client)
 
 
 def wait_for_replication(client: Redis) -> None:

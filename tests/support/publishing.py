@@ -53,10 +53,12 @@ def settings(
     watch: Any = (),
     lease: Any = (),
     wait: timedelta | None = timedelta(0),
+    cluster: str = "test",
     **publisher: Any,
 ) -> ProcessSettings:
     """`watch` and `lease` are dicts that override the short times, `wait` is that after a failover."""
     return ProcessSettings(
+        cluster=cluster,
         redis=StateSettings(url=redis, failover_wait=wait),
         kubernetes=server if isinstance(server, KubernetesSettings) else near(server),
         publisher=PublisherSettings(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from events import routing
+from events.identity import AnotherFleet, Identity
 from events.redis_address import SentinelAddress, by_sentinel
 from events.settings import StateSettings
 from events.workqueue import Workqueue
@@ -25,7 +26,7 @@ MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
 
-def redis_checks(settings: StateSettings) -> Iterator[Check]:
+def redis_checks(settings: StateSettings, fleet: Callable[[], Identity]) -> Iterator[Check]:
     address = SentinelAddress.parse(settings.url) if by_sentinel(settings.url) else None
     told = list(sentinel_facts(address)) if address else []
     yield from judge_sentinels(told, address) if address else ()
@@ -36,7 +37,9 @@ def redis_checks(settings: StateSettings) -> Iterator[Check]:
         if address:
             yield from judge_replication(replication(redis), settings.rest)
         if not facts.loading:
-            yield judge_queue(Workqueue(redis, hint_queue=routing.LATENCY).depth())
+            queue = Workqueue(redis, hint_queue=routing.LATENCY)
+            yield judge_owner(queue.owner(), fleet())
+            yield judge_queue(queue.depth())
     except OUTAGE as error:
         yield Check("Redis answers", ok=False, found=in_words(error))
 
@@ -56,6 +59,13 @@ def judge_server(facts: ServerFacts) -> list[Check]:
         judge_memory(facts.memory),
         judge_clock(facts.clock),
     ]
+
+
+def judge_owner(owner: Identity | None, fleet: Identity) -> Check:
+    name = "Redis belongs to this fleet"
+    if owner is None:
+        return Check(name, ok=True, found="to none yet: no publisher has claimed it")
+    return Check(name, owner.matches(fleet), str(owner) if owner.matches(fleet) else str(AnotherFleet(owner, fleet)))
 
 
 def judge_memory(used: float | None) -> Check:

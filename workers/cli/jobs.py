@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from domain.slots.job import JobState
+from events.identity import Identity
 from events.kube_api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
@@ -142,7 +143,8 @@ def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
     if pool.count("/") != 1 or not all(pool.split("/")):
         typer.echo("name the pod pool as NAMESPACE/POOL", err=True)
         raise typer.Exit(MISUSE)
-    redis: Any = connect_state(configured().redis)
+    settings = configured()
+    redis: Any = connect_state(settings.redis, Identity(settings.cluster))
     try:
         return question(SlotLedger(redis, load_scripts(redis), pool))
     except (*OUTAGE, KubeError, Unconfigured) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from workers.cli import processes
+from workers.cli.adopt_redis import adopt_redis
 from workers.cli.audit import audit
 from workers.cli.claim_sets import claimset
 from workers.cli.claims import claim, migrate
@@ -29,6 +30,7 @@ app.command()(jobs)
 app.command()(confirm)
 app.command()(cancel)
 app.command()(migrate)
+app.command("adopt-redis")(adopt_redis)
 explain.command()(claim)
 explain.command()(claimset)
 explain.command()(job)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from events.kube_system import NAMESPACE
 from events.settings import PublisherSettings
 
 CORE, OURS, LEASES = "", "berthmaster.dev", "coordination.k8s.io"
@@ -80,6 +81,8 @@ def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
     for found in _all("berthmaster-publisher", PUBLISHER, settings.namespace):
         if settings.failures or found.resource != "events":
             yield found
+    out = _bound("berthmaster-publisher", "publisher", "cluster role")
+    yield Permission("berthmaster-publisher", "get", CORE, "namespaces", name=NAMESPACE, way_out=out)
     lease = settings.lease
     out = _bound("berthmaster-publisher", "publisher", f"role in namespace {lease.namespace}")
     for verb in LEASE:

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from events import routing
+from events.identity import Identity
 from events.kube_api import KubeError
 from events.workqueue import Workqueue
 from workers.cli import claims, slots_grid
@@ -33,7 +34,7 @@ def status(as_json: AsJson = False) -> None:
     """Shows pools with their slots, claims, and the workqueue; exit status 1 if one of them cannot be read."""
     settings = configured()
     problems: list[str] = []
-    redis = connect_state(settings.redis)
+    redis = connect_state(settings.redis, Identity(settings.cluster))
     found: Json = {
         "pools": known(lambda: pools(settings), problems) or [],
         "podPools": known(lambda: slots_grid.pod_pools(kubernetes(settings)), problems) or [],

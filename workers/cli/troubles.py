@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from events.identity import AnotherFleet
 from events.kube_api import Denied, KubeError, NotFound, Unavailable
 from workers.cli.configured import Unconfigured
 from workers.stores.outage import OUTAGE
@@ -18,7 +19,7 @@ def in_words(error: Exception) -> str:
 
 
 def _advice(error: Exception) -> str:
-    if isinstance(error, OUTAGE):
+    if isinstance(error, OUTAGE) and not isinstance(error, AnotherFleet):  # which says the way out itself
         return "is BERTHMASTER_REDIS__URL right, and does Redis run? `berthmaster doctor` looks"
     if isinstance(error, Unconfigured):
         return f"set {WHERE}"

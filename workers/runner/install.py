@@ -15,6 +15,7 @@ from celery.worker import state
 from kombu import Queue
 from kombu.utils.imports import symbol_by_name
 
+from events.identity import Identity
 from events.settings import RedisSettings
 from workers import transport_guard
 from workers.broker import broker_of
@@ -90,7 +91,8 @@ def configuration(settings: RunnerSettings) -> dict[str, Any]:
 
 
 def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
-    redis = connect_state(RedisSettings(url=settings.redis.address))
+    fleet = Identity(settings.cluster) if settings.cluster else None
+    redis = connect_state(RedisSettings(url=settings.redis.address), fleet)
     ledger = SlotLedger(redis, load_scripts(redis), settings.pool)
     sender = JobSender(app.connection_for_write(transport_options=OPTIONS), settings.pool)
     return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))

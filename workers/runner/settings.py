@@ -45,6 +45,9 @@ class RunnerSettings(BaseSettings):
         hide_input_in_errors=True,  # passwords are in addresses
     )
 
+    cluster: str = ""
+    """Name of the fleet that the pool belongs to; a Redis of another is refused. '' is not compared."""
+
     pool: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9.-]+$")
     """namespace/name of the PodPool."""
 

@@ -11,17 +11,20 @@ from redis import Redis
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.retry import Retry
 
-from events.incarnation import connect
+from events.identity import AnotherFleet, Identity
+from events.incarnation import connect, doubt, incarnation
 from events.settings import RedisSettings
+from workers.stores.outage import OUTAGE
 
 ATTEMPTS_AGAIN = 2
 BRIEFLY = 2  # seconds; Prometheus gives a scrape ten
 
 
-def connect_state(settings: RedisSettings) -> Redis:
-    """Connects when it is first used."""
+def connect_state(settings: RedisSettings, fleet: Identity | None = None) -> Redis:
+    """Connects when it is first used. `fleet`: the one that the server must belong to, if it belongs to one."""
     return connect(
         settings.url,
+        fleet,
         socket_timeout=5,
         socket_connect_timeout=3,
         socket_keepalive=True,
@@ -30,6 +33,19 @@ def connect_state(settings: RedisSettings) -> Redis:
     )
 
 
-def connect_briefly(settings: RedisSettings) -> Redis:
+def connect_briefly(settings: RedisSettings, fleet: Identity | None = None) -> Redis:
     """For who would rather have no answer than a late one."""
-    return connect(settings.url, socket_timeout=BRIEFLY, socket_connect_timeout=BRIEFLY, retry=Retry(NoBackoff(), 0))
+    waits = {"socket_timeout": BRIEFLY, "socket_connect_timeout": BRIEFLY}
+    return connect(settings.url, fleet, retry=Retry(NoBackoff(), 0), **waits)
+
+
+def other_fleet(redis: Redis) -> AnotherFleet | None:
+    """Why this Redis is not to be used; None also while it is away."""
+    doubt(redis)
+    try:
+        incarnation(redis)
+    except AnotherFleet as refusal:
+        return refusal
+    except OUTAGE:
+        pass
+    return None

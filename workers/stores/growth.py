@@ -12,7 +12,7 @@ import orjson
 
 from domain.ports.entry import Entry
 from domain.ports.scaleup import GrowthLimits, Intent
-from events.incarnation import INCARNATION
+from events.incarnation import INCARNATION, doubt
 from workers.stores.ledger import Ledger
 from workers.stores.ledger_codec import Item, texts
 
@@ -175,7 +175,8 @@ class Growth:
     # ---- rebuild and configuration
 
     def begin_rebuild(self) -> str | None:
-        """The mark of a rebuild, None when the ledger is ready."""
+        """The mark of a rebuild, None when the ledger is ready for the server as it is now."""
+        doubt(self.redis)
         mark = secrets.token_hex(8)
         return mark if self.ledger.call("rebuild", INCARNATION, mark)[0] == b"OK" else None
 

@@ -6,7 +6,7 @@ KEYS, one shard under one hash tag:
   3 hold    hash   key -> token of its holder
   4 queued  zset   key, when its hint was sent (ms)
   5 timer   zset   key, when its lease ends or its wait is over (ms); a key is in at most one of queued and timer
-  6 meta    hash   epoch, run (incarnation of the last complete list), gen, tok
+  6 meta    hash   epoch, run (incarnation of the last complete list), gen, tok, cluster and system (whose Redis this is)
   7 tries   hash   key -> attempts
   8 pools   hash   key -> JSON list of pools where its name may hold ports
   9 sweep   string when the outstanding sweep for lost hints was sent (ms)

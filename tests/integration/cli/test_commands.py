@@ -153,7 +153,7 @@ def test_a_setting_that_makes_no_sense_is_named_and_not_repeated(
 
 
 def test_a_publisher_names_the_setting_that_makes_no_sense() -> None:
-    env = {**os.environ, "BERTHMASTER_REDIS__URL": "redis://:of-redis@r:port/0"}
+    env = {**os.environ, "BERTHMASTER_CLUSTER": "test", "BERTHMASTER_REDIS__URL": "redis://:of-redis@r:port/0"}
     ended = subprocess.run([sys.executable, "-m", "events"], env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.startswith("BERTHMASTER_REDIS__URL: ")
@@ -161,7 +161,7 @@ def test_a_publisher_names_the_setting_that_makes_no_sense() -> None:
 
 
 def test_a_publisher_without_a_cluster_to_look_at_says_what_to_set(tmp_path: Path) -> None:
-    env = {**os.environ, "KUBECONFIG": str(tmp_path / "none"), "HOME": str(tmp_path)}
+    env = {**os.environ, "BERTHMASTER_CLUSTER": "test", "KUBECONFIG": str(tmp_path / "none"), "HOME": str(tmp_path)}
     ended = subprocess.run([sys.executable, "-m", "events"], env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.startswith("neither BERTHMASTER_KUBERNETES__SERVER nor a kubeconfig"), ended.stderr

@@ -102,7 +102,7 @@ def test_the_sandbox_s_settings_are_valid_and_those_for_eks_wait_for_the_name_of
 
 @pytest.mark.row("EV-16")
 def test_probes_and_scrapes_ask_where_the_process_answers(objects: list[Json]) -> None:
-    health = ProcessSettings().publisher
+    health = ProcessSettings(cluster="x").publisher
     listening = {
         "publisher": health.health_port,
         "worker": int(settings(objects)["BERTHMASTER_METRICS__PORT"]),
@@ -121,7 +121,7 @@ def test_probes_and_scrapes_ask_where_the_process_answers(objects: list[Json]) -
 
 @pytest.mark.row("CL-17")
 def test_a_pod_has_the_time_that_an_orderly_end_takes(objects: list[Json]) -> None:
-    worker, publisher = WorkerSettings(cluster="x"), ProcessSettings()
+    worker, publisher = WorkerSettings(cluster="x"), ProcessSettings(cluster="x")
     request = publisher.kubernetes.request_timeout
     longest = {
         "worker": worker.queue.lease + worker.call_time,  # a run, and the call that it is in

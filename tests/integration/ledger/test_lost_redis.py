@@ -10,9 +10,10 @@ import pytest
 from redis import Redis
 
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
+from events.incarnation import connect, doubt
 from tests.support.builders import active_pool, load_balancer
 from tests.support.live_pool import IN_ORDER, LivePool, single
+from tests.support.living_redis import change_history
 from tests.support.redis_restart import restart
 from tests.support.waiting import eventually
 from workers.stores.ledger import Granted, NotReady
@@ -111,6 +112,41 @@ def test_a_promoted_replica_is_not_ready(server: RedisServer, client: Redis, tmp
                 pool.run("games/c")
     finally:
         replica.kill()
+
+
+@pytest.mark.row("RD-21")
+def test_a_run_that_has_not_noticed_another_history_grants_nothing_beside_a_rebuild(
+    server: RedisServer, client: Redis
+) -> None:
+    """Rule shut: the rebuild has listed what there is, and would write a ledger without what such a run publishes."""
+    old = active_pool(client)
+    old.allocate("games/a")
+    unaware = old.run("games/b")
+    with connect(server.url) as fresh:
+        change_history(fresh)
+        doubt(fresh)
+        pool = LivePool(fresh, "arena", 30000, 1000)
+        mark = pool.growth.begin_rebuild()
+        assert mark
+        with pytest.raises(NotReady):
+            unaware.allocate("uid-of-b", single(1), IN_ORDER)
+        assert pool.growth.stamp(mark, 30000, {})
+
+
+@pytest.mark.row("RD-21")
+def test_a_worker_that_has_not_noticed_another_history_does_not_rebuild_what_is_rebuilt(
+    server: RedisServer, client: Redis
+) -> None:
+    old = active_pool(client)
+    with connect(server.url) as fresh:
+        change_history(fresh)
+        pool = LivePool(fresh, "arena", 30000, 1000)
+        pool.rebuild()
+        pool.configure([load_balancer()])
+        held = pool.allocate("games/a")
+        assert old.growth.begin_rebuild() is None
+        assert pool.held() == {"games/a": held}
+        pool.allocate("games/b")
 
 
 @pytest.mark.row("AL-02", "AL-19")

@@ -13,6 +13,7 @@ from redis.exceptions import AuthenticationError, NoPermissionError, ResponseErr
 
 from domain.errors import StaleToken
 from domain.scaling.runner_token import digest
+from events.identity import AnotherFleet, Identity
 from events.routing import runner_queues
 from events.settings import RedisSettings
 from tests.integration.runner.conftest import POOL, RunnerPool
@@ -92,6 +93,7 @@ OTHERS = [
     ("GET", "{sp:ci/other}meta"),
     ("HGETALL", "{sp:ci/runners2}jobs"),
     ("HGETALL", "{queue}snap"),
+    ("HSET", "{queue}meta", "cluster", "mine"),
     ("LPUSH", "berthmaster.runner:ci/other:a", "x"),
     ("BRPOP", "berthmaster.latency", "1"),
     ("BRPOP", "berthmaster.runner:ci/runners.b:a", "1"),
@@ -120,6 +122,19 @@ def test_what_is_not_of_the_pool_is_refused(user: RunnerUser, redis_url: str, co
         assert client.hset("{sp:ci/runners}meta", "mark", 1) == 1
         with pytest.raises((NoPermissionError, ResponseError), match=r"(?i)permission|acl"):
             client.execute_command(*command)
+
+
+@pytest.mark.row("RD-23")
+def test_a_runner_knows_the_redis_of_another_fleet(user: RunnerUser, redis: Redis, redis_url: str) -> None:
+    own = RedisSettings(url=told(user, redis_url).address)
+    redis.hset("{queue}meta", "cluster", "blue")
+    with connect_state(own, Identity("blue")) as client:
+        assert client.ping()
+    with connect_state(own, Identity("green")) as client, pytest.raises(AnotherFleet):
+        client.ping()
+    redis.acl_setuser(user.name, enabled=True, reset_keys=True, keys=["{sp:ci/runners}*"])  # as versions before made it
+    with connect_state(own, Identity("green")) as client:
+        assert client.ping()
 
 
 @pytest.mark.row("SD-26")

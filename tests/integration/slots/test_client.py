@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from events import routing
+from events.identity import AnotherFleet
 from tests.support.jobs_desk import JobsDesk
 from tests.support.slot_world import SlotWorld
 from workers.client import CANCELLED, MOST_DECIDED, Fleet, Request
@@ -115,3 +116,21 @@ def test_what_was_decided_longest_ago_is_forgotten_first(redis_url: str) -> None
         fleet.cancel(POOL, "j")
         assert len(fleet._decided) == MOST_DECIDED
         assert ((POOL, "0") in fleet._decided, (POOL, "j") in fleet._decided) == (False, True)
+
+
+@pytest.mark.row("RD-23")
+def test_a_client_that_names_its_fleet_sends_nothing_to_another_s_redis(world: SlotWorld, redis_url: str) -> None:
+    world.ledger.redis.hset("{queue}meta", "cluster", "blue")
+    with Fleet(redis_url, cluster="green") as fleet:
+        for ask in (
+            lambda: fleet.submit(JOB),
+            lambda: fleet.run(JOB, LONG),
+            lambda: fleet.confirm(POOL, "j", "1-1"),
+            lambda: fleet.cancel(POOL, "j"),
+        ):
+            with pytest.raises(AnotherFleet, match="belongs to fleet blue"):
+                ask()
+    assert not any(world.ledger.redis.llen(queue) for queue in routing.ALL)
+    with Fleet(redis_url, cluster="blue") as fleet:
+        fleet.submit(JOB)
+    assert world.ledger.redis.llen(routing.QUEUES[routing.SLOTS_SUBMIT]) == 1

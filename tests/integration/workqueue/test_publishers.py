@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from events.identity import AnotherFleet, Identity
+from events.incarnation import INCARNATION, connect, doubt
 from events.workqueue import LOST, Refusal
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, KEY, World, mark
@@ -101,3 +103,58 @@ def test_marks_carry_other_commands_and_answer_for_themselves_only(world: World)
 
 def test_an_empty_batch_of_marks_is_allowed(world: World) -> None:
     assert world.queue.marks(EPOCH, []) == []
+
+
+BLUE, GREEN = Identity("blue", "uid-of-blue"), Identity("green", "uid-of-green")
+
+
+@pytest.mark.row("RD-23")
+@pytest.mark.parametrize("other", [GREEN, Identity("blue", "uid-of-another"), Identity("green")])
+def test_a_claim_makes_a_redis_its_fleet_s_and_another_fleet_s_changes_nothing(world: World, other: Identity) -> None:
+    assert world.queue.claim(NEXT, BLUE)
+    assert world.queue.stamp(NEXT)
+    before = world.redis.hgetall("{queue}meta")
+    with pytest.raises(AnotherFleet, match=f"belongs to fleet {BLUE}, and this process to fleet {other}"):
+        Here(world.redis).workqueue().claim("9:other", other)
+    assert world.redis.hgetall("{queue}meta") == before
+    assert world.queue.stands(NEXT)
+    world.redis.flushall()
+    assert Here(world.redis).workqueue().claim("9:other", other)  # what is lost belongs to nobody
+    assert world.queue.owner() == other
+
+
+@pytest.mark.row("RD-23")
+def test_a_publisher_that_may_not_read_kube_system_is_known_by_its_name_until_one_may(world: World) -> None:
+    assert world.queue.claim(NEXT, Identity("blue"))
+    assert world.queue.owner() == Identity("blue")
+    assert world.queue.claim(NEXT, BLUE)
+    assert world.queue.claim(NEXT, Identity("blue"))
+    assert world.queue.owner() == BLUE
+
+
+@pytest.mark.row("RD-23")
+def test_every_connection_refuses_the_redis_of_another_fleet_before_its_first_command(
+    world: World, redis_url: str
+) -> None:
+    world.queue.claim(NEXT, BLUE)
+    with connect(redis_url, GREEN) as stranger, connect(redis_url, Identity("blue")) as own:
+        with pytest.raises(AnotherFleet):
+            stranger.set("key", 1)
+        assert own.get("key") is None
+        assert own.set("key", 1)
+        assert world.queue.adopt(BLUE, GREEN)
+        assert stranger.set("key", 2)
+        doubt(own)
+        with pytest.raises(AnotherFleet):  # over the connection that it has
+            own.echo(INCARNATION)
+
+
+@pytest.mark.row("RD-23")
+def test_a_redis_that_is_adopted_is_open_to_nobody_before_its_new_publisher_has_listed(world: World) -> None:
+    assert world.queue.claim(NEXT, BLUE)
+    assert world.queue.stamp(NEXT)
+    assert not world.queue.adopt(Identity("blue"), GREEN)  # exactly as it is named
+    assert world.queue.adopt(BLUE, GREEN)
+    assert world.queue.marks(NEXT, [mark(1)]) == [LOST]
+    assert world.try_take() is Refusal.NOT_READY
+    assert world.queue.claim("1:green", GREEN)  # though its Lease counts from the beginning

@@ -16,7 +16,7 @@ def test_variables_reach_the_nested_settings(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("BERTHMASTER_PUBLISHER__NAMESPACE", "games")
     monkeypatch.setenv("BERTHMASTER_PUBLISHER__LEASE__DURATION", "30s")
     monkeypatch.setenv("BERTHMASTER_REDIS__URL", "redis://elsewhere:6379/1")
-    read = ProcessSettings()
+    read = ProcessSettings(cluster="blue")
     assert (read.publisher.pod_selector, read.publisher.namespace) == ("tier=edge", "games")
     assert read.publisher.lease.duration == timedelta(seconds=30)
     assert read.redis.url == "redis://elsewhere:6379/1"

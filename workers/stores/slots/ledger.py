@@ -16,7 +16,7 @@ from redis import Redis
 
 from domain.errors import StaleToken, TransientError
 from domain.slots.job import Job, JobRecord, Placed
-from events.incarnation import INCARNATION
+from events.incarnation import INCARNATION, PAUSE, doubt
 from events.workqueue.scripts import Script
 from workers.stores.slots.records import asked, decoded, told_of
 
@@ -257,6 +257,7 @@ class SlotLedger:
     def call(self, script: str, *args: Any) -> list[Any]:
         reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))
         if reply[0] == b"NOT_READY":
+            doubt(self.redis, PAUSE)
             raise NotVerified(f"the slots of pod pool {self.pool} are being verified")
         return reply
 

@@ -16,6 +16,7 @@ from redis import Redis
 from redis.exceptions import ResponseError, WatchError
 
 from domain.errors import StaleToken, TransientError
+from events.identity import KEY
 from events.routing import runner_queues
 from workers.stores.outage import OUTAGE
 
@@ -62,7 +63,7 @@ class RunnerUser:
 
     def _rights(self) -> list[str]:
         keys = (f"~{key.format(pool=self.pool, queues=runner_queues(self.pool))}" for key in KEYS)
-        return [*keys, "resetchannels", "-@all", *(f"+{command}" for command in COMMANDS)]
+        return [*keys, f"%R~{KEY}", "resetchannels", "-@all", *(f"+{command}" for command in COMMANDS)]
 
     def _told(self, token: str, *command: str) -> str:
         """Scripts may not change users; a key that is watched keeps an older run from it all the same."""

@@ -1,0 +1,53 @@
+"""Whose a Redis is: the cluster's name and the UID of its namespace `kube-system`, which no other cluster has.
+
+The publisher writes it with its claim. Everybody else compares it at each handshake, before a first command: two
+fleets on one Redis would give back each other's ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Self
+
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+KEY: Final = "{queue}meta"
+FIELDS: Final = ("cluster", "system")
+OTHER_FLEET: Final = 3
+"""Exit status of a process whose Redis belongs to another fleet."""
+
+
+class Identity(NamedTuple):
+    """`system`: the UID of kube-system, '' where it is not known; then the name alone is compared."""
+
+    cluster: str
+    system: str = ""
+
+    @classmethod
+    def stored(cls, reply: Sequence[bytes | None]) -> Self | None:
+        """From the FIELDS of KEY; None: no fleet has claimed this Redis."""
+        cluster, system = reply
+        return cls(cluster.decode(), (system or b"").decode()) if cluster else None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        cluster, _, system = text.partition("/")
+        return cls(cluster, system)
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.system}" if self.system else self.cluster
+
+    def matches(self, other: Identity) -> bool:
+        systems = {self.system, other.system} - {""}
+        return self.cluster == other.cluster and len(systems) < 2
+
+
+class AnotherFleet(RedisConnectionError):  # noqa: N818 - says what is, not what failed
+    """For whoever runs already it is a Redis that is away: nothing is taken, and nothing in hand is lost."""
+
+    def __init__(self, owner: Identity, own: Identity) -> None:
+        super().__init__(
+            f"this Redis belongs to fleet {owner}, and this process to fleet {own}: give each fleet a Redis, or a "
+            "database number, of its own (BERTHMASTER_REDIS__URL), or move this one by `berthmaster adopt-redis`"
+        )
+        self.owner = owner
