@@ -30,7 +30,7 @@ class Publisher:
         self.parts, self.election = parts, election
         self.term: Term | None = None
         self.terms = self.failures = 0
-        self.reason = "start"
+        self.reason, self.evidence = "start", ""
 
     def run(self) -> None:
         while not self.parts.supervisor.stop.is_set():
@@ -52,9 +52,10 @@ class Publisher:
             return
         self.terms += 1
         self.parts.metrics.claims.labels(self.reason).inc()
-        self.term = term = Term(self.parts, self.terms)
+        self.term = term = Term(self.parts, self.terms, self.evidence)
         log.info("term_started", epoch=term.epoch, reason=self.reason)
         self.reason = term.run()
+        self.evidence = term.evidence
         self.term = None
         log.info("term_ended", epoch=term.epoch, reason=self.reason)
         self.pause(0 if term.opened else self.failures + 1)

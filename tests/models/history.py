@@ -4,11 +4,13 @@ One object, one publisher, one worker. `spec` is what users want, `out` what a r
 as it was in the backup, and versions go on from there: what comes next may have a number that was used before. No two
 histories give one object the same number for different contents; that alone cannot be noticed.
 
-Shows: the publisher must take a list for a new history when its version is below the watermark, below what Redis has
-stored, or at it without that object (the watermark dies with its process; only that of a kind that is not stored is needed), or when it has the object at a lower version than Redis has. A list comes
-when the stream breaks, and on a period. Then it raises the number of the history, which is stored with each version; a version of another history never refuses a mark;
-and what a run of another history wrote is not stored over one of this. Not shown: a restore to a
-moment before a run's write of which no event came; a backup that young does not exist. Bounds: edits, restores, restarts, deletions.
+Shows: the publisher must take a list for a new history when its version is below what Redis has stored, or at it
+without that object; or when it has the object at a lower version than Redis has. (The watermark of the process alone
+would not do, it ends with it; it is needed for kinds that are not stored.) A list comes when the stream breaks, and on
+a period. Then it raises the number of the history, which is stored with each version; a version of another history
+never refuses a mark; and what a run of another history wrote is not stored over one of this. Not shown: a restore to a
+moment before a run's write of which no event came; a backup that young does not exist. Bounds: edits, restores,
+restarts, deletions.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tests.models.explore import ENV, SYS, Result, explore
-
 
 ERAS = 3
 
@@ -128,7 +129,7 @@ def users(s: S) -> Iterator[tuple[str, str, S]]:
 
 
 def work(s: S, f: Flags) -> Iterator[tuple[str, str, S]]:
-    w, now = s.worker, s.world.object
+    w = s.worker
     if w.at == "idle" and s.want != s.have and s.stored and not s.listing:
         yield SYS, f"takes v{s.stored.object.version}", s._replace(worker=Worker("read", s.want, s.stored))
     elif w.at == "read" and w.base:

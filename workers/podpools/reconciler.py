@@ -172,7 +172,7 @@ class PodPoolRun:
         self._show(pod_pool_status(seen.members, counts, waiting, scaled.size, reason, conditions, about))
 
     def _show(self, status: dict[str, object]) -> None:
-        text = orjson.dumps([self._pool.uid, status])  # another pool of the name shows nothing yet
+        text = orjson.dumps([self._run.history, self._pool.uid, status])  # another pool of the name shows nothing yet
         if self._services.shown.get(self._ledger.prefix) == text:
             return
         self._run.keep(self._services.call_time)

@@ -189,7 +189,7 @@ class PoolRunSteps:
         return Settled()
 
     def _show(self, status: dict[str, object]) -> None:
-        text = orjson.dumps(status)
+        text = orjson.dumps([self._run.history, self._pool.uid, status])
         if self._services.shown.get(self._ledger.prefix) == text:
             return
         self._run.keep(self._services.call_time)
