@@ -59,11 +59,14 @@ class KubeEvents:
         self._emit(_ours("PodClaimSet", namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def write_refused(self, key: str, snapshot: Snapshot | None, write: RefusedWrite) -> None:
-        """On the object of that key: the same one is told again only when what is known of the object has changed."""
+        """On the object of that key: the same one is told again only when what is asked of the object has changed."""
         kind, *place = split_key(key)
         namespace, name = place if len(place) > 1 else ("", place[0])
-        body = orjson.dumps(snapshot.body, option=orjson.OPT_SORT_KEYS) if snapshot else b""
-        once = hashlib.sha256(body).hexdigest() + f"{write.verb} {write.resource} {write.error.status}"
+        body = snapshot.body if snapshot else {}
+        asked = [body.get("spec") or body.get("annotations"), body.get("deleting")]
+        once = (
+            f"{orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)!r} {write.verb} {write.resource} {write.error.status}"
+        )
         version = "v1" if kind == "pod" else API_VERSION
         involved = {"kind": KINDS[kind], "apiVersion": version, "namespace": namespace, "name": name}
         involved = {field: value for field, value in involved.items() if value}
