@@ -19,3 +19,8 @@ class Condition(Shape):
     status: Annotated[str, Field(description="True or False")]
     reason: Annotated[str, Field(description="why, in a word for programs")]
     message: Annotated[str, Field(description="why, in words for people")]
+
+
+def write_refused(problem: str) -> Condition:
+    """Kubernetes refuses a write that the object needs. The condition is there only while that is so."""
+    return Condition(type="WritesAccepted", status="False", reason="WriteRefused", message=problem)

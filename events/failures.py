@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 from redis import Redis
 
 from events.feeds import SnapshotFeed
+from events.history import NewHistoryError
 from events.predicates import of_others, reporter
 from events.resources import Resource
 from events.routing import pod_key
@@ -18,7 +19,15 @@ from events.watch import Batch, Listing
 from events.workqueue import Mark, Workqueue
 
 FAILURES_SEEN: Final = "berthmaster:failures-seen"
-"""Version of the newest Kubernetes Event that became an event of ours, so that a new publisher does not repeat them."""
+"""`<history>:<version>` of the newest Kubernetes Event that became an event of ours, so that no publisher repeats it.
+
+An earlier release left a version alone, of the first history.
+"""
+
+
+class Position(NamedTuple):
+    history: int
+    version: int
 
 
 class FailureFeed:
@@ -26,11 +35,18 @@ class FailureFeed:
 
     def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender, pods: SnapshotFeed) -> None:
         self.resource, self.redis, self.queue, self.sender, self.pods = resource, redis, queue, sender, pods
+        self.last = 0
+
+    def prepare(self) -> None:
+        stored: Any = self.sender.patiently(self.resource, lambda: self.redis.get(FAILURES_SEEN))
+        last = position(stored or b"0")
+        self.last = last.version if last.history == self.queue.history else 0
 
     def listing(self, listing: Listing, relist: bool) -> None:
         del relist  # nothing is stamped for these
-        stored: Any = self.sender.patiently(self.resource, lambda: self.redis.get(FAILURES_SEEN))
-        items = sorted((item.mark for item in listing.items if item.mark.version > int(stored or 0)), key=by_version)
+        if self.last > listing.version:
+            raise NewHistoryError(f"a list of events is at version {listing.version}, after {self.last}")
+        items = sorted((item.mark for item in listing.items if item.mark.version > self.last), key=by_version)
         self.tell([orjson.loads(mark.body) for mark in items], listing.version)
 
     def batch(self, batch: Batch) -> None:
@@ -54,8 +70,13 @@ class FailureFeed:
         pipeline = self.redis.pipeline(transaction=False)
         if self.sender.settings.stream_length:
             self.sender.appends(entries)(pipeline)
-        pipeline.set(FAILURES_SEEN, version)
+        pipeline.set(FAILURES_SEEN, f"{self.queue.history}:{version}")
         pipeline.execute()
+
+
+def position(stored: bytes) -> Position:
+    history, _, version = stored.rpartition(b":")
+    return Position(int(history or 1), int(version))
 
 
 def failure(event: Mapping[str, Any]) -> AllocationFailed:

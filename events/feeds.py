@@ -8,15 +8,19 @@ from __future__ import annotations
 from typing import Protocol
 
 from events.diff import difference
+from events.history import require_history
 from events.metrics import Metrics
 from events.resources import Resource
 from events.schemas import Json
 from events.sender import Sender
 from events.watch import Batch, Listing
-from events.workqueue import Mark, Workqueue
+from events.workqueue import Known, Mark, Workqueue
 
 
 class Feed(Protocol):
+    def prepare(self) -> None:
+        """A list is about to be asked for: what Redis has now must be in it."""
+
     def listing(self, listing: Listing, relist: bool) -> None: ...
 
     def batch(self, batch: Batch) -> None: ...
@@ -28,11 +32,17 @@ class SnapshotFeed:
     def __init__(self, resource: Resource, queue: Workqueue, sender: Sender, metrics: Metrics) -> None:
         self.resource, self.queue, self.sender, self.metrics = resource, queue, sender, metrics
         self.keys: set[str] = set()
+        self.known: dict[str, Known] = {}
+
+    def prepare(self) -> None:
+        """After the claim: since then nobody else makes snapshots, and workers only raise the versions of some."""
+        known = self.sender.patiently(self.resource, self.queue.known)
+        self.known = {key: old for key, old in known.items() if self.resource.owns(key)}
 
     def listing(self, listing: Listing, relist: bool) -> None:
-        """Redis is read after the list, and after the claim: nobody else writes snapshots since then."""
-        known = {key: old for key, old in self.queue.known().items() if self.resource.owns(key)}
-        self.sender.send(self.resource, list(difference(listing.items, known, listing.version)), relist)
+        known, self.known, history = self.known, {}, self.queue.history
+        require_history(listing.items, known, listing.version, history)
+        self.sender.send(self.resource, list(difference(listing.items, known, listing.version, history)), relist)
         self.keys = {item.mark.key for item in listing.items if item.opted or item.mark.key in known}
 
     def batch(self, batch: Batch) -> None:

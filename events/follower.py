@@ -8,6 +8,7 @@ import structlog
 from redis import RedisError
 
 from events.feeds import Feed
+from events.history import NewHistoryError
 from events.metrics import Metrics
 from events.sender import ClaimLostError
 from events.watch import Absent, Batch, Change, Listing, Watch
@@ -23,12 +24,15 @@ class Follower:
         self.changes: Generator[Change, None, None] = watch.follow()
 
     def first(self) -> None:
-        """Takes the first list; returns without one if the server lacks the kind or the term is over."""
+        """Takes the first list; returns without one if the server lacks the kind or the term is over.
+
+        Raises NewHistoryError.
+        """
         if change := next(self.changes, None):
             self.take(change, relist=True)
 
     def rest(self) -> str:
-        """Until the term is over or may not go on; returns why."""
+        """Until the term is over or may not go on; returns why. Raises NewHistoryError."""
         try:
             for change in self.changes:
                 self.take(change, relist=False)
@@ -49,6 +53,8 @@ class Follower:
         match change:
             case Listing():
                 self.metrics.relists.labels(name, change.reason).inc()
+                if change.version < change.before:
+                    raise NewHistoryError(f"a list of {name} is at version {change.version}, after {change.before}")
                 self.feed.listing(change, relist)
             case Batch():
                 self.metrics.received.labels(name).inc(len(change.events))

@@ -31,6 +31,7 @@ from events.kube_errors import (
     error_of_response,
     error_of_status,
 )
+from events.kube_refusals import RefusedWrite, note_refusal, refused_so_far, refused_writes, shown
 from events.kube_stream import batches
 from events.settings import KubernetesSettings
 
@@ -44,9 +45,13 @@ __all__ = [
     "KubeApi",
     "KubeError",
     "NotFound",
+    "RefusedWrite",
     "Stalled",
     "Unavailable",
     "error_of_status",
+    "refused_so_far",
+    "refused_writes",
+    "shown",
 ]
 
 Json = dict[str, Any]
@@ -133,7 +138,11 @@ class KubeApi:
         query: Json | None = None,
         content_type: str = "application/json",
     ) -> Json:
-        response = self.send(method, path, query or {}, Timeout(self.timeout), body, content_type)
+        try:
+            response = self.send(method, path, query or {}, Timeout(self.timeout), body, content_type)
+        except KubeError as error:
+            note_refusal(method, path, error)
+            raise
         try:
             answer = orjson.loads(response.data)
         except (HTTPError, OSError, orjson.JSONDecodeError) as error:

@@ -24,6 +24,7 @@ class Metrics:
         self.dropped = self.counter("events_dropped", "Events without effect, by reason", ("resource", "reason"))
         self.relists = self.counter("relists", "Full lists, by reason", ("resource", "reason"))
         self.claims = self.counter("claims", "Claims of the workqueue, by what ended the one before", ("reason",))
+        self.histories = self.counter("api_histories", "Times that the versions of the Kubernetes API went back", ())
         self.redis_retries = self.counter(
             "redis_retries", "Batches sent again because Redis did not answer", by_resource
         )

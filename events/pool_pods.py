@@ -18,6 +18,9 @@ class PoolPodFeed:
     def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender) -> None:
         self.resource, self.redis, self.queue, self.sender = resource, redis, queue, sender
 
+    def prepare(self) -> None:
+        """Nothing is stored of them."""
+
     def listing(self, listing: Listing, relist: bool) -> None:
         """Whose pods went unseen is in no list, so that every claim looks, and every set."""
         del relist  # a pool's run lists its pods itself

@@ -34,7 +34,7 @@ class Publisher:
         self.parts, self.election = parts, election
         self.term: Term | None = None
         self.terms = self.failures = 0
-        self.reason = "start"
+        self.reason, self.evidence = "start", ""
         self.fleet = Identity(parts.cluster)
         self.refusal: AnotherFleet | None = None
 
@@ -63,11 +63,12 @@ class Publisher:
             return
         self.terms += 1
         self.parts.metrics.claims.labels(self.reason).inc()
-        self.term = term = Term(self.parts, self.terms, self.fleet)
+        self.term = term = Term(self.parts, self.terms, self.fleet, self.evidence)
         log.info("term_started", epoch=term.epoch, reason=self.reason)
         try:
             self.reason = term.run()
         finally:
+            self.evidence = term.evidence
             self.term = None
         log.info("term_ended", epoch=term.epoch, reason=self.reason)
         self.pause(0 if term.opened else self.failures + 1)

@@ -75,9 +75,13 @@ class Contract(BaseModel):
 
 
 class Changed(Contract):
-    """Data of `dev.berthmaster.<kind>.changed` and `….deleted`: the object's newest state."""
+    """Data of `dev.berthmaster.<kind>.changed` and `….deleted`: the object's newest state.
+
+    `version` grows within one `history`. That grows when the cluster was restored from a backup.
+    """
 
     key: str
+    history: int = 0
     version: int
     uid: str
     snapshot: Json

@@ -59,7 +59,9 @@ class Sender:
 
     def attempt(self, resource: Resource, marks: Sequence[Mark], relist: bool) -> None:
         self.require_lease()
-        entries = [entry(resource, mark, now()) for mark in marks] if self.settings.stream_length else []
+        entries = (
+            [entry(resource, mark, self.queue.history, now()) for mark in marks] if self.settings.stream_length else []
+        )
         if LOST in self.queue.marks(self.epoch, marks, relist, extra=self.appends(entries)):
             raise ClaimLostError("state_lost")
 
@@ -97,16 +99,17 @@ class Sender:
         log.warning("redis_unreachable", resource=resource.name, attempt=state.attempt_number, error=str(error))
 
 
-def entry(resource: Resource, mark: Mark, time: str) -> bytes:
+def entry(resource: Resource, mark: Mark, history: int, time: str) -> bytes:
     """What other services read of a mark. Its id names the version: an event sent twice is recognised."""
     kind = f"dev.berthmaster.{resource.kind}.{'deleted' if mark.gone else 'changed'}"
     data: dict[str, Any] = {
         "key": mark.key,
+        "history": history,
         "version": mark.version,
         "uid": mark.uid,
         "snapshot": orjson.Fragment(mark.body),
     }
-    return cloud_event(kind, f"{mark.uid}:{mark.version}", mark.key, time, data)
+    return cloud_event(kind, f"{mark.uid}:{history}.{mark.version}", mark.key, time, data)
 
 
 def now() -> str:

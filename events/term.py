@@ -23,6 +23,7 @@ from events.failures import FailureFeed
 from events.feeds import SnapshotFeed
 from events.follower import Follower
 from events.identity import AnotherFleet, Identity
+from events.history import NEW_HISTORY, NewHistoryError, announce
 from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
@@ -65,12 +66,15 @@ class Parts:
 
 
 class Term:
-    """`run` it once, with the Lease in hand. `over` is set by whoever finds the `reason`."""
+    """`run` it once, with the Lease in hand. `over` is set by whoever finds the `reason`.
 
-    def __init__(self, parts: Parts, serial: int, fleet: Identity | None = None) -> None:
+    `evidence` that the API's versions went back: of the term before, until this one has begun the new history.
+    """
+
+    def __init__(self, parts: Parts, serial: int, fleet: Identity | None = None, evidence: str = "") -> None:
         self.parts, self.fleet = parts, fleet
         self.epoch = f"{parts.lease.number}:{parts.lease.identity}/{serial}"
-        self.over, self.reason = Event(), ""
+        self.over, self.reason, self.evidence = Event(), "", evidence
         self.opened = self.stamped = False  # ever; now
         self.threads: list[Thread] = []
         self.sender = Sender(parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics)
@@ -90,7 +94,7 @@ class Term:
         return SnapshotFeed(resource, self.parts.queue, self.sender, self.parts.metrics)
 
     def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed | PoolPodFeed) -> Follower:
-        watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over)
+        watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)
         return Follower(watch, feed, self.parts.metrics)
 
     @property
@@ -111,6 +115,8 @@ class Term:
         except AnotherFleet:
             self.end("another_fleet")
             raise
+        except NewHistoryError as found:
+            self.went_back(found)
         except RedisError as error:
             log.warning("redis_unreachable", error=str(error))
             self.end("redis_unreachable")
@@ -119,9 +125,13 @@ class Term:
         return self.reason
 
     def open(self) -> None:
-        """Claim, lists, stamp, in this order. Raises ClaimLostError and RedisError."""
+        """Claim, history, lists, stamp, in this order.
+
+        Raises ClaimLostError, NewHistoryError, AnotherFleet and RedisError.
+        """
         if not self.parts.queue.claim(self.epoch, self.fleet):
             raise ClaimLostError("outbid")
+        self.enter_history()
         met = time.monotonic()
         for follower in self.listed:
             follower.first()
@@ -137,6 +147,19 @@ class Term:
         for follower in self.followers:
             self.start(follower.watch.resource.name, partial(self.follow, follower))
 
+    def enter_history(self) -> None:
+        """Whoever lost the claim since then has another's lists to come."""
+        if not self.parts.queue.enter_history(self.epoch, anew=bool(self.evidence)):
+            raise ClaimLostError("outbid")
+        if self.evidence:
+            self.parts.metrics.histories.inc()
+            announce(self.parts.kube, self.parts.lease, self.parts.queue.history, self.evidence)
+            self.evidence = ""
+
+    def went_back(self, found: NewHistoryError) -> None:
+        self.evidence = str(found)
+        self.end(NEW_HISTORY)
+
     def outwait(self, met: float) -> None:
         """The master before this one may go on granting until it finds that its replicas are gone. What it grants is
         published by then, and found by the rebuilds that begin with the stamp.
@@ -147,7 +170,10 @@ class Term:
             self.over.wait(rest)
 
     def follow(self, follower: Follower) -> None:
-        self.end(follower.rest())
+        try:
+            self.end(follower.rest())
+        except NewHistoryError as found:
+            self.went_back(found)
 
     def start(self, name: str, target: Callable[[], None]) -> None:
         self.threads.append(self.parts.supervisor.start(name, target))

@@ -7,14 +7,14 @@ request with an inactivity time-out. What they yield is enough to stay in step: 
 
 Kubernetes is trusted for one thing only, that a list without a resource version is consistent. Streams may end, stall,
 repeat themselves or leave something out; the watermark (version of the list, then of the last event) drops what is old,
-and a list on a period finds what was left out.
+and a list on a period finds what was left out. A list below the watermark is of another history of the API.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from threading import Event
@@ -36,11 +36,12 @@ IDLE: Final = 0.2
 
 
 class Listing(NamedTuple):
-    """Every object at one version, and why it was asked for: start, expired, stalled, resync or error."""
+    """Every object at one version, and why it was asked for: start, expired, stalled, behind, resync or error."""
 
     version: int
     items: list[Item]
     reason: str
+    before: int = 0  # the watermark until then: higher only if the API's versions went back
 
 
 class Batch(NamedTuple):
@@ -80,8 +81,16 @@ class Pulse:
 class Watch:
     """`stop` ends all of it; at the latest after the next line or the inactivity time-out."""
 
-    def __init__(self, kube: KubeApi, resource: Resource, settings: WatchSettings, stop: Event) -> None:
-        self.kube, self.resource, self.settings, self.stop = kube, resource, settings, stop
+    def __init__(
+        self,
+        kube: KubeApi,
+        resource: Resource,
+        settings: WatchSettings,
+        stop: Event,
+        prepare: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`prepare` is called before each list is asked for."""
+        self.kube, self.resource, self.settings, self.stop, self.prepare = kube, resource, settings, stop, prepare
         self.pulse = Pulse(settings.dead_after)
         self.policy = RetryPolicy(settings.backoff_first, settings.backoff_longest)
         self.log = log.bind(resource=resource.name)
@@ -106,10 +115,13 @@ class Watch:
     def list_then_watch(self, reason: str) -> Generator[Change, None, str]:
         """Returns the reason for the next list."""
         yield self.objects(reason)
-        due, stalls = time.monotonic() + self.resync_after(), 0
+        due, stalls, listed = time.monotonic() + self.resync_after(), 0, True
         while time.monotonic() < due and not self.stop.is_set():
             opened = time.monotonic()
             try:
+                if not listed and self.latest() < self.version:  # a stream from there would be silent
+                    return "behind"
+                listed = False
                 yield from self.stream(due)
                 stalls = 0
             except Expired:
@@ -127,6 +139,9 @@ class Watch:
 
     def objects(self, reason: str) -> Listing:
         """Page by page, projected at once: a whole cluster as parsed JSON would not fit. Never an old cached list."""
+        if self.absent:
+            self.latest()  # raises NotFound before anything is prepared
+        self.prepare()
         items: list[Item] = []
         token, version = "", 0
         while True:
@@ -136,12 +151,14 @@ class Watch:
             token = page["metadata"].get("continue") or ""
             if not token:
                 break
-        if version < self.version:
-            raise Unavailable(200, "OldList", f"a list at version {version} after {self.version} was seen")
-        self.version, self.absent = version, False
+        before, self.version, self.absent = self.version, version, False
         self.pulse.beat()
         self.log.info("objects_listed", reason=reason, count=len(items), version=version)
-        return Listing(version, items, reason)
+        return Listing(version, items, reason, before)
+
+    def latest(self) -> int:
+        """The version that a list would have now. No selector, so that the first object ends the server's search."""
+        return int(self.kube.get(self.resource.path, limit=1)["metadata"]["resourceVersion"])
 
     def page(self, token: str) -> dict[str, Any]:
         return {"limit": self.settings.page_size, **({"continue": token} if token else {})}

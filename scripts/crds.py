@@ -28,6 +28,8 @@ from scripts.structural_schema import opened, structural
 Json = dict[str, Any]
 Columns = tuple[tuple[str, str, str], ...]
 HEADER: Final = "# Written by `make crds` from the models in domain/. Do not edit.\n"
+LABEL, LONGEST_NAME = 63, 253
+"""Characters that Kubernetes takes as the value of a label, and as a name."""
 WHY: Final = '.status.conditions[?(@.type=="Ready")].reason'
 COLUMNS: Final = (
     ("State", "string", ".status.state"),
@@ -84,6 +86,7 @@ def port_pool() -> Json:
 def pod_pool() -> Json:
     names = {"kind": "PodPool", "listKind": "PodPoolList", "plural": "podpools", "singular": "podpool"}
     version = _version(PodPoolSpec, PodPoolStatus, pod_pool_rules.validations(), POD_POOL_COLUMNS)
+    _limit_name(version, LABEL, "its pods have it as a label")
     version["subresources"]["scale"] = {
         "specReplicasPath": ".spec.minReplicas",
         "statusReplicasPath": ".status.replicas",
@@ -107,6 +110,7 @@ def pod_claim_set() -> Json:
         "singular": "podclaimset",
     }
     version = _version(PodClaimSetSpec, PodClaimSetStatus, pod_claim_set_rules.validations(), CLAIM_SET_COLUMNS)
+    _limit_name(version, LONGEST_NAME - len("-999999"), "its claims are called by it and a number")
     fields = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     fields["template"]["properties"]["spec"]["x-kubernetes-validations"] = pod_claim_rules.of_templates()
     version["subresources"]["scale"] = {
@@ -115,6 +119,13 @@ def pod_claim_set() -> Json:
         "labelSelectorPath": ".status.labelSelector",
     }
     return _definition("Namespaced", names, version)
+
+
+def _limit_name(version: Json, most: int, why: str) -> None:
+    """What is made for the object would be refused."""
+    message = f"metadata.name has more than {most} characters: {why}"
+    rule = {"rule": f"size(self.metadata.name) <= {most}", "message": message}
+    version["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [rule]
 
 
 def _version(spec_of: type[BaseModel], status_of: type[BaseModel], rules: list[Json], columns: Columns) -> Json:

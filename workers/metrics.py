@@ -7,6 +7,7 @@ prometheus_client decides where a value lives when its labels are first used, or
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from prometheus_client import Counter, Histogram
 
@@ -22,10 +23,19 @@ PAYLOADS_REFUSED = Counter("berthmaster_payloads_refused_total", "Task payloads 
 MESSAGES_REFUSED = Counter(
     "berthmaster_messages_refused_total", "Entries of a queue that are no message, by what is wrong.", ["reason"]
 )
+WRITES_REFUSED = Counter(
+    "berthmaster_writes_refused_total",
+    "Writes that Kubernetes refused for good (400, 403, 413, 422), by what was written.",
+    ["resource", "verb"],
+)
 UNSENT = Counter(
     "berthmaster_tasks_unsent_total", "Tasks that the broker did not take; a sweep repeats them.", ["task"]
 )
 TICKS = Counter("berthmaster_ticks_total", "Ticks, run or skipped because that period had one.", ["task", "outcome"])
+
+
+EVENTS: Final = "events"
+"""Of which no Event can tell."""
 
 
 def kind_of(key: str) -> str:
@@ -46,3 +56,7 @@ def _of_runs(kind: str, outcome: str) -> tuple[Counter, Histogram]:
 
 def count_refusal(key: str, reason: str) -> None:
     REFUSALS.labels(kind_of(key), reason).inc()
+
+
+def count_refused_write(resource: str, verb: str) -> None:
+    WRITES_REFUSED.labels(resource, verb).inc()

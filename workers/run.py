@@ -32,6 +32,7 @@ class Run:
         self._queue, self._taken, self._lease, self._clock = queue, taken, lease, clock
         self._ends = started + lease.total_seconds()
         self.key, self.token, self.snapshot, self.tries = taken.key, taken.token, taken.snapshot, taken.tries
+        self.history = taken.snapshot.history if taken.snapshot else 0  # of the API, as the publisher counts them
         self.pools: tuple[str, ...] = tuple(taken.pools)
         self.seen: Snapshot | None = None
         self.released: Sequence[str] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from domain.claims.labels import KEY, LONGEST_PREFIX, proper_key
 from domain.spec import Rule, validation
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ SET_RULES: Final[tuple[Rule[PodClaimSetSpec], ...]] = (
         "self.selector.all(key, key in self.template.metadata.labels"
         " && self.template.metadata.labels[key] == self.selector[key])",
         lambda spec: not spec.selector.items() <= spec.template.metadata.labels.items(),
+    ),
+    Rule(
+        "template.metadata.labels",
+        "template.metadata.labels has a key that no label can have",
+        f"self.template.metadata.labels.all(key, key.matches('{KEY}') && key.matches('{LONGEST_PREFIX}'))",
+        lambda spec: not all(map(proper_key, spec.template.metadata.labels)),
     ),
     Rule(
         "template.spec",

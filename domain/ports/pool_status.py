@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from domain.status import Condition, Shape
+from domain.status import Condition, Shape, write_refused
 
 MOST_NAMED: Final = 10
 
@@ -70,13 +70,15 @@ class Findings:
     """What a pool's people must know, in words; '' for nothing.
 
     `invalid` is wrong with the spec, `conflict` with another pool, `unusable` with load balancers (ARN: why), `trouble`
-    is what AWS refused, `left` keeps a pool from being deleted. `growable`: load balancers may still be created.
+    is what AWS refused, `refused` what Kubernetes did, `left` keeps a pool from being deleted. `growable`: load
+    balancers may still be created.
     """
 
     invalid: str = ""
     conflict: str = ""
     unusable: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
+    refused: str = ""
     left: str = ""
     growable: bool = False
 
@@ -100,7 +102,12 @@ def pool_status(
         waiting=waiting,
         load_balancer_count=len(rows),
         load_balancers=rows,
-        conditions=[_valid(findings), _found(findings.unusable), _ready(state, rows, findings)],
+        conditions=[
+            _valid(findings),
+            _found(findings.unusable),
+            _ready(state, rows, findings),
+            *([write_refused(findings.refused)] if findings.refused else []),
+        ],
     ).model_dump(by_alias=True)
 
 

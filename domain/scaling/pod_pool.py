@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from domain.claims.draining import DrainWait
 from domain.scaling.pod_pool_rules import RULES
 from domain.scaling.sensed import Accepts, Policy
-from domain.spec import Length, Spec, broken_rules, each_once, length
+from domain.spec import SUBDOMAIN, Length, Spec, broken_rules, each_once, length
 
 OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
 Kind = Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -51,7 +51,7 @@ class RunnerToken(Spec):
         str,
         Field(
             max_length=253,
-            pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$",
+            pattern=f"^{SUBDOMAIN}$",
             description="Secret that is written; it must not exist before",
         ),
     ]

@@ -1,17 +1,20 @@
 """What goes into the workqueue and comes out of it, and how a snapshot is written in Redis.
 
-A stored snapshot is `<version, 20 digits><L|G><uid>|<body>`: scripts compare versions as strings (a resource
-version has up to 20 digits, more than a Lua number holds) and see at a fixed place whether the object lives or is
-gone.
+A stored snapshot is `<history, 6 digits>.<version, 20 digits><L|G><uid>|<body>`: scripts compare versions as strings (a
+resource version has up to 20 digits, more than a Lua number holds) and see at a fixed place whether the object lives or
+is gone. Versions of the API may go back; then a new history begins, and only versions of one history are compared. What
+an earlier release stored has no history, which no publisher of this one goes on with.
 """
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 import orjson
 
+STORED: Final = re.compile(rb"(?:(\d{6})\.)?(\d{20})([LG])([^|]*)\|")
 LOST: Final = -1
 """A mark's answer: another epoch claimed the queue, or Redis lost state. Check the Lease and claim again."""
 
@@ -35,6 +38,7 @@ class Snapshot(NamedTuple):
     uid: str
     gone: bool
     body: dict[str, Any]
+    history: int = 0  # of the stored version; what was read from the API has none
 
 
 class Known(NamedTuple):
@@ -43,6 +47,7 @@ class Known(NamedTuple):
     version: int
     uid: str
     gone: bool
+    history: int = 0
 
 
 class Taken(NamedTuple):
@@ -80,15 +85,27 @@ def padded(version: int) -> str:
     return f"{version:020d}"
 
 
+def padded_history(history: int) -> str:
+    return f"{history:06d}"
+
+
 def known(stored: bytes) -> Known:
-    uid = stored[21 : stored.index(b"|", 21)].decode()
-    return Known(int(stored[:20]), uid, stored[20:21] == b"G")
+    return _parsed(stored)[0]
 
 
 def snapshot(stored: bytes | None) -> Snapshot | None:
     if not stored:
         return None
-    return Snapshot(*known(stored), body=orjson.loads(stored[stored.index(b"|", 21) + 1 :]))
+    of, body = _parsed(stored)
+    return Snapshot(of.version, of.uid, of.gone, orjson.loads(body), of.history)
+
+
+def _parsed(stored: bytes) -> tuple[Known, bytes]:
+    match = STORED.match(stored)
+    if match is None:
+        raise ValueError(f"no snapshot of ours: {stored[:60]!r}")
+    history, version, state, uid = match.groups()
+    return Known(int(version), uid.decode(), state == b"G", int(history or 0)), stored[match.end() :]
 
 
 def as_mark(key: str, seen: Snapshot) -> Mark:

@@ -20,7 +20,19 @@ from redis.client import Pipeline
 from events import routing
 from events.identity import FIELDS, AnotherFleet, Identity
 from events.incarnation import INCARNATION, Argument, doubt, refused_by_another
-from events.workqueue.entries import Known, Mark, Refusal, Snapshot, Standing, Taken, as_mark, known, padded, snapshot
+from events.workqueue.entries import (
+    Known,
+    Mark,
+    Refusal,
+    Snapshot,
+    Standing,
+    Taken,
+    as_mark,
+    known,
+    padded,
+    padded_history,
+    snapshot,
+)
 from events.workqueue.hints import Publish, push
 from events.workqueue.scripts import Scripts
 
@@ -46,6 +58,7 @@ class Workqueue:
         self._pushes = hint_queue is not None
         self._publish = publish or push(redis, hint_queue or "")
         self._claimed: tuple[str, str] | None = None  # epoch, and the incarnation that it was claimed under
+        self.history = 0  # of the API, as `enter_history` said
 
     # ---- the publisher's side
 
@@ -60,6 +73,15 @@ class Workqueue:
             raise AnotherFleet(owner, fleet)
         self._claimed = (epoch, under.decode()) if under else None
         return under is not None
+
+    def enter_history(self, epoch: str, anew: bool = False) -> bool:
+        """Sets `history`, that of the marks to come; `anew`: the API's versions went back. False: another has claimed.
+
+        A version of another history refuses no mark.
+        """
+        history = self._run("history", epoch, int(anew))
+        self.history = int(history or 0)
+        return history is not None
 
     def acquainted(self) -> bool:
         """Whether the server that was claimed is the one that was stamped last: workers took from it before."""
@@ -167,7 +189,7 @@ class Workqueue:
         Only for a write that carried the resource version of what the run decided from (each further write that of the
         one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
         """
-        own = as_mark(taken.key, seen) if seen else None
+        own, history = as_mark(taken.key, seen) if seen else None, taken.snapshot.history if taken.snapshot else 0
         accepted, queued = self._run(
             "done",
             taken.key,
@@ -175,7 +197,7 @@ class Workqueue:
             taken.generation,
             0 if wait is None else max(1, milliseconds(wait)),
             tries,
-            padded(own.version) if own else "",
+            f"{padded_history(history)}.{padded(own.version)}" if own else "",
             own.text() if own else "",
             listed(pools),
             self._hint(taken.key),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from urllib3 import BaseHTTPResponse
+
 from events.kube_api import KubeApi
 
 Happens = Callable[[str], object]
@@ -17,8 +19,8 @@ class InterposedKube(KubeApi):
         super().__init__(api.connection, api.timeout, api.agent)
         self._method, self._part, self._happens, self.left = method, part, happens, times
 
-    def request(self, method: str, path: str, *args: Any, **options: Any) -> dict[str, Any]:
+    def send(self, method: str, path: str, *args: Any, **options: Any) -> BaseHTTPResponse:
         if self.left and method == self._method and self._part in path:
             self.left -= 1
             self._happens(path)
-        return super().request(method, path, *args, **options)
+        return super().send(method, path, *args, **options)

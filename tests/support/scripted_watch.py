@@ -10,6 +10,7 @@ import json
 import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Condition, Event, Thread
 from typing import Any
@@ -38,6 +39,17 @@ class World:
         self.objects: dict[str, dict[str, Json]] = defaultdict(dict)
         self.history: dict[str, list[tuple[int, str, Json]]] = defaultdict(list)
         self.hidden: set[int] = set()
+
+    def backup(self) -> Callable[[], None]:
+        """Returns what brings back the objects and the version of now: nobody's stream says anything of it."""
+        then = self.version, deepcopy(self.objects), deepcopy(self.history)
+
+        def restore() -> None:
+            with self.changed:
+                self.version, self.objects, self.history = deepcopy(then)
+                self.changed.notify_all()
+
+        return restore
 
     def put(self, path: str, obj: Json, hidden: bool = False) -> Json:
         """Creates or replaces; returns the object as stored."""
@@ -105,8 +117,9 @@ class ScriptedApi:
             self.world.changed.notify_all()
 
     def count(self, path: str, watch: bool) -> int:
-        """How many lists or watches of a collection were asked for."""
-        return sum(1 for method, p, q in self.requests if method == "GET" and p == path and ("watch" in q) == watch)
+        """How many lists or watches of a collection were asked for; a look at its version alone is none of them."""
+        asked = [q for method, p, q in self.requests if method == "GET" and p == path and q.get("limit") != "1"]
+        return sum(("watch" in q) == watch for q in asked)
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -136,6 +149,8 @@ class Call(BaseHTTPRequestHandler):
             self.answer_object(path)
         elif "watch" in query:
             self.stream(api.watches[path].popleft() if api.watches[path] else honest, path, query)
+        elif query.get("limit") == "1":
+            self.answer(*honest_list(api.world, path))
         elif api.lists[path]:
             self.answer(*api.lists[path].popleft()(api.world, path))
         else:

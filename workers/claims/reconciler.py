@@ -6,6 +6,7 @@ or killed anywhere leaves what the next run goes on from.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -17,13 +18,13 @@ from domain.claims.labels import CLAIM_FINALIZER
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
-from events.kube_api import Conflict, Denied, Invalid, NotFound
+from events.kube_api import Conflict, Denied, Invalid, KubeError, NotFound, refused_so_far, shown
 from events.routing import split_key
 from workers.claims.acting import Acting
 from workers.claims.looking import Looking, Sight, Wish, wish_of
 from workers.claims.nominating import Nominating
 from workers.claims.services import ClaimServices
-from workers.claims.showing import show, show_invalid
+from workers.claims.showing import show, show_invalid, show_refused
 from workers.claims.taking import Taking
 from workers.kube.errors import translated
 from workers.run import Run
@@ -41,18 +42,20 @@ class PodClaimsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
-        with translated():
+        with translated(self._services.events, run.key, run.snapshot):
             _, namespace, name = split_key(run.key)
             claim = self._services.claims.read(namespace, name)
             if claim is None:
                 self._services.index.forget(namespace, name)
                 return Settled()
+            claim_run = ClaimRun(self._services, run, namespace, name, claim)
             try:
-                return ClaimRun(self._services, run, namespace, name, claim).outcome()
+                return claim_run.outcome()
             except (Conflict, NotFound) as error:
                 raise TransientError(f"PodClaim {namespace}/{name} changed since it was read: {error}") from error
-            except Invalid as error:  # of a pod that others write as well: it must not keep the claim for ever
-                raise TransientError(f"PodClaim {namespace}/{name}: Kubernetes refused a write: {error}") from error
+            except (Denied, Invalid) as error:  # of a pod that others write too: it must not keep the claim for ever
+                claim_run.show_refused()
+                raise TransientError(f"PodClaim {namespace}/{name}: Kubernetes refuses it: {error}") from error
 
 
 class ClaimRun:
@@ -75,6 +78,12 @@ class ClaimRun:
             if (ended := self._step(wish, seen)) is not None:
                 return ended
         raise TransientError(f"PodClaim {self._namespace}/{self._name}: one step follows another without an end")
+
+    def show_refused(self) -> None:
+        """If the claim can be written: what it waits for is told by an Event in any case."""
+        with suppress(KubeError):
+            for refused in refused_so_far()[-1:]:
+                show_refused(self._acting, str(refused))
 
     def _enter(self, wish: Wish) -> None:
         """Before it has anything that must be given back."""
@@ -136,6 +145,7 @@ class ClaimRun:
         try:
             taking.hold(pod)
         except (Denied, Invalid) as error:
+            shown(error)
             generation = self._acting.claim["metadata"]["generation"]
             self._acting.tell("LabelsRefused", str(error), f"{generation}/labels")
 

@@ -7,7 +7,7 @@ from typing import Any
 from domain.claims.claim import ClaimPhase
 from domain.claims.claim_status import MOVED, Reason, bound, claim_status, moved
 from domain.claims.labels import BOUND_AT
-from domain.status import Condition
+from domain.status import Condition, write_refused
 from workers.claims.acting import Acting
 from workers.claims.looking import Sight, Wish
 
@@ -32,6 +32,15 @@ def show_invalid(acting: Acting, problem: str) -> None:
     kept = [each for each in said.get("conditions") or () if each["type"] != "Valid"]
     status = said | {"conditions": [condition.model_dump(by_alias=True), *kept]}
     _write(acting, {"phase": ClaimPhase.PENDING.value} | status | {"observedGeneration": _generation(acting)})
+
+
+def show_refused(acting: Acting, problem: str) -> None:
+    """What stands in the way of the claim's next step; the status that follows a run without it says nothing of it."""
+    said = acting.claim.get("status") or {}
+    condition = write_refused(problem)
+    kept = [each for each in said.get("conditions") or () if each["type"] != condition.type]
+    status = said | {"conditions": [*kept, condition.model_dump(by_alias=True)]}
+    _write(acting, {"phase": ClaimPhase.PENDING.value, "observedGeneration": _generation(acting)} | status)
 
 
 def _generation(acting: Acting) -> int:

@@ -20,7 +20,7 @@ from domain.claims.set_status import invalid_set_status, is_complete, missing, s
 from domain.errors import TransientError
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
-from events.kube_api import Conflict, Denied, Invalid, NotFound
+from events.kube_api import Conflict, Denied, Invalid, NotFound, shown
 from events.routing import split_key
 from workers.claimsets.observe import Look, looked, record_of
 from workers.claimsets.services import ClaimSetServices
@@ -45,7 +45,7 @@ class PodClaimSetsReconciler:
 
     def __call__(self, run: Run) -> Outcome:
         _, namespace, name = split_key(run.key)
-        with translated():
+        with translated(self._services.events, run.key, run.snapshot):
             try:
                 return ClaimSetRun(self._services, run, namespace, name).outcome()
             except (Conflict, NotFound) as error:
@@ -112,6 +112,7 @@ class ClaimSetRun:
         try:
             return self._doers[step.do](look, step)
         except (Denied, Invalid) as error:
+            shown(error)
             self._problem = f"Kubernetes refuses to {step.do} {', '.join(step.names)}: {error}"
             log.warning("claim_set_refused", set=self._name, reason=self._problem)
             return False

@@ -88,6 +88,7 @@ def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
     for verb in LEASE:
         name = "" if verb == "create" else lease.name
         yield Permission("berthmaster-publisher", verb, LEASES, "leases", lease.namespace, name, out)
+    yield Permission("berthmaster-publisher", "create", CORE, "events", lease.namespace, way_out=out)
 
 
 def of_pod_pools(namespace: str) -> Iterator[Permission]:

@@ -1,6 +1,7 @@
 """Kubernetes errors in the words of a run, in one table: what to try again, and what only a person can mend.
 
-Conflict and NotFound are answers, which callers look at where they expect them; elsewhere they mean: look again.
+Conflict and NotFound are answers, which callers look at where they expect them; elsewhere they mean: look again. What
+is refused for good is told on the object whose run it was, whatever the run made of it.
 """
 
 from __future__ import annotations
@@ -9,15 +10,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from domain.errors import TerminalError, TransientError
-from events.kube_api import Invalid, KubeError
+from events.kube_api import Invalid, KubeError, refused_writes
+from events.workqueue import Snapshot
+from workers import metrics
+from workers.kube.events import KubeEvents
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Around a run: raises TransientError or TerminalError for what the API server answered."""
-    try:
-        yield
-    except Invalid as error:
-        raise TerminalError(f"Kubernetes refused a write: {error}") from error
-    except KubeError as error:
-        raise TransientError(f"Kubernetes: {error}", error.retry_after) from error
+def translated(events: KubeEvents, key: str, snapshot: Snapshot | None) -> Iterator[None]:
+    """Around a run: raises TransientError or TerminalError for what the API server answered.
+
+    Each write that it refused for good is counted, and is an Event of the object, once as long as that stays as it is.
+    """
+    with refused_writes() as refused:
+        try:
+            yield
+        except Invalid as error:
+            raise TerminalError(f"Kubernetes refused a write: {error}") from error
+        except KubeError as error:
+            raise TransientError(f"Kubernetes: {error}", error.retry_after) from error
+        finally:
+            for write in (each for each in refused if each.resource != metrics.EVENTS):  # counted where they are made
+                metrics.count_refused_write(write.resource, write.verb)
+                events.write_refused(key, snapshot, write)

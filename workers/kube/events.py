@@ -10,12 +10,24 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import structlog
 
-from events.kube_api import AlreadyExists, KubeApi, KubeError
+from events.kube_api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite
+from events.routing import split_key
+from events.workqueue import Snapshot
+from workers import metrics
 from workers.kube.our_kinds import API_VERSION
 
 log = structlog.get_logger()
+KINDS = {
+    "pod": "Pod",
+    "portpool": "PortPool",
+    "podpool": "PodPool",
+    "podclaim": "PodClaim",
+    "podclaimset": "PodClaimSet",
+}
+"""First part of a key -> kind."""
 WARNING_STATES = frozenset({"Failed", "NoPortAvailable", "PoolNotFound", "PoolNotAllocatable"})
 
 
@@ -46,6 +58,21 @@ class KubeEvents:
     def pod_claim_set(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
         self._emit(_ours("PodClaimSet", namespace, name, uid), namespace, reason, message, "Normal", once)
 
+    def write_refused(self, key: str, snapshot: Snapshot | None, write: RefusedWrite) -> None:
+        """On the object of that key: the same one is told again only when what is asked of the object has changed."""
+        kind, *place = split_key(key)
+        namespace, name = place if len(place) > 1 else ("", place[0])
+        body = snapshot.body if snapshot else {}
+        asked = [body.get("spec") or body.get("annotations"), body.get("deleting")]
+        once = (
+            f"{orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)!r} {write.verb} {write.resource} {write.error.status}"
+        )
+        version = "v1" if kind == "pod" else API_VERSION
+        involved = {"kind": KINDS[kind], "apiVersion": version, "namespace": namespace, "name": name}
+        involved = {field: value for field, value in involved.items() if value}
+        involved |= {"uid": snapshot.uid} if snapshot else {}
+        self._emit(involved, namespace or self._namespace, "WriteRefused", str(write), "Warning", once)
+
     def _emit(self, involved: dict[str, Any], namespace: str, reason: str, message: str, kind: str, once: str) -> None:
         digest = hashlib.sha256(f"{involved.get('uid')}|{reason}|{once}".encode()).hexdigest()[:16]
         name = f"{involved['name'][:200]}.{digest}"
@@ -63,6 +90,8 @@ class KubeEvents:
         except AlreadyExists:
             pass
         except KubeError as error:  # an Event is for people: work never stops for it
+            if isinstance(error, Denied | Invalid):
+                metrics.count_refused_write(metrics.EVENTS, "create")
             log.warning("event_dropped", object=involved["name"], reason=reason, error=str(error))
 
 

@@ -90,7 +90,7 @@ class PoolPods:
             self._kube.delete(pod_path(self._namespace, meta["name"]), options)
         except Conflict:
             return False
-        except Denied as error:
+        except (Denied, Invalid) as error:
             log.warning("pod_delete_denied", pool=self._pool, pod=meta["name"], reason=str(error))
             return False
         except NotFound:

@@ -20,6 +20,8 @@ from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.pool_status import invalid_status, pod_pool_status, ready, runner_token
 from domain.spec import length
 from domain.spec_errors import spec_problem
+from domain.status import write_refused
+from events.kube_api import refused_so_far
 from events.routing import split_key
 from events.workqueue import Snapshot
 from workers.kube.errors import translated
@@ -52,7 +54,7 @@ class PodPoolsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
-        with translated():
+        with translated(self._services.events, run.key, run.snapshot):
             _, namespace, name = split_key(run.key)
             look, act = (
                 partial(self._services.pools.read, namespace, name),
@@ -168,11 +170,13 @@ class PodPoolRun:
         conditions, issued = [ready(scaled.barred, scaled.created.refused)], scaled.issued
         if issued.name or issued.problem:
             conditions.append(runner_token(issued.problem, issued.name))
+        if refused := refused_so_far():
+            conditions.append(write_refused(str(refused[0])))
         counts, reason = slot_counts(seen.slots), scaled.problem or scaled.decision.reason
         self._show(pod_pool_status(seen.members, counts, waiting, scaled.size, reason, conditions, about))
 
     def _show(self, status: dict[str, object]) -> None:
-        text = orjson.dumps([self._pool.uid, status])  # another pool of the name shows nothing yet
+        text = orjson.dumps([self._run.history, self._pool.uid, status])  # another pool of the name shows nothing yet
         if self._services.shown.get(self._ledger.prefix) == text:
             return
         self._run.keep(self._services.call_time)

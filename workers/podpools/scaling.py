@@ -16,7 +16,7 @@ from domain.scaling.members import Member, Place, made_of, surplus
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.sensed import Sensed
 from domain.scaling.unready import blocked
-from events.kube_api import Denied, Invalid
+from events.kube_api import Denied, Invalid, shown
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
 from workers.podpools.observe import Seen, sensed, utc_now
@@ -173,6 +173,7 @@ class Scaling:
             try:
                 self.pods.create(name, spec, environment, issued.annotations)
             except (Denied, Invalid) as error:
+                shown(error)
                 log.warning("pod_refused", pool=pool, pod=name, reason=str(error))
                 return f"Kubernetes refuses to make a pod: {error}"
             made.append(name)

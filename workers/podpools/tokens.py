@@ -25,7 +25,7 @@ import structlog
 from domain.scaling.pod_pool import PodPoolSpec
 from domain.scaling.runner_token import Carried, carried, digest, fresh, kept, newest, overdue, when
 from domain.spec import length
-from events.kube_api import Denied, Invalid
+from events.kube_api import Denied, Invalid, shown
 from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import CARRIED, PoolPods
@@ -125,6 +125,7 @@ class RunnerTokens:
         try:
             self._secret.write(self._stored, tokens)
         except (Denied, Invalid) as error:
+            shown(error)
             return _unwritten(issued, str(error))
         self._stored = Stored(tokens)
         return self._good(there)

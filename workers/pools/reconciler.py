@@ -18,7 +18,8 @@ from domain.outcome import Outcome, Settled, Wait
 from domain.ports.pool import PoolState, PortPoolSpec
 from domain.ports.precreate import kinds
 from domain.spec_errors import spec_problem
-from events.kube_api import NotFound
+from events import kube_api
+from events.kube_api import KubeError, NotFound, refused_so_far
 from events.routing import pod_key, port_pool_key, split_key
 from events.workqueue import Snapshot
 from workers.cloud.driver import LoadBalancerApi
@@ -55,7 +56,7 @@ class PoolsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
-        with translated():
+        with translated(self._services.events, run.key, run.snapshot):
             _, name = split_key(run.key)
             look, act = partial(self._services.pools.read, name), partial(self._reconcile, run, name)
             return as_it_is(f"PortPool {name}", run.snapshot, look, act)
@@ -90,6 +91,9 @@ class PoolRunSteps:
         except (Denied, Invalid) as error:  # nobody but a person can mend it
             self._show(status_of(self._growth, self._pool, config, trouble=f"AWS {error.action}: {error.reason}"))
             raise
+        except (kube_api.Denied, kube_api.Invalid):
+            self._show_refused(config)
+            raise
 
     def _serve(self, config: PoolConfig) -> Outcome:
         self._services.pool_names.add(self._name)
@@ -106,6 +110,12 @@ class PoolRunSteps:
         if Removal(self._services, self._run, self._name, config).run():
             self._show(status_of(self._growth, self._pool, config))
         return more
+
+    def _show_refused(self, config: PoolConfig) -> None:
+        """The status may be what is refused: an Event tells of it in any case."""
+        for refused in refused_so_far()[-1:]:
+            with suppress(KubeError):
+                self._show(status_of(self._growth, self._pool, config, refused=str(refused)))
 
     def _invalid(self, problem: str) -> Outcome:
         """What the ledger has stays as it is: a mistake in the spec costs no bound port."""
@@ -189,7 +199,7 @@ class PoolRunSteps:
         return Settled()
 
     def _show(self, status: dict[str, object]) -> None:
-        text = orjson.dumps(status)
+        text = orjson.dumps([self._run.history, self._pool.uid, status])
         if self._services.shown.get(self._ledger.prefix) == text:
             return
         self._run.keep(self._services.call_time)

@@ -16,9 +16,18 @@ from workers.stores.pool_notes import PoolNotes
 
 
 def status_of(
-    growth: Growth, pool: Snapshot, config: PoolConfig | None, invalid: str = "", trouble: str = "", left: str = ""
+    growth: Growth,
+    pool: Snapshot,
+    config: PoolConfig | None,
+    invalid: str = "",
+    trouble: str = "",
+    left: str = "",
+    refused: str = "",
 ) -> dict[str, object]:
-    """`invalid` is what is wrong with the spec, `trouble` with AWS, `left` what keeps the pool from being deleted."""
+    """`invalid` is what is wrong with the spec, `trouble` with AWS, `left` what keeps the pool from being deleted.
+
+    `refused` is a write that Kubernetes refused.
+    """
     seen, notes = view(growth.ledger), PoolNotes(growth.redis, growth.prefix)
     findings = Findings(
         invalid=invalid,
@@ -26,6 +35,7 @@ def status_of(
         unusable=notes.unusable(),
         trouble=trouble or notes.trouble(),
         left=left,
+        refused=refused,
         growable=config is not None and _growable(seen, config.spec),
     )
     state = seen.state or PoolState.PENDING

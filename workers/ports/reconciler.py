@@ -59,7 +59,7 @@ class PortsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
-        with translated(), remembered(self._services.troubles, run.key):
+        with translated(self._services.events, run.key, run.snapshot), remembered(self._services.troubles, run.key):
             return self._reconcile(run)
 
     def _reconcile(self, run: Run) -> Outcome:

@@ -33,7 +33,10 @@ class PodPoolNames(PoolNames):
 
 
 class ShownStatus:
-    """The status that was last written on a PortPool, so that an unchanged one costs no call."""
+    """The status that was last written on a pool, so that an unchanged one costs no call.
+
+    Of that object and that history of the API alone: what was restored from a backup shows what it showed then.
+    """
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis

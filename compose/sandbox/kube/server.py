@@ -45,6 +45,14 @@ class KubeServer(ABC):
         On a real server only for pods, Events and our own kinds.
         """
 
+    @abstractmethod
+    def backup(self) -> None:
+        """Keeps a copy of all objects and of their version as they are now; there is one copy."""
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Starts anew from that copy: versions go back, and what was written since is gone."""
+
     def settings(self, token: str | None = None) -> KubernetesSettings:
         values = {"server": self.url, "token": token or self.token, "ca_file": self.ca_file}
         return KubernetesSettings.model_validate(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import sys
 import urllib.request
 from pathlib import Path
@@ -23,6 +24,7 @@ class SmallKube(KubeServer):
     def __init__(self, directory: Path, *options: str, port: int | None = None) -> None:
         """`options` of `python -m compose.sandbox.kube`. The objects survive a restart."""
         self.directory, self.port = directory, port or free_port()
+        self.journal = directory / "objects.jsonl"
         self.url = f"http://127.0.0.1:{self.port}"
         self.token, self.other_token = secrets.token_hex(8), secrets.token_hex(8)
         # kubectl sends no credentials over plain HTTP: none mean the administrator.
@@ -45,6 +47,14 @@ class SmallKube(KubeServer):
 
     def compact(self) -> None:
         self.fault("compact")
+
+    def backup(self) -> None:
+        shutil.copy(self.journal, self.journal.with_suffix(".backup"))
+
+    def restore(self) -> None:
+        self.daemon.kill()
+        shutil.copy(self.journal.with_suffix(".backup"), self.journal)
+        self.start()
 
     def fault(self, kind: str, **limits: Any) -> None:
         """Sets a fault; see `compose.sandbox.kube.faults.Fault` for kinds and limits."""

@@ -1,17 +1,19 @@
 --[[ Put before every script of the queue.
 
 KEYS, one shard under one hash tag:
-  1 snap    hash   key -> <version, 20 digits><L|G><uid>|<body>
-  2 dirty   hash   key -> generation of its last mark; if only marks have come since it was N: <generation>@N@<version>
+  1 snap    hash   key -> <history, 6 digits>.<version, 20 digits><L|G><uid>|<body>
+  2 dirty   hash   key -> generation of its last mark; if only marks have come since it was N:
+                   <generation>@N@<history>.<version>
   3 hold    hash   key -> token of its holder
   4 queued  zset   key, when its hint was sent (ms)
   5 timer   zset   key, when its lease ends or its wait is over (ms); a key is in at most one of queued and timer
-  6 meta    hash   epoch, run (incarnation of the last complete list), gen, tok, cluster and system (whose Redis this is)
+  6 meta    hash   epoch, run (incarnation of the last complete list), gen, tok, history (6 digits), cluster and system (of
+                   the fleet whose Redis this is)
   7 tries   hash   key -> attempts
   8 pools   hash   key -> JSON list of pools where its name may hold ports
   9 sweep   string when the outstanding sweep for lost hints was sent (ms)
  10 hints   list   optional: the broker's queue, if it is here; else the caller publishes
-Times are the server's.
+Times are the server's. Versions are compared within one history of the API only, as the text <history>.<version>.
 ]]
 local snap, dirty, hold, queued, timer, meta, tries, pools, sweep, hints = unpack(KEYS)
 

@@ -141,3 +141,15 @@ def test_an_api_server_that_does_not_answer_costs_no_claim(make_set: MakeSet, pa
     world.services = whole
     world.run()
     assert len(world.live()) == 1
+
+
+@pytest.mark.row("KU-15")
+def test_a_set_whose_status_is_refused_has_one_event(make_set: MakeSet) -> None:
+    world = make_set(1)
+    world.through(InterposedKube(world.api, "PATCH", "/podclaimsets/", denied, times=1000))
+    for _ in range(3):
+        world.run()
+    listed = world.api.list(f"/api/v1/namespaces/{world.namespace}/events")["items"]
+    (event,) = [event for event in listed if event["reason"] == "WriteRefused"]
+    assert event["involvedObject"]["name"] == "db"
+    assert event["message"].startswith("Kubernetes refuses to patch podclaimsets/status db: ")

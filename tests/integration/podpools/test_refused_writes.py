@@ -12,6 +12,7 @@ from events.kube_api import Denied, Invalid, KubeError
 from tests.integration.podpools.conftest import MakePool
 from tests.support.interposed_kube import InterposedKube
 from tests.support.pod_pool_world import PodPoolWorld
+from workers.kube.pod_pools import PodPools
 from workers.podpools.recording import recorded
 
 REFUSALS = [Invalid(422, "Invalid", "a webhook"), Denied(403, "Forbidden", "a webhook")]
@@ -101,3 +102,38 @@ def test_of_pods_that_are_refused_in_part_those_are_counted_that_there_are(make_
         "0 warm pods, maxIdle 4: 2 pods"
     ]
     assert told_people(pool) == [("Normal", "ScaledUp"), ("Warning", "PodsRefused")]
+
+
+@pytest.mark.row("KU-15")
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_pod_that_may_not_be_written_is_told_on_its_pool_while_that_is_so(
+    make_pool: MakePool, refusal: KubeError
+) -> None:
+    pool = make_pool(minReplicas=1, maxReplicas=4)
+    pool.run()
+    pool.kubelet()
+    (name,) = pool.names()
+    for _ in range(2):
+        run_refused(pool, name, refusal)
+    (condition,) = [each for each in pool.status()["conditions"] if each["type"] == "WritesAccepted"]
+    assert (condition["status"], condition["reason"]) == ("False", "WriteRefused")
+    assert condition["message"] == f"Kubernetes refuses to patch pods {name}: {refusal}"
+    assert [event["message"] for event in pool.events() if event["reason"] == "WriteRefused"] == [condition["message"]]
+    pool.settle()
+    assert pool.views() == ["open"]
+    assert "WritesAccepted" not in {each["type"] for each in pool.status()["conditions"]}
+
+
+@pytest.mark.row("KU-15")
+def test_a_pool_whose_status_is_refused_has_one_event(make_pool: MakePool) -> None:
+    pool = make_pool(minReplicas=0, maxReplicas=4)
+    whole = pool.services
+
+    def refuse(_: str) -> None:
+        raise Invalid(422, "Invalid", "status.waiting: not a number")
+
+    pool.services = replace(whole, pools=PodPools(InterposedKube(pool.api, "PATCH", "/podpools/", refuse, times=100)))
+    for _ in range(2):
+        pool.run()
+    (event,) = [each for each in pool.events() if each["reason"] == "WriteRefused"]
+    assert "refuses to patch podpools/status " in event["message"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
+from tests.support.fleet import EPOCH, Fleet
 from workers.cloud.driver import LoadBalancer
 from workers.kube.port_pools import PATH
 from workers.pools.sweep import sweep
@@ -180,3 +180,15 @@ def test_a_request_that_could_not_be_sent_gives_its_turn_back(fleet: Fleet, aws:
     fleet.redis.delete(key)
     sweep(fleet.services)
     assert fleet.requests
+
+
+@pytest.mark.row("KU-11")
+def test_a_status_that_a_backup_brought_back_is_written_again(fleet: Fleet) -> None:
+    """A worker remembers what it has shown: that says nothing of an object that was restored."""
+    fleet.pool("arena")
+    fleet.settle()
+    assert fleet.api.get(f"{PATH}/arena")["status"]["state"] == "Active"
+    fleet.api.patch(f"{PATH}/arena/status", {"status": {"state": "Pending"}})
+    assert fleet.queue.enter_history(EPOCH, anew=True)
+    fleet.settle()
+    assert fleet.api.get(f"{PATH}/arena")["status"]["state"] == "Active"

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.diff import difference
+from events.history import NewHistoryError, require_history
 from events.resources import Item, pods
 from events.workqueue import Known, Mark
 from tests.support.pods import pod
 
+HISTORY = 2
 KEYS = [f"pod/games/{name}" for name in "abc"]
 
 
@@ -61,17 +63,71 @@ def test_what_redis_knows_to_be_gone_is_not_marked_again() -> None:
 
 
 versions = st.integers(1, 9)
-known = st.dictionaries(st.sampled_from(KEYS), st.builds(Known, versions, st.just("u"), st.booleans()))
+known = st.dictionaries(
+    st.sampled_from(KEYS),
+    st.builds(Known, versions, st.just("u"), st.booleans(), st.sampled_from([HISTORY, HISTORY - 1])),
+)
 lists = st.lists(st.builds(listed, st.sampled_from("abc"), versions), unique_by=lambda item: item.mark.key)
 
 
 @given(lists, known)
 def test_after_its_marks_redis_has_what_the_list_has(items: list[Item], redis: dict[str, Known]) -> None:
     after = dict(redis)
-    for mark in difference(items, redis, 10):
-        assert mark.key not in after or mark.version > after[mark.key].version
-        after[mark.key] = Known(mark.version, mark.uid, mark.gone)
+    for mark in difference(items, redis, 10, HISTORY):
+        before = after.get(mark.key)
+        assert before is None or before.history != HISTORY or mark.version > before.version
+        after[mark.key] = Known(mark.version, mark.uid, mark.gone, HISTORY)
     assert {item.mark.key for item in items} <= set(after)
     live = {key for key, one in after.items() if not one.gone}
-    older = {i.mark.key for i in items if i.mark.key in redis and redis[i.mark.key].version >= i.mark.version}
+    own = {key: old for key, old in redis.items() if old.history == HISTORY}
+    older = {i.mark.key for i in items if i.mark.key in own and own[i.mark.key].version >= i.mark.version}
     assert live - older == {item.mark.key for item in items} - older
+
+
+def known_now(version: int, uid: str = "uid-of-a", gone: bool = False, history: int = HISTORY) -> dict[str, Known]:
+    return {"pod/games/a": Known(version, uid, gone, history)}
+
+
+@pytest.mark.row("KU-11")
+@pytest.mark.parametrize(
+    "items, known, version",
+    [
+        ([listed("a", 5)], known_now(6), 9),
+        ([listed("a", 5)], known_now(6, gone=True), 9),
+        ([listed("a", 5)], known_now(5, uid="another"), 9),
+        ([], known_now(10), 9),
+        ([], known_now(10, gone=True), 9),
+        ([], known_now(9), 9),
+    ],
+    ids=["older", "alive again", "another UID", "list behind", "list behind an end", "missing at its own version"],
+)
+def test_a_list_that_contradicts_what_was_known_before_it_is_of_another_history(
+    items: list[Item], known: dict[str, Known], version: int
+) -> None:
+    with pytest.raises(NewHistoryError):
+        require_history(items, known, version, HISTORY)
+
+
+@pytest.mark.row("KU-11")
+@pytest.mark.parametrize(
+    "items, known",
+    [
+        ([listed("a", 5)], known_now(5)),
+        ([listed("a", 6)], known_now(5, uid="another")),
+        ([], known_now(8)),
+        ([], known_now(9, gone=True)),
+        ([listed("a", 5)], known_now(6, history=HISTORY - 1)),
+        ([], known_now(10, history=HISTORY + 1)),
+    ],
+    ids=["same", "made anew", "deleted since", "ended with that list", "of the history before", "of a Redis restored"],
+)
+def test_what_one_history_can_bring_is_no_other(items: list[Item], known: dict[str, Known]) -> None:
+    require_history(items, known, 9, HISTORY)
+
+
+@pytest.mark.row("KU-11")
+def test_what_redis_has_of_another_history_is_marked_whatever_its_version() -> None:
+    of_before = known_now(50, history=HISTORY - 1)
+    assert keys(list(difference([listed("a", 5)], of_before, 9, HISTORY))) == ["pod/games/a"]
+    assert [mark.gone for mark in difference([], of_before, 9, HISTORY)] == [True]
+    assert [mark.gone for mark in difference([], known_now(50, gone=True, history=1), 9, HISTORY)] == [True]

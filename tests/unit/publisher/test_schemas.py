@@ -72,9 +72,10 @@ def test_a_pool_snapshot_does_not_change_with_its_status() -> None:
 def test_an_entry_of_the_stream_is_a_cloud_event_with_the_snapshot(gone: bool, kind: str) -> None:
     obj = pod("a", uid="u1", resourceVersion="42")
     mark = pods().item(obj, gone).mark
-    event = CloudEvent.model_validate_json(entry(pods(), mark, "2026-01-01T00:00:00+00:00"))
-    assert (event.type, event.id, event.subject) == (kind, "u1:42", "pod/games/a")
-    assert Changed.model_validate(event.data).snapshot == pod_snapshot(obj)
+    event = CloudEvent.model_validate_json(entry(pods(), mark, 3, "2026-01-01T00:00:00+00:00"))
+    assert (event.type, event.id, event.subject) == (kind, "u1:3.42", "pod/games/a")
+    changed = Changed.model_validate(event.data)
+    assert (changed.history, changed.version, changed.snapshot) == (3, 42, pod_snapshot(obj))
 
 
 def test_a_failure_is_a_cloud_event_that_says_who_reported_it() -> None:

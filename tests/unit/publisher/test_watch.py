@@ -26,6 +26,7 @@ from tests.support.scripted_watch import (
     replaying,
     silent,
     told,
+    version_of,
 )
 
 FAST: dict[str, Any] = {
@@ -224,15 +225,20 @@ def test_a_list_that_fails_is_asked_for_again(api: ScriptedApi) -> None:
     assert followed.reasons == ["start"]
 
 
-def test_a_list_older_than_what_was_seen_is_refused(api: ScriptedApi) -> None:
-    api.world.put(PODS, pod("a"))
+@pytest.mark.row("KU-11")
+def test_a_list_below_what_was_seen_is_taken_whole_and_says_so(api: ScriptedApi) -> None:
     followed = Followed(api)
     followed.take(1)
-    old = {"kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": []}
-    api.lists[PODS].append(lambda _world, _path: (200, old))
-    api.watches[PODS].append(expired)
-    followed.until(lists=2)
-    assert [name for kind, name, _ in followed.seen if kind == "LISTED"] == ["a", "a"]
+    restore = api.world.backup()
+    api.world.put(PODS, pod("a"))
+    newest = version_of(api.world.delete(PODS, "games/a"))
+    followed.until(("DELETED", "a"))
+    restore()
+    api.world.put(PODS, pod("b"))
+    api.cut()
+    listing = next(change for change in followed.changes if isinstance(change, Listing))
+    assert (listing.reason, listing.version, listing.before) == ("behind", newest - 1, newest)
+    assert [item.mark.key for item in listing.items] == ["pod/games/b"]
 
 
 def test_a_kind_that_the_server_lacks_is_absent_once_and_followed_when_it_comes(api: ScriptedApi) -> None:

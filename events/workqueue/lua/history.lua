@@ -1,0 +1,12 @@
+--[[ Tells the history of the API that marks belong to; begins a new one when the API's versions went back.
+KEYS  as in head.lua
+ARGV  epoch, '1' = begin a new one
+Returns its number, nil if another epoch claimed.
+Whatever is stored of an older history is replaced by any mark: a publisher that dies right after this loses nothing.
+]]
+local epoch, anew = ARGV[1], ARGV[2]
+if redis.call('HGET', meta, 'epoch') ~= epoch then return false end
+local history = tonumber(redis.call('HGET', meta, 'history') or 0)
+if anew == '1' or history == 0 then history = history + 1 end
+redis.call('HSET', meta, 'history', string.format('%06d', history))
+return history

@@ -1,0 +1,70 @@
+"""Kubernetes refuses what a run of a claim writes: the claim says so while that is so, or an Event of it does."""
+
+from __future__ import annotations
+
+import pytest
+
+from events.kube_api import Denied, Invalid, KubeError
+from tests.support.claim_world import ClaimWorld, Json
+from tests.support.interposed_kube import InterposedKube
+
+pytestmark = [
+    pytest.mark.row("KU-15"),
+    pytest.mark.parametrize("refusal", [Invalid(422, "Invalid", "a webhook"), Denied(403, "Forbidden", "a webhook")]),
+]
+
+
+def told(world: ClaimWorld) -> list[str]:
+    listed = world.api.list(f"/api/v1/namespaces/{world.namespace}/events")["items"]
+    return [event["message"] for event in listed if event["reason"] == "WriteRefused"]
+
+
+def refused_condition(world: ClaimWorld) -> Json | None:
+    listed = (world.read().get("status") or {}).get("conditions") or ()
+    return next((each for each in listed if each["type"] == "WritesAccepted"), None)
+
+
+def test_a_pod_that_may_not_be_given_back_is_told_on_its_claim(world: ClaimWorld, refusal: KubeError) -> None:
+    world.pod("p1")
+    world.bound()
+    world.delete()
+
+    def refuse(_: str) -> None:
+        raise refusal
+
+    for _ in range(2):
+        world.run(services=world.on(InterposedKube(world.api, "PATCH", "/pods/", refuse, times=100)))
+    words = f"Kubernetes refuses to patch pods p1: {refusal}"
+    assert (condition := refused_condition(world))
+    assert (condition["status"], condition["message"]) == ("False", words)
+    assert told(world) == [words]
+    world.run()
+    assert world.gone()
+
+
+def test_a_claim_that_may_not_be_written_says_so_until_it_may(world: ClaimWorld, refusal: KubeError) -> None:
+    world.pod("p1")
+    world.claim()
+
+    def refuse(path: str) -> None:
+        if not path.endswith("/status"):
+            raise refusal
+
+    for _ in range(2):
+        world.run(services=world.on(InterposedKube(world.api, "PATCH", "/podclaims/", refuse, times=100)))
+    assert refused_condition(world)
+    assert told(world) == [f"Kubernetes refuses to patch podclaims a: {refusal}"]
+    world.run()
+    assert world.phase() == "Bound"
+    assert refused_condition(world) is None
+
+
+def test_a_claim_whose_status_is_refused_has_one_event(world: ClaimWorld, refusal: KubeError) -> None:
+    world.claim()
+
+    def refuse(_: str) -> None:
+        raise refusal
+
+    for _ in range(2):
+        world.run(services=world.on(InterposedKube(world.api, "PATCH", "/status", refuse, times=100)))
+    assert told(world) == [f"Kubernetes refuses to patch podclaims/status a: {refusal}"]
