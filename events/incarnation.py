@@ -19,6 +19,7 @@ from redis.exceptions import ResponseError
 from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
 from events.redis_address import SentinelAddress, by_sentinel, checked
+from events.refusals import Refusable
 from events.sentinels import MasterConnection, master_pool
 
 Argument: TypeAlias = str | bytes | int | float
@@ -32,7 +33,7 @@ INCARNATION: Final = Placeholder(b"<incarnation of the connection>")
 """An argument of a command: stands for `<run_id>:<master_replid>` of the server that receives the command."""
 
 
-class Knowing:
+class Knowing(Refusable):
     """Mixed into a connection class of redis-py: asks the server who it is after each handshake."""
 
     incarnation: bytes = b""

@@ -12,6 +12,7 @@ from redis import RedisError
 from domain.backoff import RetryPolicy, backoff
 from events.election import Election
 from events.kube_api import KubeError
+from events.refusals import warn
 from events.term import Parts, Term
 from events.watch import Pulse
 
@@ -66,7 +67,7 @@ class Publisher:
                 return self.parts.lease.outbid(self.parts.queue.highest_claim())
             return self.parts.lease.renew()
         except (KubeError, RedisError) as error:
-            log.warning("claim_postponed", error=str(error))
+            warn(log, "claim_postponed", error)
             return False
 
     def pause(self, failures: int) -> None:

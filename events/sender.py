@@ -24,6 +24,7 @@ from tenacity.stop import stop_when_event_set
 from events import tracing
 from events.lease import Lease
 from events.metrics import Metrics
+from events.refusals import warn
 from events.resources import Resource
 from events.routing import EVENTS_STREAM
 from events.schemas import STREAM_FIELD, cloud_event
@@ -94,7 +95,7 @@ class Sender:
     def note(self, resource: Resource, state: RetryCallState) -> None:
         self.metrics.redis_retries.labels(resource.name).inc()
         error = state.outcome.exception() if state.outcome else None
-        log.warning("redis_unreachable", resource=resource.name, attempt=state.attempt_number, error=str(error))
+        warn(log, "redis_unreachable", error, resource=resource.name, attempt=state.attempt_number)
 
 
 def entry(resource: Resource, mark: Mark, time: str) -> bytes:

@@ -26,6 +26,7 @@ from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
 from events.pool_pods import PoolPodFeed
+from events.refusals import warn
 from events.resources import (
     Resource,
     allocation_failures,
@@ -107,7 +108,7 @@ class Term:
         except ClaimLostError as lost:
             self.end(str(lost))
         except RedisError as error:
-            log.warning("redis_unreachable", error=str(error))
+            warn(log, "redis_unreachable", error)
             self.end("redis_unreachable")
         finally:
             self.close()
@@ -164,7 +165,7 @@ class Term:
         try:
             stands = self.parts.queue.stands(self.epoch)
         except RedisError as error:
-            log.warning("probe_failed", error=str(error))
+            warn(log, "probe_failed", error)
         else:
             if not stands:
                 self.end("state_lost")
