@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
+from redis import Redis
 from redis._parsers import _HiredisParser as HiredisParser
 from redis.exceptions import ConnectionError as RedisConnectionError
 
@@ -30,8 +31,9 @@ CODES: Final = frozenset(
         *("CLUSTERDOWN", "TRYAGAIN"),
     }
 )
-NO_ROOM: Final = "ERR max number of clients reached"
+NO_ROOM: Final = "ERR max number of clients"
 ABORTED: Final = "EXECABORT Transaction discarded because of: "
+PROOF: Final = "berthmaster:takes-writes"
 QUIET: Final = 10.0
 """Seconds without a refusal after which a spell is over: more than any process waits before it tries again."""
 
@@ -61,6 +63,11 @@ def warn(log: Any, event: str, error: BaseException | None, /, **facts: object) 
     """A line of the log about a failure, unless it is a refusal: of a spell there are only two lines."""
     if not refused(error):
         log.warning(event, **{"error": str(error), **facts})
+
+
+def prove(redis: Redis) -> None:
+    """Raises RefusedError when Redis takes no writes now, which reading does not show."""
+    redis.set(PROOF, b"", px=1000)
 
 
 class Refusable:

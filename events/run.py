@@ -22,6 +22,7 @@ from redis.retry import Retry
 
 from events import routing, tracing
 from events.election import Election
+from events.event_stream import EventStream
 from events.health import HealthServer
 from events.incarnation import connect
 from events.kube_api import NO_ACCOUNT, KubeApi
@@ -72,7 +73,15 @@ class Process:
         self.election = Election(self.lease, self.metrics, self.resigning)
         queue = workqueue(settings, redis)
         parts = Parts(
-            kube, redis, queue, self.lease, settings.publisher, self.metrics, self.supervisor, settings.redis.rest
+            kube,
+            redis,
+            queue,
+            self.lease,
+            settings.publisher,
+            self.metrics,
+            self.supervisor,
+            EventStream(settings.stream),
+            settings.redis.rest,
         )
         self.publisher = Publisher(parts, self.election)
         self.health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, self.publisher)

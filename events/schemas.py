@@ -75,12 +75,16 @@ class Contract(BaseModel):
 
 
 class Changed(Contract):
-    """Data of `dev.berthmaster.<kind>.changed` and `….deleted`: the object's newest state."""
+    """Data of `dev.berthmaster.<kind>.changed` and `….deleted`: the object's newest state.
+
+    A snapshot that is too large for the stream is None, and `omitted` its size in bytes.
+    """
 
     key: str
     version: int
     uid: str
-    snapshot: Json
+    snapshot: Json | None
+    omitted: int = 0
 
 
 class AllocationFailed(Contract):

@@ -21,6 +21,7 @@ from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool, SentinelManagedConnection
 
 from events.redis_address import SentinelAddress
+from events.refusals import Refusable
 
 PATIENCE = 1.0
 """Seconds for a sentinel: there are others, and whoever asks may try several times."""
@@ -68,7 +69,7 @@ class MasterPool(SentinelConnectionPool):
                 sentinel.close()
 
 
-class MasterConnection(SentinelManagedConnection):
+class MasterConnection(Refusable, SentinelManagedConnection):
     """`role` is what the server said that it is."""
 
     role: bytes
