@@ -13,6 +13,10 @@ Refused acknowledgement: Celery logs it and goes on, but the message counts as u
 connection lasts, and with all of its prefetch count lost in this way a worker reads nothing more. So the message counts
 as done here, and the server is asked again.
 
+Refused transaction: redis-py makes a conflict of a connection that is lost before EXEC is answered, and kombu's way to
+put a message back repeats at conflicts, at once and for ever: a full server, which answers all but EXEC, would keep the
+event loop for as long as it is full. A refusal ends the transaction.
+
 Broken entry: an entry of a queue's list that is no message (no JSON, no properties) raises out of the event loop and
 ends the worker that popped it. It is dropped, counted and logged instead.
 
@@ -34,6 +38,7 @@ from celery.exceptions import CPendingDeprecationWarning
 from celery.worker.consumer import Consumer
 from kombu.transport import virtual
 from kombu.transport.redis import Channel, QoS
+from redis.client import Pipeline
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import DataError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -104,6 +109,13 @@ def _unconfirmed(qos: Any) -> deque[Any]:
     return tags
 
 
+def _raise_on_watching(pipeline: Any, connection: Any, error: Exception, *args: Any, **options: Any) -> None:
+    if refused(error):
+        connection.disconnect()
+        raise error
+    unguarded["_disconnect_raise_on_watching"](pipeline, connection, error, *args, **options)
+
+
 def _after_connected(consumer: Any, exc: Exception) -> None:
     """Without Celery's page about a setting of ours, each time."""
     with warnings.catch_warnings():
@@ -138,7 +150,8 @@ CONSUMER_GUARDS = {
     "on_connection_error_after_connected": _after_connected,
     "on_connection_error_before_connected": _before_connected,
 }
-OF = ((Channel, GUARDS), (QoS, QOS_GUARDS), (Consumer, CONSUMER_GUARDS))
+PIPELINE_GUARDS = {"_disconnect_raise_on_watching": _raise_on_watching}
+OF = ((Channel, GUARDS), (QoS, QOS_GUARDS), (Consumer, CONSUMER_GUARDS), (Pipeline, PIPELINE_GUARDS))
 unguarded = {name: getattr(kind, name) for kind, guards in OF for name in guards}
 unguarded["_remove_from_indices"] = QoS._remove_from_indices
 """What kombu and Celery ship, as it was when this module was imported."""
