@@ -52,8 +52,12 @@ def refusal(text: str) -> str | None:
 
 def refused(error: BaseException | None) -> bool:
     """Whether a refusal caused the error, which kombu and Celery may have wrapped."""
+    return caused(error, RefusedError)
+
+
+def caused(error: BaseException | None, by: type[BaseException]) -> bool:
     while error is not None:
-        if isinstance(error, RefusedError):
+        if isinstance(error, by):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -43,7 +43,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import DataError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from events.refusals import Refusable, refused, spell
+from events.refusals import Refusable, caused, refused, spell
 from workers import metrics
 
 log = structlog.get_logger()
@@ -135,13 +135,15 @@ def _pause(error: Exception) -> None:
 
 
 class Quiet(logging.Filter):
-    """During a spell, which is logged when it begins and ends, nobody tells of each attempt."""
+    """During a spell, which is logged when it begins and ends, nobody tells of each attempt or lost connection."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if spell.lasts is None:
             return True
         errors = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]
-        return record.levelno >= logging.WARNING and not any(isinstance(e, Exception) and refused(e) for e in errors)
+        return record.levelno >= logging.WARNING and not any(
+            isinstance(e, Exception) and caused(e, RedisConnectionError) for e in errors
+        )
 
 
 GUARDS = {"_connparams": _connparams, "_brpop_read": _brpop_read}

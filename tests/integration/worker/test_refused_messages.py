@@ -65,7 +65,11 @@ def test_a_message_that_cannot_be_put_back_now_comes_back_after_the_visibility_t
 def test_a_task_whose_repetition_redis_refuses_goes_back_to_its_queue(server: RedisServer) -> None:
     app: Any = Celery("refused", broker=server.url, task_cls=CheckedTask)
     app.conf.task_publish_retry_policy = {"max_retries": 1, "interval_start": 0}
-    task = app.task(name="asked")(lambda: None)
+
+    @app.task(name="asked")
+    def task() -> None:
+        """Is not run."""
+
     task.push_request(id="1", args=(), kwargs={}, retries=0, called_directly=False, delivery_info={})
     with REAL["OOM"](server), pytest.raises(Reject) as rejected:
         task.retry(exc=RedisConnectionError("refused"), countdown=0)
