@@ -140,10 +140,9 @@ class Quiet(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if spell.lasts is None:
             return True
-        errors = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]
-        return record.levelno >= logging.WARNING and not any(
-            isinstance(e, Exception) and caused(e, RedisConnectionError) for e in errors
-        )
+        given = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]
+        errors = (error for error in given if isinstance(error, Exception))
+        return record.levelno >= logging.WARNING and not any(caused(error, RedisConnectionError) for error in errors)
 
 
 GUARDS = {"_connparams": _connparams, "_brpop_read": _brpop_read}
