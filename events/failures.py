@@ -68,8 +68,7 @@ class FailureFeed:
 
     def append(self, entries: list[bytes], version: int) -> None:
         pipeline = self.redis.pipeline(transaction=False)
-        if self.sender.settings.stream_length:
-            self.sender.appends(entries)(pipeline)
+        self.sender.stream.append(pipeline, entries)
         pipeline.set(FAILURES_SEEN, f"{self.queue.history}:{version}")
         pipeline.execute()
 

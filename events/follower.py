@@ -10,6 +10,7 @@ from redis import RedisError
 from events.feeds import Feed
 from events.history import NewHistoryError
 from events.metrics import Metrics
+from events.refusals import warn
 from events.sender import ClaimLostError
 from events.watch import Absent, Batch, Change, Listing, Watch
 
@@ -39,7 +40,7 @@ class Follower:
         except ClaimLostError as lost:
             return str(lost)
         except RedisError as error:  # the term ended while Redis did not answer; the next claim lists again
-            log.warning("batch_abandoned", resource=self.watch.resource.name, error=str(error))
+            warn(log, "batch_abandoned", error, resource=self.watch.resource.name)
         finally:
             self.close()
         return "ended"

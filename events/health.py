@@ -1,8 +1,9 @@
 """The probes of Kubernetes and the metrics, over HTTP. What they say is looked up when they are asked.
 
-Live: no thread died, and every stream showed that it lives (a list, a line, an orderly end) not too long ago. Ready:
-the lists are in and stamped. A standby is ready when it sees the Lease, for it can do all that it is there for; if it
-were not, a rolling update would wait for ever for a new publisher whose turn comes only when the old one ends.
+Live: no thread died, every stream showed that it lives (a list, a line, an orderly end) not too long ago, and Redis has
+not refused for as long. Ready: the lists are in and stamped, and Redis does not refuse. A standby is ready when it sees
+the Lease, for it can do all that it is there for; if it were not, a rolling update would wait for ever for a new
+publisher whose turn comes only when the old one ends.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from events.publisher import Publisher
+from events.refusals import spell
 
 
 class Verdict(NamedTuple):
@@ -24,6 +26,8 @@ class Verdict(NamedTuple):
 def live(publisher: Publisher) -> Verdict:
     if publisher.parts.supervisor.failed.is_set():
         return Verdict(good=False, text="a thread died")
+    if (refused := spell.lasts or 0.0) > publisher.parts.settings.watch.dead_after.total_seconds():
+        return Verdict(good=False, text=f"Redis has refused for {refused:.0f} s: {', '.join(spell.answers)}")
     dead = [name for name, pulse in publisher.pulses() if not pulse.alive]
     return Verdict(not dead, f"no sign of life from: {', '.join(dead)}" if dead else "ok")
 
@@ -31,6 +35,8 @@ def live(publisher: Publisher) -> Verdict:
 def ready(publisher: Publisher) -> Verdict:
     if publisher.parts.supervisor.stop.is_set():
         return Verdict(good=False, text="stopping")
+    if spell.lasts is not None:
+        return Verdict(good=False, text=f"Redis refuses: {', '.join(spell.answers)}")
     if publisher.parts.lease.held:
         stamped = publisher.stamped
         return Verdict(stamped, "publishing" if stamped else "the first lists are not in")

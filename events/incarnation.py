@@ -27,6 +27,7 @@ from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnecti
 
 from events.identity import FIELDS, KEY, AnotherFleet, Identity
 from events.redis_address import SentinelAddress, by_sentinel, checked
+from events.refusals import Refusable
 from events.sentinels import MasterConnection, master_pool
 
 Argument: TypeAlias = str | bytes | int | float
@@ -69,7 +70,7 @@ class ServerKnowledge:
         return True
 
 
-class Knowing:
+class Knowing(Refusable):
     """Mixed into a connection class of redis-py: asks the server who it is after each handshake, and now and then."""
 
     incarnation: bytes = b""

@@ -9,6 +9,8 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from events.refusals import spell
+
 LATENCIES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
@@ -42,6 +44,9 @@ class Metrics:
         self.stream_age = self.gauge("stream_age_seconds", "Since a stream last showed that it lives", by_resource)
         self.lease_held = self.gauge("lease_held", "1 while this process is the active publisher", ())
         self.stamped = self.gauge("stamped", "1 while all lists are in and workers may take keys", ())
+
+        refused = self.gauge("refused_seconds", "How long Redis has refused what it is asked, 0 if it does not", ())
+        refused.set_function(lambda: spell.lasts or 0.0)
 
     @contextmanager
     def sending(self, resource: str) -> Iterator[None]:

@@ -14,6 +14,7 @@ from events.election import Election
 from events.identity import AnotherFleet, Identity
 from events.kube_api import KubeError
 from events.kube_system import read_system
+from events.refusals import warn
 from events.term import Parts, Term
 from events.watch import Pulse
 
@@ -83,7 +84,7 @@ class Publisher:
         except AnotherFleet:
             raise
         except (KubeError, RedisError) as error:
-            log.warning("claim_postponed", error=str(error))
+            warn(log, "claim_postponed", error)
             return False
 
     def identify(self) -> None:

@@ -22,6 +22,7 @@ from redis.retry import Retry
 
 from events import routing, tracing
 from events.election import Election
+from events.event_stream import EventStream
 from events.health import HealthServer
 from events.identity import OTHER_FLEET, Identity
 from events.incarnation import connect
@@ -81,6 +82,7 @@ class Process:
             settings.publisher,
             self.metrics,
             self.supervisor,
+            EventStream(settings.stream),
             settings.cluster,
             settings.redis.rest,
         )

@@ -77,14 +77,16 @@ class Contract(BaseModel):
 class Changed(Contract):
     """Data of `dev.berthmaster.<kind>.changed` and `….deleted`: the object's newest state.
 
-    `version` grows within one `history`. That grows when the cluster was restored from a backup.
+    `version` grows within one `history`. That grows when the cluster was restored from a backup. A snapshot that is too
+    large for the stream is None, and `omitted` its size in bytes.
     """
 
     key: str
     history: int = 0
     version: int
     uid: str
-    snapshot: Json
+    snapshot: Json | None
+    omitted: int = 0
 
 
 class AllocationFailed(Contract):

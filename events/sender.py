@@ -16,17 +16,17 @@ from typing import Any, Final, TypeVar
 import orjson
 import structlog
 from redis import RedisError
-from redis.client import Pipeline
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
 from tenacity.nap import sleep_using_event
 from tenacity.stop import stop_when_event_set
 
 from events import tracing
+from events.event_stream import EventStream
 from events.lease import Lease
 from events.metrics import Metrics
+from events.refusals import warn
 from events.resources import Resource
-from events.routing import EVENTS_STREAM
-from events.schemas import STREAM_FIELD, cloud_event
+from events.schemas import cloud_event
 from events.settings import PublisherSettings
 from events.workqueue import LOST, Mark, Workqueue
 
@@ -45,10 +45,17 @@ class Sender:
     """Belongs to one claim. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
 
     def __init__(
-        self, queue: Workqueue, lease: Lease, epoch: str, over: Event, settings: PublisherSettings, metrics: Metrics
+        self,
+        queue: Workqueue,
+        lease: Lease,
+        epoch: str,
+        over: Event,
+        settings: PublisherSettings,
+        metrics: Metrics,
+        stream: EventStream,
     ) -> None:
         self.queue, self.lease, self.epoch, self.over = queue, lease, epoch, over
-        self.settings, self.metrics = settings, metrics
+        self.settings, self.metrics, self.stream = settings, metrics, stream
 
     def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
         """Raises ClaimLostError. `relist` between claim and stamp only."""
@@ -59,27 +66,17 @@ class Sender:
 
     def attempt(self, resource: Resource, marks: Sequence[Mark], relist: bool) -> None:
         self.require_lease()
-        entries = (
-            [entry(resource, mark, self.queue.history, now()) for mark in marks] if self.settings.stream_length else []
-        )
-        if LOST in self.queue.marks(self.epoch, marks, relist, extra=self.appends(entries)):
+        limit = self.stream.settings.entry_size
+        history = self.queue.history
+        entries = [entry(resource, mark, history, now(), limit) for mark in marks] if self.stream.kept else []
+        append = partial(self.stream.append, entries=entries)
+        if LOST in self.queue.marks(self.epoch, marks, relist, extra=append):
             raise ClaimLostError("state_lost")
 
     def require_lease(self) -> None:
         """By our own clock. What slips through between this and the script is fenced there by the epoch."""
         if not self.lease.held:
             raise ClaimLostError("lease_lost")
-
-    def appends(self, entries: Sequence[bytes]) -> Callable[[Pipeline], None]:
-        """Commands that append to the stream; for the pipeline of what they tell of."""
-        cap = ("MAXLEN", "~", self.settings.stream_length)
-
-        def extra(pipeline: Pipeline) -> None:
-            add: Callable[..., object] = pipeline.execute_command  # xadd() costs twice the time
-            for event in entries:
-                add("XADD", EVENTS_STREAM, *cap, "*", STREAM_FIELD, event)
-
-        return extra
 
     def patiently(self, resource: Resource, act: Callable[[], T]) -> T:
         """Until it succeeds or the term is over (the RedisError then)."""
@@ -96,11 +93,13 @@ class Sender:
     def note(self, resource: Resource, state: RetryCallState) -> None:
         self.metrics.redis_retries.labels(resource.name).inc()
         error = state.outcome.exception() if state.outcome else None
-        log.warning("redis_unreachable", resource=resource.name, attempt=state.attempt_number, error=str(error))
+        warn(log, "redis_unreachable", error, resource=resource.name, attempt=state.attempt_number)
 
 
-def entry(resource: Resource, mark: Mark, history: int, time: str) -> bytes:
-    """What other services read of a mark. Its id names the version: an event sent twice is recognised."""
+def entry(resource: Resource, mark: Mark, history: int, time: str, limit: int) -> bytes:
+    """What other services read of a mark. Its id names the version: an event sent twice is recognised. A snapshot of
+    more than `limit` bytes is left out.
+    """
     kind = f"dev.berthmaster.{resource.kind}.{'deleted' if mark.gone else 'changed'}"
     data: dict[str, Any] = {
         "key": mark.key,
@@ -109,6 +108,8 @@ def entry(resource: Resource, mark: Mark, history: int, time: str) -> bytes:
         "uid": mark.uid,
         "snapshot": orjson.Fragment(mark.body),
     }
+    if len(mark.body) > limit:
+        data |= {"snapshot": None, "omitted": len(mark.body)}
     return cloud_event(kind, f"{mark.uid}:{history}.{mark.version}", mark.key, time, data)
 
 

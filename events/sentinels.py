@@ -5,8 +5,8 @@ redis-py does most of it. What is added:
 - Its connections ask the sentinels only when the pool hands them out: one that is lost in the middle of a command is
   opened again to the address that it had, which after a failover is the wrong one.
 - A demoted master answers reads for ever, and one that was cut off from its replicas may believe that it is still the
-  master. So a server that does not say that it is one is refused, and one that has no replicas left to write to
-  (`min-replicas-to-write`) is left.
+  master. So a server that does not say that it is one is left, and so is one that refuses what it is asked
+  (see refusals).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 from redis.backoff import NoBackoff
 from redis.credentials import UsernamePasswordCredentialProvider
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool, SentinelManagedConnection
 
 from events.redis_address import SentinelAddress
+from events.refusals import Refusable
 
 PATIENCE = 1.0
 """Seconds for a sentinel: there are others, and whoever asks may try several times."""
@@ -69,7 +69,7 @@ class MasterPool(SentinelConnectionPool):
                 sentinel.close()
 
 
-class MasterConnection(SentinelManagedConnection):
+class MasterConnection(Refusable, SentinelManagedConnection):
     """`role` is what the server said that it is."""
 
     role: bytes
@@ -97,13 +97,7 @@ class MasterConnection(SentinelManagedConnection):
     def read_response(self, *args: Any, **options: Any) -> Any:
         connection: Any = super()
         options.setdefault("disconnect_on_error", True)  # as without sentinels: no reply may come too late
-        try:
-            return connection.read_response(*args, **options)
-        except ResponseError as error:
-            if not str(error).startswith("NOREPLICAS"):
-                raise
-            connection.disconnect()
-            raise RedisConnectionError("the master has too few replicas left, or is none any more") from error
+        return connection.read_response(*args, **options)
 
 
 def sentinels(address: SentinelAddress) -> Sentinels:

@@ -148,6 +148,19 @@ class WatchSettings(Nested):
         return self
 
 
+class StreamSettings(Nested):
+    """The stream `berthmaster:events`, which other services may follow. Publisher and workers write it."""
+
+    length: int = Field(default=100_000, ge=0)
+    """Entries kept (about 0.5 kB each); 0 writes none. The same for publisher and workers."""
+
+    size: int = Field(default=64 * 2**20, ge=2**20)
+    """Bytes of Redis's memory that they may take, looked at each `publisher.probe_every`: the oldest go first."""
+
+    entry_size: int = Field(default=64 * 2**10, ge=2**10)
+    """Bytes of the largest snapshot in an entry; of a larger one the entry says its size only (`omitted`)."""
+
+
 class PublisherSettings(Nested):
     """What the publisher follows and where it tells of it."""
 
@@ -159,9 +172,6 @@ class PublisherSettings(Nested):
 
     failures: bool = True
     """Whether Kubernetes Events `AllocationFailed` of other controllers are followed; costs one more stream."""
-
-    stream_length: int = Field(default=100_000, ge=0)
-    """Entries kept in the stream `berthmaster:events` (about 0.5 kB each); 0 writes none."""
 
     probe_every: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
     """How often lost state in Redis is looked for when nothing else happens; raising it delays the repair."""
@@ -210,6 +220,7 @@ class ProcessSettings(BaseSettings):
     broker: BrokerSettings = BrokerSettings()
     kubernetes: KubernetesSettings = KubernetesSettings()
     publisher: PublisherSettings = PublisherSettings()
+    stream: StreamSettings = StreamSettings()
     tracing: TracingSettings = TracingSettings()
 
 

@@ -19,6 +19,7 @@ import structlog
 from redis import Redis, RedisError
 
 from events.claim_feed import ClaimFeed
+from events.event_stream import EventStream
 from events.failures import FailureFeed
 from events.feeds import SnapshotFeed
 from events.follower import Follower
@@ -28,6 +29,7 @@ from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics
 from events.pool_pods import PoolPodFeed
+from events.refusals import prove, warn
 from events.resources import (
     Resource,
     allocation_failures,
@@ -61,6 +63,7 @@ class Parts:
     settings: PublisherSettings
     metrics: Metrics
     supervisor: Supervisor
+    stream: EventStream
     cluster: str = ""
     rest: timedelta = timedelta(0)  # after a change of the master
 
@@ -77,7 +80,9 @@ class Term:
         self.over, self.reason, self.evidence = Event(), "", evidence
         self.opened = self.stamped = False  # ever; now
         self.threads: list[Thread] = []
-        self.sender = Sender(parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics)
+        self.sender = Sender(
+            parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics, parts.stream
+        )
         scope = parts.settings.namespace
         kinds = (pods(scope, parts.settings.pod_selector), port_pools(), pod_pools(scope), pod_claim_sets(scope))
         feeds = [self.feed(resource) for resource in kinds]
@@ -118,7 +123,7 @@ class Term:
         except NewHistoryError as found:
             self.went_back(found)
         except RedisError as error:
-            log.warning("redis_unreachable", error=str(error))
+            warn(log, "redis_unreachable", error)
             self.end("redis_unreachable")
         finally:
             self.close()
@@ -191,13 +196,15 @@ class Term:
                 self.probe()
 
     def probe(self) -> None:
-        """Nothing may happen for hours, and still Redis must not have lost its state unseen."""
+        """Nothing may happen for hours, and still Redis must neither lose its state nor refuse writes unseen."""
         try:
             stands = self.parts.queue.stands(self.epoch)
+            prove(self.parts.redis)
+            self.parts.stream.trim(self.parts.redis)
         except AnotherFleet:  # the next claim says so
             self.end("another_fleet")
         except RedisError as error:
-            log.warning("probe_failed", error=str(error))
+            warn(log, "probe_failed", error)
         else:
             if not stands:
                 self.end("state_lost")

@@ -14,6 +14,8 @@ from prometheus_client import start_http_server
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from events.refusals import warn
+
 log = structlog.get_logger()
 Samples = Mapping[tuple[str, ...], float]
 """Values of the labels -> number."""
@@ -67,7 +69,7 @@ class StateGauges(Collector):
         try:
             told = self._read()
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can
-            log.warning("state_unreadable", error=str(error))
+            warn(log, "state_unreadable", error)
             return [_family(READABLE, {(): 0})]
         return [_family(READABLE, {(): 1}), *(_family(name, samples) for name, samples in told.items())]
 

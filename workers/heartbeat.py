@@ -3,6 +3,9 @@
 A worker has been seen alive by every other measure (process there, answers to pings) and yet deaf after a reconnect.
 So the file is touched from the event loop that consumes, only while it really reads from the broker and no task is
 stuck. A restart mends no broker: while Redis is away the worker counts as alive, and for a minute after it is back.
+
+A Redis that refuses writes answers all the same, and a worker that reads from it does nothing. So the probe asks Redis
+itself: not ready while it refuses, dead when it has refused for five minutes.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 FRESH = 60.0  # seconds
+LONGEST_REFUSAL = 300.0  # seconds
 OUTAGE_SUFFIX = ".outage"
+REFUSED_SUFFIX = ".refused"
 
 
 class Verdict(NamedTuple):
@@ -30,8 +35,18 @@ def beat(file: Path) -> None:
     file.touch()
 
 
-def judge(file: Path, broker_answers: Callable[[], bool], now: float) -> Verdict:
-    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale."""
+def judge(file: Path, broker_answers: Callable[[], bool], now: float, refusal: str | None = None) -> Verdict:
+    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale. `refusal`: why Redis takes no
+    writes now, None if it does.
+    """
+    since = file.with_name(file.name + REFUSED_SUFFIX)
+    if refusal:
+        if not since.exists():
+            since.touch()
+        file.with_name(file.name + OUTAGE_SUFFIX).touch()
+        lasts = _age(since, now)
+        return Verdict(alive=lasts <= LONGEST_REFUSAL, ready=False, reason=f"refused for {lasts:.0f} s: {refusal}")
+    since.unlink(missing_ok=True)
     if (age := _age(file, now)) <= FRESH:
         return Verdict(alive=True, ready=True, reason=f"consumed {age:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)
@@ -45,8 +60,8 @@ def judge(file: Path, broker_answers: Callable[[], bool], now: float) -> Verdict
 
 def forget(file: Path) -> None:
     """What an earlier process left says nothing of this one."""
-    for old in (file, file.with_name(file.name + OUTAGE_SUFFIX)):
-        old.unlink(missing_ok=True)
+    for suffix in ("", OUTAGE_SUFFIX, REFUSED_SUFFIX):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)
 
 
 def _age(file: Path, now: float) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from redis import Redis
 
 from events import routing
+from events.event_stream import EventStream
 from events.kube_api import KubeApi
 from events.workqueue import Workqueue
 from workers.cloud.aws_nlb import Regions
@@ -42,7 +43,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         pools=PortPools(kube),
         namespaces=Namespaces(kube),
         events=KubeEvents(kube),
-        journal=Journal(redis),
+        journal=Journal(redis, EventStream(settings.stream)),
         pool_names=PoolNames(redis),
         shown=ShownStatus(redis),
         audit_memory=AuditMemory(redis),

@@ -18,6 +18,7 @@ import structlog
 from domain.backoff import RetryPolicy, backoff
 from domain.errors import StaleToken, TerminalError, TransientError
 from domain.outcome import Outcome, Settled, Wait
+from events.refusals import warn
 from events.workqueue import Refusal, Snapshot, Taken, Workqueue
 from workers import metrics
 from workers.run import Run
@@ -53,7 +54,7 @@ def reconcile(
                 return None
             return _run(queue, taken, Run(queue, taken, lease, started), reconciler, policy)
         except OUTAGE as error:
-            log.warning("key_left_dirty", reason="redis_unavailable", error=str(error))
+            warn(log, "key_left_dirty", error, reason="redis_unavailable")
             return None
 
 

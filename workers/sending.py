@@ -15,6 +15,7 @@ from kombu.exceptions import LimitExceeded, OperationalError
 from kombu.pools import producers
 
 from events import routing
+from events.refusals import warn
 from workers import metrics
 from workers.broker import connection, in_brief
 
@@ -50,7 +51,7 @@ class Sender:
         except UNREACHABLE as error:
             for task, _ in calls[len(calls) - unsent :]:
                 metrics.UNSENT.labels(task).inc()
-            log.warning("tasks_unsent", number=unsent, error=in_brief(error))
+            warn(log, "tasks_unsent", error, number=unsent, error=in_brief(error))
         return not unsent
 
 

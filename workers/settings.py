@@ -19,7 +19,15 @@ from domain.duration import Duration
 from domain.ports.request import parse_ports
 from domain.ports.retention import LONGEST
 from events.redis_address import checked_if_named
-from events.settings import BrokerSettings, ClusterName, KubernetesSettings, Nested, StateSettings, TracingSettings
+from events.settings import (
+    BrokerSettings,
+    ClusterName,
+    KubernetesSettings,
+    Nested,
+    StateSettings,
+    StreamSettings,
+    TracingSettings,
+)
 from workers.cloud.settings import AwsSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)
@@ -195,6 +203,7 @@ class WorkerSettings(BaseSettings):
     kubernetes: KubernetesSettings = KubernetesSettings()
     aws: AwsSettings = AwsSettings()
     queue: QueueSettings = QueueSettings()
+    stream: StreamSettings = StreamSettings()
     ports: PortsSettings = PortsSettings()
     slots: SlotsSettings = SlotsSettings()
     claims: ClaimsSettings = ClaimsSettings()

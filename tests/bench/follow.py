@@ -19,6 +19,7 @@ import orjson
 import urllib3
 
 from events import routing
+from events.event_stream import EventStream
 from events.feeds import SnapshotFeed
 from events.incarnation import connect
 from events.kube_api import KubeApi
@@ -27,7 +28,7 @@ from events.metrics import Metrics
 from events.resources import pods
 from events.run import Process
 from events.sender import CHUNK, Sender
-from events.settings import KubernetesSettings, LeaseSettings, PublisherSettings, WatchSettings
+from events.settings import KubernetesSettings, LeaseSettings, PublisherSettings, StreamSettings, WatchSettings
 from events.watch import Batch, Listing, Watch
 from events.workqueue import Workqueue
 from tests.bench.watch_source import FIRST, big_pod
@@ -53,7 +54,12 @@ def feed(kube: KubeApi, redis_url: str) -> SnapshotFeed:
     queue.claim(EPOCH)
     queue.stamp(EPOCH)
     lease, metrics = Held(kube, LeaseSettings(), "bench"), Metrics()
-    return SnapshotFeed(pods(), queue, Sender(queue, lease, EPOCH, Event(), PublisherSettings(), metrics), metrics)
+    return SnapshotFeed(
+        pods(),
+        queue,
+        Sender(queue, lease, EPOCH, Event(), PublisherSettings(), metrics, EventStream(StreamSettings())),
+        metrics,
+    )
 
 
 def watch(url: str) -> tuple[KubeApi, Watch]:

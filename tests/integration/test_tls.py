@@ -10,9 +10,12 @@ import pytest
 
 from compose.sandbox.redis_server import RedisServer
 from events.incarnation import INCARNATION, connect
+from events.refusals import RefusedError
 from events.settings import RedisSettings
+from tests.support.refusing import REAL
 from tests.support.tls_proxy import Authority, TlsProxy
-from workers.broker import broker_problem
+from workers import transport_guard
+from workers.broker import broker_problem, connection
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 
@@ -53,3 +56,20 @@ def test_without_either_there_is_no_connection_and_an_error_that_workers_wait_ou
     with pytest.raises(OUTAGE):
         connect_state(RedisSettings(url=url)).ping()
     assert broker_problem(url)
+
+
+@pytest.mark.row("RD-22")
+def test_a_refusal_over_tls_is_an_outage_for_state_and_broker(
+    port: int, authority: Authority, redis_server: RedisServer
+) -> None:
+    url = address(port, authority, authority)
+    transport_guard.install()
+    with (
+        connect_state(RedisSettings(url=url)) as state,
+        connection(url, {}) as broker,
+        REAL["NOREPLICAS"](redis_server),
+    ):
+        with pytest.raises(RefusedError):
+            state.set("a", 1)
+        with pytest.raises(broker.connection_errors, match="NOREPLICAS"):
+            broker.SimpleQueue("q").put("message")

@@ -19,9 +19,11 @@ from compose.sandbox.aws.remote import Network
 from domain.backoff import RetryPolicy
 from domain.outcome import Outcome
 from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE
+from events.event_stream import EventStream
 from events.kube_api import KubeApi, NotFound
 from events.routing import pod_key, port_pool_key
 from events.schemas import pod_snapshot, pool_snapshot
+from events.settings import StreamSettings
 from events.workqueue import Mark, Workqueue
 from workers.cloud.driver import LoadBalancerApi
 from workers.kube.events import KubeEvents
@@ -68,7 +70,7 @@ class Fleet:
             pools=PortPools(self.api),
             namespaces=Namespaces(self.api, timedelta(0)),
             events=KubeEvents(self.api),
-            journal=Journal(self.redis),
+            journal=Journal(self.redis, EventStream(StreamSettings())),
             pool_names=PoolNames(self.redis),
             shown=ShownStatus(self.redis),
             audit_memory=AuditMemory(self.redis),

@@ -27,6 +27,7 @@ from events.settings import (
     ProcessSettings,
     PublisherSettings,
     StateSettings,
+    StreamSettings,
     WatchSettings,
 )
 from events.workqueue import Refusal, Snapshot, Taken, Workqueue
@@ -54,12 +55,14 @@ def settings(
     lease: Any = (),
     wait: timedelta | None = timedelta(0),
     cluster: str = "test",
+    stream: Any = (),
     **publisher: Any,
 ) -> ProcessSettings:
-    """`watch` and `lease` are dicts that override the short times, `wait` is that after a failover."""
+    """`watch`, `lease` and `stream` are dicts that override what is usual, `wait` is the time after a failover."""
     return ProcessSettings(
         cluster=cluster,
         redis=StateSettings(url=redis, failover_wait=wait),
+        stream=StreamSettings(**dict(stream)),
         kubernetes=server if isinstance(server, KubernetesSettings) else near(server),
         publisher=PublisherSettings(
             **{"health_host": "127.0.0.1", "health_port": 0, "probe_every": timedelta(milliseconds=200), **publisher},

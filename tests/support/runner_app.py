@@ -34,6 +34,13 @@ def work(self: Task[Any, Any], seconds: float = 0) -> str:
     return "done"
 
 
+@app.task(name="apart")
+def apart(seconds: float) -> str:
+    """Has nothing to do with Redis."""
+    time.sleep(seconds)
+    return "done"
+
+
 @app.task(bind=True, name="fail")
 def fail(self: Task[Any, Any]) -> None:
     note(self, "start")

@@ -15,27 +15,29 @@ from events.settings import ProcessSettings
 from workers.broker import broker_problem
 from workers.cli.configured import configured, or_exit
 from workers.heartbeat import judge, of_beat
+from workers.settings import WorkerSettings
+from workers.stores.proof import refusal
 
 healthcheck = typer.Typer(help="Probes for containers: exit status 0 is well, 1 is not.", no_args_is_help=True)
 ANSWER_WITHIN = 5.0  # seconds
 ANYWHERE = "0.0.0.0"  # noqa: S104 - it is compared with, not listened on
-Ready = Annotated[bool, typer.Option("--ready", help="Also fail while the broker is away, which no restart would mend")]
+Ready = Annotated[bool, typer.Option("--ready", help="Also fail while Redis or the broker is away or refuses")]
 Serves = Annotated[bool, typer.Option("--ready", help="Also fail until the first lists are in")]
 Port = Annotated[int, typer.Option(help="Port that Flower listens on")]
 
 
 @healthcheck.command()
 def worker(ready: Ready = False) -> None:
-    """Whether the worker consumes: within 60 s of the broker's return, or it fails."""
+    """Whether the worker consumes: within 60 s of the broker's return, or it fails; also if Redis refuses for 5 min."""
     settings = configured()
-    judge_file(settings.celery.heartbeat_file, settings.broker_url, ready)
+    judge_file(settings, settings.celery.heartbeat_file, ready)
 
 
 @healthcheck.command()
 def beat(ready: Ready = False) -> None:
-    """Whether beat looks at its schedule: within 60 s of the broker's return, or it fails."""
+    """Whether beat looks at its schedule: as for a worker."""
     settings = configured()
-    judge_file(of_beat(settings.celery.heartbeat_file), settings.broker_url, ready)
+    judge_file(settings, of_beat(settings.celery.heartbeat_file), ready)
 
 
 @healthcheck.command()
@@ -52,8 +54,10 @@ def flower(port: Port = 5555) -> None:
     ask("127.0.0.1", port, "/healthcheck")
 
 
-def judge_file(file: Path, broker: str, ready: bool) -> None:
-    verdict = judge(file, lambda: broker_problem(broker) is None, time.time())
+def judge_file(settings: WorkerSettings, file: Path, ready: bool) -> None:
+    broker = settings.broker_url
+    refused = refusal(settings.redis.url) or (refusal(broker) if broker != settings.redis.url else None)
+    verdict = judge(file, lambda: broker_problem(broker) is None, time.time(), refused)
     end(verdict.ready if ready else verdict.alive, verdict.reason)
 
 

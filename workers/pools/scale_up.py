@@ -15,6 +15,7 @@ from domain.errors import TerminalError, TransientError
 from domain.ports.placement import positions
 from domain.ports.pool import PortPoolSpec
 from domain.ports.scaleup import Intent
+from events.refusals import warn
 from events.routing import pod_key, port_pool_key
 from workers.cloud.driver import LoadBalancer, LoadBalancerApi
 from workers.cloud.errors import CloudError, cloud_error_in
@@ -42,7 +43,7 @@ def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
     try:
         _win(services, pool, epoch, token)
     except (NotReady, *OUTAGE) as error:
-        log.warning("scale_up_abandoned", pool=pool, epoch=epoch, reason=str(error))
+        warn(log, "scale_up_abandoned", error, pool=pool, epoch=epoch)
 
 
 def _win(services: PortServices, pool: str, epoch: str, token: str) -> None:

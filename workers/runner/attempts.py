@@ -9,6 +9,7 @@ import structlog
 
 from domain.errors import TransientError
 from domain.slots.job import Placed, slot_class
+from events.refusals import warn
 from workers.jobs.dispatch import Dispatcher
 from workers.runner.settings import RunnerSettings
 from workers.runner.spool import Kept, Spool, Stage
@@ -56,7 +57,7 @@ class Attempts:
         try:
             change = self._ledger.finish(kept.job.id, kept.phase, attempt, outcome, result)
         except AWAY as error:
-            log.warning("end_untold", job=kept.job.id, attempt=attempt, reason=str(error))
+            warn(log, "end_untold", error, job=kept.job.id, attempt=attempt)
             return
         self._remember(replace(kept, told=True))
         self._dispatcher.dispatch(change.placed)

@@ -16,6 +16,7 @@ from kombu import Queue
 from kombu.utils.imports import symbol_by_name
 
 from events.identity import Identity
+from events.refusals import warn
 from events.settings import RedisSettings
 from workers import transport_guard
 from workers.broker import broker_of
@@ -134,7 +135,7 @@ class Heart(threading.Thread):
             try:
                 self._attempts.beat(self._stop)
             except AWAY as error:
-                log.warning("report_unheard", reason=str(error))
+                warn(log, "report_unheard", error)
             except Exception:
                 log.exception("report_failed")
             time.sleep(self._period)

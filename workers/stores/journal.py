@@ -1,4 +1,4 @@
-"""What other services may follow: the capped Redis Stream of events, CloudEvents JSON, from the workers' side."""
+"""What other services may follow: the Redis Stream of events, CloudEvents JSON, from the workers' side."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 
 from redis import Redis
 
-from events.routing import EVENTS_STREAM, pod_key
-from events.schemas import ALLOCATION_FAILED, STREAM_FIELD, AllocationFailed, cloud_event
+from events.event_stream import EventStream
+from events.routing import pod_key
+from events.schemas import ALLOCATION_FAILED, AllocationFailed, cloud_event
 
-LENGTH = 10_000
 REPORTER = "berthmaster-worker"
 
 
 class Journal:
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+    def __init__(self, redis: Redis, stream: EventStream) -> None:
+        self._redis, self._stream = redis, stream
 
     def allocation_failed(self, pool: str, pod: str, uid: str, epoch: str, ports: int) -> None:
         """One event a failure; followers see which pod waits for how many ports, at which capacity epoch."""
@@ -25,4 +25,4 @@ class Journal:
         data = AllocationFailed(key=key, uid=uid, reporter=REPORTER, message=message, pool=pool)
         now = datetime.now(UTC).isoformat()
         event = cloud_event(ALLOCATION_FAILED, f"{uid}/{pool}/{epoch}", key, now, data.model_dump())
-        self._redis.xadd(EVENTS_STREAM, {STREAM_FIELD: event}, maxlen=LENGTH, approximate=True)
+        self._stream.append(self._redis, [event])

@@ -1,4 +1,4 @@
-"""The exceptions that mean "Redis is away, or went away meanwhile", in one place.
+"""The exceptions that mean "Redis is away, went away meanwhile, or refuses for now", in one place.
 
 Callers outside the stores need the names without the Redis client, which only stores may import.
 """
@@ -6,8 +6,7 @@ Callers outside the stores need the names without the Redis client, which only s
 from __future__ import annotations
 
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ReadOnlyError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-# A server that loads its data answers BusyLoadingError, a ConnectionError; a demoted one ReadOnlyError.
-OUTAGE = (RedisConnectionError, RedisTimeoutError, ReadOnlyError)
+OUTAGE = (RedisConnectionError, RedisTimeoutError)
+"""Answers that mean "not now" are RefusedError, a ConnectionError, over every connection of ours."""

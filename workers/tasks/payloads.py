@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 import structlog
 from celery import Task, current_task
+from celery.exceptions import Reject
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from domain.spec import NAME
@@ -76,6 +77,13 @@ class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not 
     throws = (PayloadRefused,)
     default_retry_delay = 5
     max_retries = 5
+
+    def retry(self, *args: Any, **options: Any) -> Any:
+        """A message whose repetition cannot be sent is given back to its queue, where Celery would drop it."""
+        try:
+            return super().retry(*args, **options)
+        except Reject as error:
+            raise Reject(error.reason, requeue=True) from error
 
 
 P = TypeVar("P", bound=Payload)

@@ -8,6 +8,7 @@ import structlog
 from celery import shared_task
 
 from events import routing
+from events.refusals import warn
 from workers.bootstrap import Services, services
 from workers.stores.outage import OUTAGE
 from workers.tasks.payloads import Nothing, SweepLost, takes
@@ -47,7 +48,7 @@ def sweep_lost(asked: SweepLost) -> None:
     try:
         found = parts.queue.sweep_lost(asked.sent, parts.settings.queue.sweep_lost_limit)
     except OUTAGE as error:
-        log.warning("sweep_postponed", task=routing.QUEUE_SWEEP_LOST, error=str(error))
+        warn(log, "sweep_postponed", error, task=routing.QUEUE_SWEEP_LOST)
         return
     if found:
         log.warning("lost_hints_repeated", keys=found)

@@ -103,6 +103,8 @@ def sweep_pools(parts: Services) -> None:
     for pool in parts.podpools.names.all():
         try:
             sweep_pool(parts, pool)
+        except OUTAGE:
+            raise
         except Exception:
             log.exception("pool_not_swept", pool=pool)
 

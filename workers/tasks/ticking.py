@@ -8,6 +8,7 @@ from datetime import timedelta
 import structlog
 
 from domain.errors import TransientError
+from events.refusals import warn
 from workers import metrics
 from workers.stores.outage import OUTAGE
 from workers.stores.ticks import Ticks
@@ -23,4 +24,4 @@ def once_a_period(ticks: Ticks, task: str, period: timedelta, work: Callable[[],
         if mine:
             work()
     except (*OUTAGE, TransientError) as error:
-        log.warning("tick_missed", task=task, error=str(error))
+        warn(log, "tick_missed", error, task=task)

@@ -194,7 +194,7 @@ def test_the_label_selector_and_namespace_go_with_lists_and_watches(
 
 
 def test_the_stream_is_capped(api: ScriptedApi, redis_url: str, worker: IdleWorker) -> None:
-    with publishing(api.url, redis_url, stream_length=100):
+    with publishing(api.url, redis_url, stream={"length": 100}):
         for number in range(1000):
             api.world.put(PODS, pod(f"p{number}"))
         eventually(lambda: len(worker.living()) == 1000)

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from redis import Redis, RedisError
 
+from events.event_stream import EventStream
 from events.incarnation import connect
 from events.lease import Lease
 from events.metrics import Metrics
 from events.resources import pods
 from events.sender import CHUNK, ClaimLostError, Sender
-from events.settings import PublisherSettings
+from events.settings import PublisherSettings, StreamSettings
 from events.workqueue import Mark, Workqueue
 from tests.integration.publisher.test_lease import candidate, candidate_of_nowhere
 from tests.support.publishing import IdleWorker
@@ -31,10 +32,11 @@ def lease(api: ScriptedApi) -> Lease:
     return held
 
 
-def sender(worker: IdleWorker, lease: Lease, over: Event, queue: Workqueue | None = None, **settings: Any) -> Sender:
+def sender(worker: IdleWorker, lease: Lease, over: Event, queue: Workqueue | None = None, **stream: int) -> Sender:
     assert worker.queue.claim(EPOCH)
     assert worker.queue.stamp(EPOCH)
-    return Sender(queue or worker.queue, lease, EPOCH, over, PublisherSettings(**settings), Metrics())
+    kept = EventStream(StreamSettings(**stream))
+    return Sender(queue or worker.queue, lease, EPOCH, over, PublisherSettings(), Metrics(), kept)
 
 
 def test_a_batch_in_hand_is_finished_after_the_stop(worker: IdleWorker, lease: Lease) -> None:
@@ -60,7 +62,7 @@ def test_nothing_is_sent_without_the_lease(worker: IdleWorker) -> None:
 
 
 def test_a_stream_of_no_entries_is_not_written(worker: IdleWorker, redis: Redis, lease: Lease) -> None:
-    sender(worker, lease, Event(), stream_length=0).send(pods(), MANY[:3])
+    sender(worker, lease, Event(), length=0).send(pods(), MANY[:3])
     assert len(worker.living()) == 3
     assert not redis.exists("berthmaster:events")
 

@@ -6,7 +6,16 @@ import orjson
 import pytest
 
 from events.resources import pods, port_pools
-from events.schemas import ALLOCATION_FAILED, GATE, AllocationFailed, Changed, CloudEvent, cloud_event, pod_snapshot
+from events.schemas import (
+    ALLOCATION_FAILED,
+    GATE,
+    PREFIX,
+    AllocationFailed,
+    Changed,
+    CloudEvent,
+    cloud_event,
+    pod_snapshot,
+)
 from events.sender import entry
 from tests.support.pods import PORTS, pod, port_pool
 
@@ -72,10 +81,19 @@ def test_a_pool_snapshot_does_not_change_with_its_status() -> None:
 def test_an_entry_of_the_stream_is_a_cloud_event_with_the_snapshot(gone: bool, kind: str) -> None:
     obj = pod("a", uid="u1", resourceVersion="42")
     mark = pods().item(obj, gone).mark
-    event = CloudEvent.model_validate_json(entry(pods(), mark, 3, "2026-01-01T00:00:00+00:00"))
+    event = CloudEvent.model_validate_json(entry(pods(), mark, 3, "2026-01-01T00:00:00+00:00", 1000))
     assert (event.type, event.id, event.subject) == (kind, "u1:3.42", "pod/games/a")
     changed = Changed.model_validate(event.data)
     assert (changed.history, changed.version, changed.snapshot) == (3, 42, pod_snapshot(obj))
+
+
+@pytest.mark.row("RD-24", "HO-03")
+def test_an_entry_says_of_a_snapshot_that_is_too_large_only_how_large_it_is() -> None:
+    obj = pod("a", uid="u1", resourceVersion="42", annotations={PREFIX + "x": "x" * 2000})
+    mark = pods().item(obj).mark
+    event = CloudEvent.model_validate_json(entry(pods(), mark, 3, "2026-01-01T00:00:00+00:00", 1000))
+    changed = Changed.model_validate(event.data)
+    assert (changed.snapshot, changed.omitted, changed.key) == (None, len(mark.body), "pod/games/a")
 
 
 def test_a_failure_is_a_cloud_event_that_says_who_reported_it() -> None:

@@ -1,0 +1,21 @@
+"""Whether a Redis takes writes now, for probes."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+
+from redis.exceptions import RedisError
+
+from events.refusals import RefusedError, prove
+from events.settings import RedisSettings
+from workers.stores.client import connect_briefly
+
+
+def refusal(url: str) -> str | None:
+    """Why it does not; None if it does, or does not answer at all, or is no Redis."""
+    with suppress(RedisError, ValueError), closing(connect_briefly(RedisSettings(url=url))) as redis:
+        try:
+            prove(redis)
+        except RefusedError as error:
+            return str(error)
+    return None
