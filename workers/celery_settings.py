@@ -64,7 +64,7 @@ def transport(settings: WorkerSettings) -> dict[str, Any]:
 
 def worker(settings: WorkerSettings) -> dict[str, Any]:
     return {
-        "worker_consumer": "workers.consumer:TolerantConsumer",  # malformed messages are dropped
+        "worker_consumer": "workers.consumer:StrictConsumer",  # what no task of ours takes is refused unrun
         "worker_pool": settings.celery.pool,  # tasks wait for AWS and Kubernetes: threads, at a tenth of the memory
         "worker_concurrency": settings.celery.concurrency,
         "worker_prefetch_multiplier": 1,  # what a worker has reserved waits behind its slowest task

@@ -1,59 +1,86 @@
-"""A consumer that a malformed message cannot hurt.
+"""Consumers that a message cannot hurt, whatever it contains.
 
 Celery rejects messages of unknown tasks and unreadable bodies, but one whose headers or body have another shape than it
 expects raises out of its handler before anybody acknowledges it: it ends the worker, comes back after the visibility
-timeout, and ends the next one, for ever.
+timeout, and ends the next one, for ever. Workers read each message strictly before Celery does; runners, whose tasks
+are their users' own, only catch what Celery raises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 from celery.worker.consumer import Consumer
+from kombu.transport.virtual import Channel
 
-from workers import metrics
+from workers import envelope, metrics
+from workers.envelope import MessageRefused, UncompressedMessage, brief
 
 log = structlog.get_logger()
-MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
-
-
-def refused(reason: str) -> None:
-    metrics.MESSAGES_REFUSED.labels(reason).inc()
+OF_CELERY = "celery."
+"""What the tasks are called that Celery brings along, which run canvases."""
 
 
 class TolerantConsumer(Consumer):
-    """Rejects, counts and logs what Celery cannot make a request of; Celery itself logs what it refuses, uncounted."""
+    """Rejects, counts and names what Celery cannot make a request of."""
 
     connection_errors: Any
 
-    def on_unknown_message(self, body: Any, message: Any) -> None:
-        refused("no_task")
-        super().on_unknown_message(body, message)
+    def on_unknown_message(self, body: Any, message: Any) -> None:  # noqa: ARG002 - Celery's signature
+        self.refuse(message, "no_task", "headers.task: missing")
 
     def on_unknown_task(self, body: Any, message: Any, exc: Exception) -> None:
-        refused("unknown_task")
+        """Celery tells who listens to its signal, as runners do."""
+        metrics.MESSAGES_REFUSED.labels("unknown_task").inc()
         super().on_unknown_task(body, message, exc)
 
-    def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
+    def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:  # noqa: ARG002 - Celery's signature
         """Also of what we do not take at all, as pickle is."""
-        refused("invalid")
-        super().on_invalid_task(body, message, exc)
+        self.refuse(message, "invalid", str(exc))
 
     def on_decode_error(self, message: Any, exc: Exception) -> None:
-        refused("undecodable")
-        super().on_decode_error(message, exc)
+        self.refuse(message, "undecodable", str(exc))
 
-    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
+    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
         receive = super().create_task_handler(*args, **options)
 
-        def received(message: Any) -> Any:
+        def received(message: Any) -> None:
             try:
-                return receive(message)
-            except MALFORMED as error:
-                refused("malformed")
-                log.exception("message_refused", error=repr(error), headers=str(message.headers)[:500])
-                return message.reject_log_error(log, self.connection_errors)
+                self.read(message)
+                receive(message)
+            except MessageRefused as error:
+                self.refuse(message, error.reason, str(error))
+            except self.connection_errors:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the worker
+                self.refuse(message, "malformed", repr(error))
 
         return received
+
+    def read(self, message: Any) -> None:
+        """Raises MessageRefused for what shall not reach Celery."""
+
+    def refuse(self, message: Any, reason: str, problem: str) -> None:
+        metrics.MESSAGES_REFUSED.labels(reason).inc()
+        headers = envelope.as_mapping(message.headers)
+        who = {name: brief.repr(headers.get(name)) for name in ("task", "id")}
+        log.warning("message_refused", reason=reason, problem=problem[:500], **who)
+        if not message.acknowledged:
+            message.reject_log_error(log, self.connection_errors)
+
+
+class StrictConsumer(TolerantConsumer):
+    """Gives Celery nothing but well-formed messages of our own tasks."""
+
+    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
+        channel = self.task_consumer.channel
+        if isinstance(channel, Channel):
+            channel.Message = UncompressedMessage
+        self._tasks = frozenset(name for name in self.strategies if not name.startswith(OF_CELERY))
+        return super().create_task_handler(*args, **options)
+
+    def read(self, message: Any) -> None:
+        envelope.read(message, self._tasks, datetime.now(UTC))

@@ -7,12 +7,14 @@ stuck. A restart mends no broker: while Redis is away the worker counts as alive
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 FRESH = 60.0  # seconds
 OUTAGE_SUFFIX = ".outage"
+_beaten = [time.monotonic()]
 
 
 class Verdict(NamedTuple):
@@ -28,6 +30,12 @@ def of_beat(file: Path) -> Path:
 
 def beat(file: Path) -> None:
     file.touch()
+    _beaten[:] = [time.monotonic()]
+
+
+def age() -> float:
+    """Seconds since this process beat last, or started."""
+    return time.monotonic() - _beaten[0]
 
 
 def judge(file: Path, broker_answers: Callable[[], bool], now: float) -> Verdict:

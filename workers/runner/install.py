@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from celery import Celery, signals
@@ -30,6 +30,8 @@ from workers.stores.client import connect_state
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 
 log = structlog.get_logger()
+OF_CELERY: Final = "celery.worker.consumer:Consumer"
+TOLERANT: Final = "workers.consumer:TolerantConsumer"
 
 
 def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSettings) -> None:
@@ -63,10 +65,12 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
 def fitted(settings: RunnerSettings, conf: Any) -> dict[str, Any]:
     """Settings for Celery that its application cannot know. Another broker than ours is its own business."""
     broker = broker_of(settings.redis.address)
+    consumer = {"worker_consumer": TOLERANT} if conf.worker_consumer == OF_CELERY else {}
     if conf.broker_url != broker.url:
-        return {}
+        return consumer
     options = {**conf.broker_transport_options, **broker.options}
-    return narrowed(settings.pool, options) if settings.redis.username else {"broker_transport_options": options}
+    narrow = narrowed(settings.pool, options) if settings.redis.username else {"broker_transport_options": options}
+    return consumer | narrow
 
 
 def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:

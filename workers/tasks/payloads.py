@@ -18,6 +18,7 @@ from domain.names import NAME
 from events import tracing
 from workers import metrics
 from workers.jobs.submission import faults
+from workers.settlement import SETTLED
 from workers.task_story import told
 
 log = structlog.get_logger()
@@ -73,6 +74,7 @@ class PayloadRefused(Exception):  # noqa: N818 - as in "refused payload": an exp
 class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not generic when it runs
     """A refused payload is an ordinary end, without a traceback; a lost child of prefork is retried a little."""
 
+    Request = SETTLED
     throws = (PayloadRefused,)
     default_retry_delay = 5
     max_retries = 5
