@@ -152,7 +152,7 @@ class CelerySettings(Nested):
     """Written while the worker consumes, read by `berthmaster healthcheck worker`; one a process, beat's beside it."""
 
     stuck_after: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0))
-    """Age of a running task, or a message that is held, at which a worker counts as stuck; raising it hides a deadlock."""
+    """Age of a running task or held message at which the worker counts as stuck; raising it hides a deadlock longer."""
 
 
 class MetricsSettings(Nested):

@@ -50,7 +50,8 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
 
     def narrow(instance: Any = None, conf: Any = None, **_: Any) -> None:
         if instance and instance.app is app:
-            conf.update(fitted(settings(), conf))
+            tolerant = {"worker_consumer": TOLERANT} if conf.worker_consumer == OF_CELERY else {}
+            conf.update({**tolerant, **fitted(settings(), conf)})
 
     transport_guard.install()
     _set_task_class(app, attempts)
@@ -65,12 +66,10 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
 def fitted(settings: RunnerSettings, conf: Any) -> dict[str, Any]:
     """Settings for Celery that its application cannot know. Another broker than ours is its own business."""
     broker = broker_of(settings.redis.address)
-    consumer = {"worker_consumer": TOLERANT} if conf.worker_consumer == OF_CELERY else {}
     if conf.broker_url != broker.url:
-        return consumer
+        return {}
     options = {**conf.broker_transport_options, **broker.options}
-    narrow = narrowed(settings.pool, options) if settings.redis.username else {"broker_transport_options": options}
-    return consumer | narrow
+    return narrowed(settings.pool, options) if settings.redis.username else {"broker_transport_options": options}
 
 
 def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
