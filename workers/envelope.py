@@ -105,8 +105,10 @@ def read(message: Any, tasks: Container[str], now: datetime) -> None:
         raise MessageRefused("unknown_task", f"headers.task: no task of ours is called {brief.repr(headers.task)}")
     model(Properties, message.properties or {}, "properties")
     check_body(message)
-    times = {"eta": due(headers.eta, now), "expires": time_of("expires", headers.expires)}
-    message.headers = kept(headers) | {name: time and time.isoformat() for name, time in times.items()}
+    expires, eta = time_of("expires", headers.expires), due(headers.eta, now)
+    if expires and expires <= now:
+        raise MessageRefused("expired", f"headers.expires: it was to run before {expires.isoformat()}")
+    message.headers = kept(headers) | {"eta": eta and eta.isoformat()}
     message.properties = {"correlation_id": headers.id, "priority": 0}
     queue = routing.QUEUES.get(headers.task, routing.MAINTENANCE)  # where a retry goes
     message.delivery_info = {**as_mapping(message.delivery_info), "exchange": "", "routing_key": queue}
@@ -190,8 +192,6 @@ def decoded(message: Any) -> Any:
 
 def check_canvas(embed: Any) -> None:
     """Whoever reaches the broker could have a worker call, or publish, whatever a canvas says."""
-    if embed is None or embed == {}:
-        return
     if not isinstance(embed, dict) or not embed.keys() <= set(CANVAS):
         raise MessageRefused("malformed", f"body: the third part must be an object of {', '.join(CANVAS)}")
     if present := [name for name, value in embed.items() if value not in (None, [], {})]:
