@@ -50,7 +50,7 @@ def claimable(pod: Json, now: datetime) -> ClaimablePod:
     return ClaimablePod(
         name=meta["name"],
         uid=meta["uid"],
-        pool=pool or labels.get(POOL, ""),
+        pool=pool or (label if is_name(label := labels.get(POOL)) else ""),
         revision=labels.get(REVISION, ""),
         phase=phase_of(labels) if known else Phase.UNKNOWN,
         created=datetime.fromisoformat(meta["creationTimestamp"]),
