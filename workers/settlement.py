@@ -23,6 +23,7 @@ from workers.envelope import brief
 
 log = structlog.get_logger()
 CALLBACKS: Final = ("on_accepted", "on_success", "on_failure", "on_timeout", "on_retry")
+HANDS_OVER: Final = "execute_using_pool"
 SETTLED: Final = f"{__name__}:SettledRequest"
 """For `Request` of a task class."""
 
@@ -68,8 +69,8 @@ class SettledRequest(Request):  # type: ignore[misc]  # Celery has no types ther
         for name in CALLBACKS:
             if name in vars(cls):
                 setattr(cls, name, settling(vars(cls)[name]))
-        if "execute_using_pool" in vars(cls):
-            cls.execute_using_pool = handing_over(vars(cls)["execute_using_pool"])  # type: ignore[method-assign]
+        if HANDS_OVER in vars(cls):
+            setattr(cls, HANDS_OVER, handing_over(vars(cls)[HANDS_OVER]))
 
     on_accepted = settling(Request.on_accepted)
     on_success = settling(Request.on_success)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kombu import Connection, Consumer, Queue
@@ -48,7 +49,7 @@ def test_the_probe_fails_for_a_worker_whose_messages_nothing_settles(deaf: Celer
 @pytest.mark.row("HO-01")
 def test_a_message_is_held_from_its_delivery_until_it_is_settled(redis_url: str) -> None:
     now = [0.0]
-    unsettled, held = UnsettledMessages(lambda: now[0]), list[object]()
+    unsettled, held = UnsettledMessages(lambda: now[0]), list[Any]()
     with Connection(redis_url) as connection:
         channel = connection.default_channel
         producer = connection.Producer()
@@ -64,5 +65,5 @@ def test_a_message_is_held_from_its_delivery_until_it_is_settled(redis_url: str)
                 now[0] += 60
                 ages.append(unsettled.oldest(channel))
                 if message:
-                    message.ack()  # type: ignore[attr-defined]
+                    message.ack()
     assert ages == [0, 60, 60, 120, 0, 0]
