@@ -46,8 +46,8 @@ result that a client could wait for. One whose arguments are not valid ends at o
 
 A message that has another shape is refused before any task runs: the log names its id, its task and the field
 (`message_refused`), and `berthmaster_messages_refused_total` counts it by reason. Refused are Celery's protocol 1,
-compression, a task with `link`, a chain or a chord (`canvas`: send the next task yourself), and a time more than an hour
-ahead (`postponed`: send the message when the task is due). A shorter `eta` is kept for at most 30 seconds.
+compression, a task with `link`, a chain or a chord (`canvas`: send the next task yourself), and a time more than an
+hour ahead (`postponed`: send the message when the task is due). A shorter `eta` is kept for at most 30 seconds.
 """
 COMMAND_WORDS: Final = """\
 Each command reads the [settings](settings.md) from the environment. Exit status 2 says that the command line or a
