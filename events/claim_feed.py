@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from domain.names import is_name
 from events.feeds import SnapshotFeed, known_keys
+from events.refused_names import refuse_name
 from events.routing import pod_claim_set_key
 from events.schemas import Json
 from events.watch import Batch, Listing
@@ -29,10 +30,12 @@ class ClaimFeed(SnapshotFeed):
 
 
 def sets_of(claims: Iterable[Json]) -> set[str]:
-    """Keys of the sets that own these claims."""
-    owned: list[tuple[Any, Any]] = [
-        (claim["metadata"]["namespace"], owner)
-        for claim in claims
-        for owner in claim["metadata"].get("ownerReferences") or ()
-    ]
-    return {pod_claim_set_key(namespace, owner["name"]) for namespace, owner in owned if owner.get("kind") == SET}
+    """Keys of the sets that own these claims. Whoever may write a claim may write any owner in it."""
+    keys = set[str]()
+    for meta in (claim["metadata"] for claim in claims):
+        for name in [owner.get("name") for owner in meta.get("ownerReferences") or () if owner.get("kind") == SET]:
+            if is_name(name):
+                keys.add(pod_claim_set_key(meta["namespace"], name))
+            else:
+                refuse_name("owner reference", f"claim {meta['namespace']}/{meta['name']}", name)
+    return keys

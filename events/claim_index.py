@@ -11,6 +11,7 @@ from typing import Any
 
 from redis import Redis
 
+from domain.names import is_name
 from events import routing
 from events.schemas import PREFIX
 
@@ -51,7 +52,11 @@ def concerned(redis: Redis, pods: Iterable[Mapping[str, Any]]) -> set[str]:
     replies: list[Any] = pipe.execute() if asked else []
     found: set[str] = set()
     for namespace, labelled, named, of in zip(asked, replies[::3], replies[1::3], replies[2::3], strict=True):
-        names = {*named, labelled} - {None}
-        found |= {routing.pod_claim_key(namespace, name.decode()) for name in names}
-        found |= {routing.pod_claim_set_key(namespace, of.decode())} if of else set()
+        found |= {routing.pod_claim_key(namespace, name) for name in names_of(*named, labelled)}
+        found |= {routing.pod_claim_set_key(namespace, name) for name in names_of(of)}
     return found
+
+
+def names_of(*stored: bytes | None) -> set[str]:
+    """Without what is none: an index may hold anything."""
+    return {name for text in stored if text and is_name(name := text.decode(errors="replace"))}

@@ -24,15 +24,20 @@ class PoolPodFeed:
     def listing(self, listing: Listing, relist: bool) -> None:
         """Whose pods went unseen is in no list, so that every claim looks, and every set."""
         del relist  # a pool's run lists its pods itself
-        pools = {item.mark.key for item in listing.items}
+        pools = self.proper([item.mark.key for item in listing.items])
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch(pools | self.claims()))
 
     def batch(self, batch: Batch) -> None:
         pods: list[dict[str, Any]] = [event["object"] for event in batch.events]
-        pools = {self.resource.key(pod["metadata"]) for pod in pods}
+        pools = self.proper([self.resource.key(pod["metadata"]) for pod in pods])
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch(pools | concerned(self.redis, pods)))
+
+    def proper(self, keys: list[str]) -> set[str]:
+        """Without pods whose label names no pool."""
+        self.sender.metrics.dropped.labels(self.resource.name, "no_name").inc(keys.count(""))
+        return set(keys) - {""}
 
     def claims(self) -> set[str]:
         return known_keys(self.queue, "podclaim") | known_keys(self.queue, "podclaimset")

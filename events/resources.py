@@ -11,8 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from domain.names import is_name
 from events import routing
 from events.predicates import always, opted_in
+from events.refused_names import refuse_name
 from events.schemas import PREFIX, Json, pod_snapshot, pool_snapshot
 from events.workqueue import Mark
 
@@ -43,7 +45,7 @@ class Resource:
         meta = obj["metadata"]
         body = bytes(memoryview(orjson.dumps(self.snapshot(obj))))  # a copy: orjson's own keeps its whole buffer alive
         mark = Mark(self.key(meta), int(meta["resourceVersion"]), meta.get("uid", ""), gone, body)
-        return Item(mark, self.opted(obj))
+        return Item(mark, self.opted(obj) and routing.is_key(mark.key))
 
     def owns(self, key: str) -> bool:
         return key.startswith(f"{self.kind}/")
@@ -103,9 +105,18 @@ def pool_pods(namespace: str = "") -> Resource:
         kind="poolpod",
         path=f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods",
         snapshot=dict,
-        key=lambda meta: routing.pod_pool_key(meta["namespace"], (meta.get("labels") or {}).get(POOL_LABEL, "")),
+        key=labelled_pool,
         query={"labelSelector": POOL_LABEL},
     )
+
+
+def labelled_pool(meta: Mapping[str, Any]) -> str:
+    """The key of the pool that a pod's label names, '' for none: whoever may write the pod may write anything there."""
+    pool = (meta.get("labels") or {}).get(POOL_LABEL)
+    if is_name(pool):
+        return routing.pod_pool_key(meta["namespace"], pool)
+    refuse_name(f"label {POOL_LABEL}", f"pod {meta['namespace']}/{meta['name']}", pool)
+    return ""
 
 
 def allocation_failures(namespace: str = "") -> Resource:

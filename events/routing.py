@@ -9,11 +9,13 @@ transport stores it.
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Final, TypeGuard
 from uuid import uuid4
 
 import orjson
 
+from domain.names import NAME
 from events import tracing
 
 LATENCY: Final = "berthmaster.latency"  # hints and what must stay in order with them
@@ -92,6 +94,14 @@ def pod_claim_key(namespace: str, name: str) -> str:
 
 def pod_claim_set_key(namespace: str, name: str) -> str:
     return f"podclaimset/{namespace}/{name}"
+
+
+_KEY: Final = re.compile(f"portpool/{NAME}|(pod|podpool|podclaim|podclaimset)/{NAME}/{NAME}")
+
+
+def is_key(value: object) -> TypeGuard[str]:
+    """Whether a reconciler takes this key: others may write names from which keys are made."""
+    return isinstance(value, str) and _KEY.fullmatch(value) is not None
 
 
 def split_key(key: str) -> tuple[str, ...]:

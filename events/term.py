@@ -198,16 +198,14 @@ class Term:
     def probe(self) -> None:
         """Nothing may happen for hours, and still Redis must neither lose its state nor refuse writes unseen."""
         try:
-            stands = self.parts.queue.stands(self.epoch)
+            if not self.parts.queue.stands(self.epoch):
+                return self.end("state_lost")
             prove(self.parts.redis)
             self.parts.stream.trim(self.parts.redis)
         except AnotherFleet:  # the next claim says so
             self.end("another_fleet")
         except RedisError as error:
             warn(log, "probe_failed", error)
-        else:
-            if not stands:
-                self.end("state_lost")
 
     def end(self, reason: str) -> None:
         """The first reason counts."""

@@ -43,6 +43,11 @@ Any Celery client sends these by their names, `app.send_task(TASK, [ARGUMENT, ..
 order of the tables or by name, as JSON, to the queue that is said, because workers read no other. A task gives no
 result that a client could wait for. One whose arguments are not valid ends at once: the log names the field
 (`payload_refused`), and `berthmaster_payloads_refused_total` counts it. [Jobs](../jobs.md) says more about `slots`.
+
+A message that has another shape is refused before any task runs: the log names its id, its task and the field
+(`message_refused`), and `berthmaster_messages_refused_total` counts it by reason. Refused are Celery's protocol 1,
+compression, a task with `link`, a chain or a chord (`canvas`: send the next task yourself), and a time more than an
+hour ahead (`postponed`: send the message when the task is due). A shorter `eta` is kept for at most 30 seconds.
 """
 COMMAND_WORDS: Final = """\
 Each command reads the [settings](settings.md) from the environment. Exit status 2 says that the command line or a

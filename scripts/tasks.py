@@ -51,7 +51,7 @@ def _of(name: str) -> Iterator[AnyTask]:
                     ast.Call(
                         func=ast.Name(id="shared_task"), keywords=[ast.keyword(value=ast.Attribute(attr=task)), *_]
                     ),
-                    ast.Call(func=ast.Name(id="takes"), args=[ast.Name(id=payload)]),
+                    ast.Call(func=ast.Name(id="takes"), args=[ast.Name(id=payload), *_]),
                 ]
             ):
                 schema = structural(getattr(module, payload).model_json_schema())

@@ -8,6 +8,7 @@ import sys
 import time
 from typing import Any
 
+import structlog
 from celery import bootsteps
 from celery.concurrency.prefork import TaskPool as Prefork
 from celery.worker import state
@@ -18,7 +19,9 @@ from events.identity import OTHER_FLEET
 from workers import gauges, heartbeat, shared_counters
 from workers.bootstrap import services
 from workers.stores.client import other_fleet
+from workers.unsettled import UnsettledMessages
 
+log = structlog.get_logger()
 BEAT_EVERY = 5.0  # seconds
 SWITCH_EVERY = 0.0005  # seconds
 LONGEST_SILENCE = 30.0  # seconds; a BRPOP is answered or repeated every second
@@ -80,6 +83,7 @@ class Heartbeat(bootsteps.StartStopStep):
 
     def __init__(self, consumer: Any, **_options: Any) -> None:
         self._timer: Any = None
+        self._unsettled = UnsettledMessages()
         heartbeat.forget(services().settings.celery.heartbeat_file)
         super().__init__(consumer)
 
@@ -96,13 +100,25 @@ class Heartbeat(bootsteps.StartStopStep):
 
     def _beat(self, consumer: Any) -> None:
         settings = services().settings.celery
-        if consumes(consumer) and not stuck(settings.stuck_after.total_seconds()):
+        held = self._unsettled.oldest(consumer.task_consumer.channel)
+        if trouble := trouble_of(consumer, held, settings.stuck_after.total_seconds()):
+            log.warning("worker_stuck", reason=trouble)
+        else:
             heartbeat.beat(settings.heartbeat_file)
 
     def _cancel(self) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
+
+
+def trouble_of(consumer: Any, held: float, after: float) -> str:
+    """Why the worker does no work, '' while it does. A task, and a message that is held, may take `after` seconds."""
+    if not consumes(consumer):
+        return "it does not read from the broker"
+    if stuck(after):
+        return f"a task has run for more than {after:.0f} s"
+    return f"a message has not been settled for {held:.0f} s" if held > after else ""
 
 
 def consumes(consumer: Any) -> bool:

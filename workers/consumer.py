@@ -1,79 +1,69 @@
-"""A consumer that a malformed message cannot hurt.
+"""Consumers that a message cannot hurt, whatever it contains.
 
 Celery rejects messages of unknown tasks and unreadable bodies, but one whose headers or body have another shape than it
 expects raises out of its handler before anybody acknowledges it: it ends the worker, comes back after the visibility
-timeout, and ends the next one, for ever.
+timeout, and ends the next one, for ever. Workers read each message strictly before Celery does; runners, whose tasks
+are their users' own, only catch what Celery raises.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import structlog
 from celery.worker.consumer import Consumer
-from celery.worker.state import maybe_shutdown
 
-from workers import metrics
-from workers.bootstrap import services
-from workers.stores.client import other_fleet
+from workers import envelope, metrics
+from workers.envelope import MessageRefused, brief
 
 log = structlog.get_logger()
-PAUSE = 2.0  # seconds between two looks at a Redis that belongs to another fleet
-MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
 
-
-def refused(reason: str) -> None:
-    metrics.MESSAGES_REFUSED.labels(reason).inc()
 
 
 class TolerantConsumer(Consumer):
-    """Rejects, counts and logs what Celery cannot make a request of; Celery itself logs what it refuses, uncounted."""
+    """Rejects, counts and names what Celery cannot make a request of."""
 
     connection_errors: Any
 
-    def on_unknown_message(self, body: Any, message: Any) -> None:
-        refused("no_task")
-        super().on_unknown_message(body, message)
+    def on_unknown_message(self, body: Any, message: Any) -> None:  # noqa: ARG002 - Celery's signature
+        self.refuse(message, "no_task", "headers.task: missing")
 
     def on_unknown_task(self, body: Any, message: Any, exc: Exception) -> None:
-        refused("unknown_task")
+        """Celery tells who listens to its signal, as runners do."""
+        metrics.MESSAGES_REFUSED.labels("unknown_task").inc()
         super().on_unknown_task(body, message, exc)
 
-    def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
+    def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:  # noqa: ARG002 - Celery's signature
         """Also of what we do not take at all, as pickle is."""
-        refused("invalid")
-        super().on_invalid_task(body, message, exc)
+        self.refuse(message, "invalid", str(exc))
 
     def on_decode_error(self, message: Any, exc: Exception) -> None:
-        refused("undecodable")
-        super().on_decode_error(message, exc)
+        self.refuse(message, "undecodable", str(exc))
 
-    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], Any]:
+    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
         receive = super().create_task_handler(*args, **options)
 
-        def received(message: Any) -> Any:
+        def received(message: Any) -> None:
             try:
-                return receive(message)
-            except MALFORMED as error:
-                refused("malformed")
-                log.exception("message_refused", error=repr(error), headers=str(message.headers)[:500])
-                return message.reject_log_error(log, self.connection_errors)
+                self.read(message)
+                receive(message)
+            except MessageRefused as error:
+                self.refuse(message, error.reason, str(error))
+            except self.connection_errors:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the worker
+                self.refuse(message, "malformed", repr(error))
 
         return received
 
+    def read(self, message: Any) -> None:
+        """Raises MessageRefused for what shall not reach Celery."""
 
-class OwnConsumer(TolerantConsumer):
-    """Of a worker of ours: takes no messages while its Redis belongs to another fleet, and does not end either: what
-    runs in it has work in hand.
-    """
-
-    def connect(self) -> Any:
-        """Waits for the broker, and then for a Redis of its own."""
-        connection = super().connect()
-        while refusal := other_fleet(services().redis):
-            log.error("redis_of_another_fleet", error=str(refusal))
-            time.sleep(PAUSE)
-            maybe_shutdown()
-        return connection
+    def refuse(self, message: Any, reason: str, problem: str) -> None:
+        metrics.MESSAGES_REFUSED.labels(reason).inc()
+        headers = envelope.as_mapping(message.headers)
+        who = {name: brief.repr(headers.get(name)) for name in ("task", "id")}
+        log.warning("message_refused", reason=reason, problem=problem[:500], **who)
+        if not message.acknowledged:
+            message.reject_log_error(log, self.connection_errors)

@@ -15,6 +15,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from events.refusals import warn
+from workers import heartbeat
 
 log = structlog.get_logger()
 Samples = Mapping[tuple[str, ...], float]
@@ -27,6 +28,7 @@ class Told(NamedTuple):
 
 
 READABLE: Final = "berthmaster_state_readable"
+HEARTBEAT: Final = "berthmaster_worker_heartbeat_age_seconds"
 GAUGES: Final = {
     "berthmaster_queue_keys": Told("Keys of the workqueue, by state.", ("state",)),
     "berthmaster_queue_oldest_seconds": Told("How long the oldest queued key has waited."),
@@ -51,6 +53,7 @@ GAUGES: Final = {
         "Jobs of a pod pool: waiting, running, reserved, or ended and still known.", ("pool", "state")
     ),
     "berthmaster_claims": Told("Claims on whole pods, by the phase that their status shows.", ("namespace", "phase")),
+    HEARTBEAT: Told("How long ago this worker last showed that it consumes, and that each message is settled in time."),
     READABLE: Told("1 if Redis answered this scrape: then the other gauges of the state are there."),
 }
 
@@ -67,10 +70,10 @@ class StateGauges(Collector):
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         try:
-            told = self._read()
+            told = {HEARTBEAT: {(): heartbeat.age()}, **self._read()}
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can
             warn(log, "state_unreadable", error)
-            return [_family(READABLE, {(): 0})]
+            return [_family(READABLE, {(): 0}), _family(HEARTBEAT, {(): heartbeat.age()})]
         return [_family(READABLE, {(): 1}), *(_family(name, samples) for name, samples in told.items())]
 
 

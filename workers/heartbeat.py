@@ -10,6 +10,7 @@ itself: not ready while it refuses, dead when it has refused for five minutes.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ FRESH = 60.0  # seconds
 LONGEST_REFUSAL = 300.0  # seconds
 OUTAGE_SUFFIX = ".outage"
 REFUSED_SUFFIX = ".refused"
+_beaten = [time.monotonic()]
 
 
 class Verdict(NamedTuple):
@@ -33,6 +35,12 @@ def of_beat(file: Path) -> Path:
 
 def beat(file: Path) -> None:
     file.touch()
+    _beaten[:] = [time.monotonic()]
+
+
+def age() -> float:
+    """Seconds since this process beat last, or started."""
+    return time.monotonic() - _beaten[0]
 
 
 def judge(file: Path, broker_answers: Callable[[], bool], now: float, refusal: str | None = None) -> Verdict:

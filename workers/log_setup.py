@@ -5,6 +5,7 @@ Celery's lines about each task and tick are left out below DEBUG: a run says its
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Sequence
@@ -55,7 +56,11 @@ def formatter(settings: LogSettings) -> structlog.stdlib.ProcessorFormatter:
 
 
 def as_json(event: Any, **_options: Any) -> str:
-    return orjson.dumps(event, default=str).decode()
+    """Also of what orjson refuses, as half a character and a long number are: no line may be lost for what it tells."""
+    try:
+        return orjson.dumps(event, default=str).decode()
+    except (TypeError, ValueError):
+        return json.dumps(event, default=repr, skipkeys=True)
 
 
 JSON_LINES = structlog.processors.JSONRenderer(serializer=as_json)

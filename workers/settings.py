@@ -160,7 +160,7 @@ class CelerySettings(Nested):
     """Written while the worker consumes, read by `berthmaster healthcheck worker`; one a process, beat's beside it."""
 
     stuck_after: Duration = Field(default=timedelta(minutes=5), gt=timedelta(0))
-    """Age of a running task from which on the worker counts as stuck; raising it hides a deadlock longer."""
+    """Age of a running task or held message at which the worker counts as stuck; raising it hides a deadlock longer."""
 
 
 class MetricsSettings(Nested):

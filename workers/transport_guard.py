@@ -69,8 +69,8 @@ def _brpop_read(channel: Any, **options: Any) -> Any:
     try:
         return unguarded["_brpop_read"](channel, **options)
     except BROKEN as error:
-        metrics.MESSAGES_REFUSED.labels("unreadable").inc()
-        log.exception("message_refused", error=repr(error))
+        metrics.MESSAGES_REFUSED.labels(getattr(error, "reason", "unreadable")).inc()
+        log.exception("message_refused", error=repr(error)[:500])
         raise Empty from error
 
 

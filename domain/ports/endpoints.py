@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
+from domain.names import is_name
 from domain.ports.entry import Entry
 from domain.ports.holding import Id, by_key
 from domain.ports.pod import family_of
@@ -162,7 +163,7 @@ def _ports(port: int, end: Any, container: int, target: str) -> int:
 
 
 def _are_names(pool: str, lb: str, target: str) -> bool:
-    return bool(pool and _NAME.fullmatch(lb) and (target == "" or _is_target(target)))
+    return bool(is_name(pool) and _NAME.fullmatch(lb) and (target == "" or _is_target(target)))
 
 
 def _is_port(value: Any) -> TypeGuard[int]:

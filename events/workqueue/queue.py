@@ -20,6 +20,7 @@ from redis.client import Pipeline
 from events import routing
 from events.identity import FIELDS, AnotherFleet, Identity
 from events.incarnation import INCARNATION, Argument, doubt, refused_by_another
+from events.refused_names import refuse_name
 from events.workqueue.entries import (
     Known,
     Mark,
@@ -149,9 +150,10 @@ class Workqueue:
     def touch(self, keys: Sequence[str], pools: Sequence[str] = ()) -> None:
         """Marks keys dirty without a change of their snapshots (they may have none): for one's own requests.
 
-        `pools` are added to those in which the names may hold ports.
+        What is no key is left out: nobody could reconcile it. `pools` are added to those in which the names may hold
+        ports.
         """
-        for some in chunks(keys):
+        for some in chunks(proper(keys)):
             pairs = [part for key in some for part in (key, self._hint(key))]
             self._send(decoded(self._run("touch", listed(pools or None), *pairs)))
 
@@ -289,6 +291,14 @@ class Workqueue:
 def milliseconds(time: timedelta) -> int:
     """Rounded up: a wait of less than a millisecond is a wait."""
     return -(-time // TO_MS)
+
+
+def proper(keys: Sequence[str]) -> list[str]:
+    """Those that a reconciler takes."""
+    for key in keys:
+        if not routing.is_key(key):
+            refuse_name("key", "the workqueue", key)
+    return [key for key in keys if routing.is_key(key)]
 
 
 def listed(pools: Sequence[str] | None) -> bytes:

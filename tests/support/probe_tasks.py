@@ -24,7 +24,7 @@ from workers.app import create_app
 from workers.bootstrap import services
 from workers.podpools.slow_start import slowly
 from workers.run import Run
-from workers.tasks.keys import reconcile_key
+from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import ReconcilePod, takes
 
 log = structlog.get_logger()
@@ -40,7 +40,7 @@ app = create_app(tasks=("workers.tasks.queue", "tests.support.probe_tasks"))
 
 
 @shared_task(name=routing.PORTS_RECONCILE)
-@takes(ReconcilePod)
+@takes(ReconcilePod, discard_key)
 def reconcile_pod(asked: ReconcilePod) -> None:
     parts = services()
     reconcile_key(parts, asked, lambda run: observed(parts.redis, run))

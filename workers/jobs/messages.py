@@ -7,6 +7,7 @@ start. A message that is lost is sent again; one that is late or doubled is refu
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final, Self
@@ -16,6 +17,7 @@ from kombu import Connection, Producer, Queue
 from kombu.pools import producers
 from pydantic import BaseModel, ConfigDict, Field
 
+from domain.names import is_uid
 from domain.slots.job import Job, Placed, WhenLost
 from events import routing
 from workers.broker import connection
@@ -23,6 +25,8 @@ from workers.sending import EMBED, OPTIONS, RETRY_POLICY, UNREACHABLE, WAIT_FOR_
 
 log = structlog.get_logger()
 HEADER: Final = "berthmaster"
+ATTEMPT: Final = re.compile("[0-9]{1,20}-[0-9]{1,20}")
+"""A runner has files that are named by attempts."""
 
 
 class Body(BaseModel):
@@ -64,6 +68,8 @@ def header_of(placed: Placed) -> dict[str, Any]:
 def placed_of(header: dict[str, Any], pod: str = "") -> Placed:
     """Raises KeyError, TypeError or ValueError for a header that we did not write."""
     asked = header["job"]
+    if not ATTEMPT.fullmatch(header["attempt"]) or not is_uid(header["uid"]):
+        raise ValueError("attempt or uid of the header is not one that we wrote")
     when_lost = WhenLost(asked["when_lost"])
     job = Job(header["id"], **asked | {"phases": tuple(asked["phases"]), "when_lost": when_lost})
     return Placed(header["id"], header["attempt"], header["uid"], pod, header["phase"], job)

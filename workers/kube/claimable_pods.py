@@ -25,6 +25,7 @@ from domain.claims.labels import (
     proper_value,
 )
 from domain.claims.pod import USED, ClaimablePod, Phase
+from domain.names import is_name
 from events.kube_api import KubeApi, NotFound
 from workers.kube.pods import pod_path
 from workers.kube.pool_pods import POOL, REVISION
@@ -49,7 +50,7 @@ def claimable(pod: Json, now: datetime) -> ClaimablePod:
     return ClaimablePod(
         name=meta["name"],
         uid=meta["uid"],
-        pool=pool or labels.get(POOL, ""),
+        pool=pool or (label if is_name(label := labels.get(POOL)) else ""),
         revision=labels.get(REVISION, ""),
         phase=phase_of(labels) if known else Phase.UNKNOWN,
         created=datetime.fromisoformat(meta["creationTimestamp"]),
@@ -66,8 +67,8 @@ def claimable(pod: Json, now: datetime) -> ClaimablePod:
 
 def pool_of(meta: Json) -> str:
     """The pool that made it, '' for none: labels are written by whoever may write the pod."""
-    makers = [owner["name"] for owner in meta.get("ownerReferences") or () if owner.get("kind") == "PodPool"]
-    said = (meta.get("labels") or {}).get(POOL)
+    owners = [owner.get("name") for owner in meta.get("ownerReferences") or () if owner.get("kind") == "PodPool"]
+    makers, said = [name for name in owners if is_name(name)], (meta.get("labels") or {}).get(POOL)
     return str(said) if said in makers else next(iter(makers), "")
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from celery import Celery, signals
@@ -32,6 +32,8 @@ from workers.stores.client import connect_state
 from workers.stores.slots.ledger import SlotLedger, load_scripts
 
 log = structlog.get_logger()
+OF_CELERY: Final = "celery.worker.consumer:Consumer"
+TOLERANT: Final = "workers.consumer:TolerantConsumer"
 
 
 def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSettings) -> None:
@@ -50,7 +52,8 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
 
     def narrow(instance: Any = None, conf: Any = None, **_: Any) -> None:
         if instance and instance.app is app:
-            conf.update(fitted(settings(), conf))
+            tolerant = {"worker_consumer": TOLERANT} if conf.worker_consumer == OF_CELERY else {}
+            conf.update({**tolerant, **fitted(settings(), conf)})
 
     transport_guard.install()
     _set_task_class(app, attempts)

@@ -15,6 +15,7 @@ from domain.slots.job import Placed
 from workers.jobs.messages import HEADER, placed_of
 from workers.jobs.result import kept
 from workers.runner.attempts import AWAY, Attempts
+from workers.settlement import SETTLED
 
 log = structlog.get_logger()
 PATIENCE: Final = 30.0  # seconds that a start waits for Redis; then the message is given up, and sent again
@@ -41,6 +42,7 @@ def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]
 
     class JobTask(base):  # type: ignore[valid-type,misc] # the base is the application's own class
         abstract = True
+        Request = SETTLED if base.Request == celery.Task.Request else base.Request
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             header = self.request.get(HEADER)

@@ -9,12 +9,12 @@ from workers.bootstrap import services
 from workers.claims.reconciler import PodClaimsReconciler
 from workers.claimsets.reconciler import PodClaimSetsReconciler
 from workers.tasks.claim_payloads import ReconcilePodClaim, ReconcilePodClaimSet
-from workers.tasks.keys import reconcile_key
+from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import takes
 
 
 @shared_task(name=routing.CLAIMS_RECONCILE)
-@takes(ReconcilePodClaim)
+@takes(ReconcilePodClaim, discard_key)
 def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
     """Finds the claim a pod, keeps it, moves it, or gives it back."""
     parts = services()
@@ -22,7 +22,7 @@ def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
 
 
 @shared_task(name=routing.CLAIM_SETS_RECONCILE)
-@takes(ReconcilePodClaimSet)
+@takes(ReconcilePodClaimSet, discard_key)
 def reconcile_pod_claim_set(asked: ReconcilePodClaimSet) -> None:
     """Makes and removes claims until there are as many as wanted, of the present template."""
     parts = services()

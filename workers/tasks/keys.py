@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import secrets
+
+import structlog
+
 from domain.outcome import Outcome
-from workers.bootstrap import Services
+from events import routing
+from events.workqueue import Taken
+from workers.bootstrap import Services, services
 from workers.reconcile import Reconciler, reconcile
+from workers.stores.outage import OUTAGE
 from workers.tasks.payloads import ReconcileKey
 
+log = structlog.get_logger()
 
-def reconcile_key(services: Services, asked: ReconcileKey, reconciler: Reconciler) -> Outcome | None:
+
+def reconcile_key(parts: Services, asked: ReconcileKey, reconciler: Reconciler) -> Outcome | None:
     """With the lease and retry policy of the settings."""
     if asked.requested:
-        services.queue.touch([asked.key])
-    settings = services.settings.queue
-    return reconcile(services.queue, asked.key, reconciler, settings.retry.policy(), settings.lease)
+        parts.queue.touch([asked.key])
+    settings = parts.settings.queue
+    return reconcile(parts.queue, asked.key, reconciler, settings.retry.policy(), settings.lease)
+
+
+def discard_key(key: object) -> None:
+    """Takes a key that no reconciler takes, and ends its run: else it would be queued, and its hint sent, for ever."""
+    if not isinstance(key, str) or routing.is_key(key) or key.encode(errors="replace").decode() != key:
+        return
+    parts = services()
+    try:
+        taken = parts.queue.take(key, parts.settings.queue.lease, secrets.token_hex(4))
+        if isinstance(taken, Taken) and parts.queue.done(taken, None):
+            log.warning("key_discarded", key=key[:300])
+    except OUTAGE as error:
+        log.warning("key_left_dirty", reason="redis_unavailable", error=str(error))

@@ -8,21 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import structlog
 from celery import Task, current_task
 from celery.exceptions import Reject
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from domain.spec import NAME
+from domain.names import NAME
 from events import tracing
 from workers import metrics
+from workers.envelope import brief
 from workers.jobs.submission import faults
+from workers.settlement import SETTLED
 from workers.task_story import told
 
 log = structlog.get_logger()
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
+
+
+MOST_PROBLEMS: Final = 5
+SHOWN: Final = 100
 
 
 class Payload(BaseModel):
@@ -74,6 +80,7 @@ class PayloadRefused(Exception):  # noqa: N818 - as in "refused payload": an exp
 class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not generic when it runs
     """A refused payload is an ordinary end, without a traceback; a lost child of prefork is retried a little."""
 
+    Request = SETTLED
     throws = (PayloadRefused,)
     default_retry_delay = 5
     max_retries = 5
@@ -89,13 +96,25 @@ class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not 
 P = TypeVar("P", bound=Payload)
 
 
-def takes(model: type[P]) -> Callable[[Callable[[P], None]], Callable[..., str | None]]:
-    """Makes a function of a payload into one that Celery can call with whatever came in a message."""
+def takes(
+    model: type[P], discard: Callable[[object], None] = lambda _: None
+) -> Callable[[Callable[[P], None]], Callable[..., str | None]]:
+    """Makes a function of a payload into one that Celery can call with whatever came in a message.
+
+    `discard` is called with the key that a payload names, if the payload is not valid.
+    """
+
+    def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> P:
+        try:
+            return read(model, args, kwargs)
+        except PayloadRefused:
+            discard(args[0] if args else kwargs.get("key"))
+            raise
 
     def checked(run: Callable[[P], None]) -> Callable[..., str | None]:
         def task(*args: Any, **kwargs: Any) -> str | None:
             with traced(model, args):
-                return told(lambda: run(read(model, args, kwargs)))
+                return told(lambda: run(asked(args, kwargs)))
 
         task.__name__, task.__doc__, task.__module__ = run.__name__, run.__doc__, run.__module__
         return task
@@ -123,11 +142,15 @@ def read(model: type[P], args: tuple[Any, ...], kwargs: dict[str, Any]) -> P:
     try:
         return model.model_validate({**kwargs, **named, **surplus, **twice})
     except ValidationError as error:
-        raise refused(model, error) from None
+        key = named.get("key", kwargs.get("key")) if issubclass(model, ReconcileKey) else None
+        raise refused(model, error, key) from None
 
 
-def refused(model: type[Payload], error: ValidationError) -> PayloadRefused:
-    problems = faults(error)
+def refused(model: type[Payload], error: ValidationError, key: object = None) -> PayloadRefused:
+    """A key is shown, and nothing of a job, which may be secret."""
+    problems = {field[:SHOWN]: problem for field, problem in list(faults(error).items())[:MOST_PROBLEMS]}
     metrics.PAYLOADS_REFUSED.labels(model.__name__).inc()
-    log.warning("payload_refused", payload=model.__name__, problems=problems)
+    about = {"key": brief.repr(key)} if key is not None else {}
+    message = current_task.request.id if current_task else None
+    log.warning("payload_refused", payload=model.__name__, problems=problems, message=message, **about)
     return PayloadRefused("; ".join(f"{field}: {problem}" for field, problem in problems.items()))

@@ -8,12 +8,12 @@ from events import routing
 from workers.bootstrap import services
 from workers.pools.reconciler import PoolsReconciler
 from workers.pools.scale_up import scale_up
-from workers.tasks.keys import reconcile_key
+from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import ReconcilePool, ScaleUp, takes
 
 
 @shared_task(name=routing.POOLS_RECONCILE)
-@takes(ReconcilePool)
+@takes(ReconcilePool, discard_key)
 def reconcile_pool(asked: ReconcilePool) -> None:
     """Validates and configures the pool, rebuilds its ledger where Redis was lost, shows its status."""
     parts = services()

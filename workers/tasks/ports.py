@@ -9,13 +9,13 @@ from workers.bootstrap import services
 from workers.pools.audit import audit
 from workers.pools.sweep import sweep
 from workers.ports.reconciler import PortsReconciler
-from workers.tasks.keys import reconcile_key
+from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import Nothing, ReconcilePod, takes
 from workers.tasks.ticking import once_a_period
 
 
 @shared_task(name=routing.PORTS_RECONCILE)
-@takes(ReconcilePod)
+@takes(ReconcilePod, discard_key)
 def reconcile_pod(asked: ReconcilePod) -> None:
     """Gives the pod the ports that it asks for, or takes back what it does not ask for any more."""
     parts = services()

@@ -18,7 +18,7 @@ from workers.podpools.reconciler import PodPoolsReconciler
 from workers.stores.outage import OUTAGE
 from workers.stores.slots.ledger import Change, NotVerified, SlotLedger
 from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, OfJob, ReconcilePodPool, SubmitJob
-from workers.tasks.keys import reconcile_key
+from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import Nothing, takes
 from workers.tasks.ticking import once_a_period
 
@@ -33,7 +33,7 @@ PATIENT: Final[dict[str, Any]] = {
 
 
 @shared_task(name=routing.PODPOOLS_RECONCILE)
-@takes(ReconcilePodPool)
+@takes(ReconcilePodPool, discard_key)
 def reconcile_pod_pool(asked: ReconcilePodPool) -> None:
     """Cares for the pool's pods, and makes it as large as its jobs need."""
     parts = services()

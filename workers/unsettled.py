@@ -1,0 +1,31 @@
+"""How long a worker has held the messages that it took and has not settled.
+
+A loop that turns says little: a worker that holds as many messages as it may reads no more, and looks idle if nothing
+will ever settle them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+class UnsettledMessages:
+    """Of one worker process, as its beats see them. `clock` does not go back."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: dict[Any, float] = {}  # delivery tag -> when it was held first
+
+    def oldest(self, channel: Any) -> float:
+        """Seconds that the oldest of them has been held, 0 for none; the others are forgotten."""
+        now = self._clock()
+        self._since = {tag: self._since.get(tag, now) for tag in tags_of(channel)}
+        return max((now - since for since in self._since.values()), default=0.0)
+
+
+def tags_of(channel: Any) -> set[Any]:
+    """Of messages that are neither acknowledged nor rejected: kombu's Redis transport knows them."""
+    qos = getattr(channel, "qos", None)
+    return set(getattr(qos, "_delivered", ())) - set(getattr(qos, "_dirty", ()))
