@@ -165,9 +165,10 @@ class PodPoolRun:
         seen = scaled.seen
         waiting = sum(seen.slots.waiting.values()), scaled.claims
         about = (self._name, int(self._pool.body["generation"]))
-        conditions, issued = [ready(scaled.barred, scaled.created.refused)], scaled.issued
+        issued = scaled.issued
+        conditions = [ready(scaled.barred, scaled.created.refused, issued.withheld)]
         if issued.name or issued.problem:
-            conditions.append(runner_token(issued.problem, issued.name))
+            conditions.append(runner_token(issued.problem, issued.name, issued.caution))
         counts, reason = slot_counts(seen.slots), scaled.problem or scaled.decision.reason
         self._show(pod_pool_status(seen.members, counts, waiting, scaled.size, reason, conditions, about))
 

@@ -27,7 +27,7 @@ from workers.runner.spool import Spool
 from workers.runner.task import job_task
 from workers.sending import OPTIONS
 from workers.stores.client import connect_state
-from workers.stores.slots.ledger import SlotLedger, load_scripts
+from workers.stores.slots.ledger import SlotLedger, preloaded_scripts
 
 log = structlog.get_logger()
 
@@ -91,7 +91,7 @@ def configuration(settings: RunnerSettings) -> dict[str, Any]:
 
 def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
     redis = connect_state(RedisSettings(url=settings.redis.address))
-    ledger = SlotLedger(redis, load_scripts(redis), settings.pool)
+    ledger = SlotLedger(redis, preloaded_scripts(redis), settings.pool)
     sender = JobSender(app.connection_for_write(transport_options=OPTIONS), settings.pool)
     return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))
 

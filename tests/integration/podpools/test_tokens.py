@@ -17,7 +17,7 @@ from events.kube_api import Denied, KubeApi
 from tests.fixtures.kube import Kube
 from tests.integration.podpools.conftest import MakePool
 from tests.support.pod_pool_world import PodPoolWorld
-from tests.support.token_world import SECRET, TokenWorld, environment
+from tests.support.token_world import PASSWORD, SECRET, TokenWorld, environment
 from workers.kube.pod_pools import owner_reference
 from workers.kube.token_secret import TokenSecret
 from workers.podpools.tokens import RunnerTokens
@@ -42,6 +42,17 @@ def make(make_pool: MakePool) -> Iterator[Make]:
 
 def condition(pool: PodPoolWorld) -> dict[str, str] | None:
     return next((c for c in pool.status()["conditions"] if c["type"] == "RunnerToken"), None)
+
+
+def refused(world: TokenWorld, reason: str, *words: str) -> None:
+    """No pod, and both conditions say why."""
+    told, status = condition(world.pool), world.pool.status()
+    assert told
+    assert (told["status"], told["reason"]) == ("False", reason)
+    assert [word for word in words if word not in told["message"]] == []
+    [ready] = [each for each in status["conditions"] if each["type"] == "Ready"]
+    assert (ready["status"], ready["reason"], ready["message"]) == ("False", "NoRunnerToken", told["message"])
+    assert world.pool.pods() == []
 
 
 @pytest.mark.row("SD-26")
@@ -160,20 +171,20 @@ def test_a_secret_that_was_deleted_locks_no_running_pod_out(make: Make) -> None:
     assert world.locked_out() == []
 
 
-@pytest.mark.row("SD-26")
-def test_a_secret_of_another_is_left_alone_and_the_pool_works(make: Make) -> None:
+@pytest.mark.row("SD-26", "HO-04")
+def test_a_secret_of_another_is_left_alone_and_no_pod_is_made(make: Make) -> None:
     world = make(minReplicas=0)
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"token-1-00000000": "eA=="}}
     before = world.pool.api.create(world.path, body)
     world.pool.slots.submit("j")
     world.pool.settle()
-    assert world.pool.slots.state("j") == "running"
+    refused(world, "SecretOfAnother", "name another one in runnerToken.secretName")
     assert world.secret()["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-    told = condition(world.pool)
-    assert told
-    assert (told["status"], told["reason"]) == ("False", "SecretOfAnother")
-    assert set(world.carried().values()) == {""}
     assert not world.exists()
+    world.pool.change(runnerToken={"secretName": "another"})
+    world.pool.settle()
+    assert world.pool.slots.state("j") == "running"
+    world.pool.finish_all()
 
 
 class NoSecrets(KubeApi):
@@ -185,32 +196,32 @@ class NoSecrets(KubeApi):
         return super().request(method, path, *args, **options)
 
 
-@pytest.mark.row("SD-26", "EV-18")
-def test_a_worker_that_may_not_touch_secrets_says_so_and_the_pool_works(make: Make) -> None:
+@pytest.mark.row("SD-26", "EV-18", "HO-04")
+def test_a_worker_that_may_not_touch_secrets_makes_no_pod_and_says_so(make: Make) -> None:
     world = make()
-    api = world.pool.api
-    world.pool.services = replace(world.pool.services, kube=NoSecrets(api.connection, api.timeout, api.agent))
+    api, services = world.pool.api, world.pool.services
+    world.pool.services = replace(services, kube=NoSecrets(api.connection, api.timeout, api.agent))
     world.pool.settle()
-    told = condition(world.pool)
-    assert told
-    assert (told["reason"], "secrets is forbidden" in told["message"]) == ("SecretRefused", True)
-    assert (world.pool.views(), set(world.carried().values())) == (["open"], {""})
+    refused(world, "SecretRefused", "secrets is forbidden", "bind the role berthmaster-pod-pools")
+    world.pool.services = services
+    world.pool.settle()
+    assert (world.pool.views(), set(world.carried().values())) == (["open"], set(world.stored()))
 
 
-@pytest.mark.row("SD-26")
-def test_a_redis_that_lets_no_user_be_made_is_told_and_the_pool_works(
+@pytest.mark.row("SD-26", "HO-04")
+def test_a_redis_that_lets_no_user_be_made_gets_no_pod_and_is_told(
     redis: Redis, redis_url: str, kube: Kube, crds: None
 ) -> None:
     redis.execute_command("ACL", "SETUSER", "operator", "on", ">x", "~*", "&*", "+@all", "-acl")  # type: ignore[no-untyped-call] # redis-py has no types there
     with connect(redis_url.replace("//", "//operator:x@")) as client:
         world = TokenWorld(PodPoolWorld(client, kube.api, kube.namespace, minReplicas=1, runnerToken=WISH))
         world.pool.settle()
-        told = condition(world.pool)
-        assert told
-        assert (told["status"], told["reason"]) == ("False", "AclRefused")
-        assert "no permissions to run the 'acl|setuser' command" in told["message"]
-        assert (world.pool.views(), set(world.carried().values())) == (["open"], {""})
-        redis.execute_command("ACL", "SETUSER", "operator", "+acl")  # type: ignore[no-untyped-call] # the same
+        refused(world, "AclRefused", "no permissions to run the 'acl|setuser' command", "allow the workers' user")
+        redis.execute_command("ACL", "SETUSER", "operator", "+acl", "-script")  # type: ignore[no-untyped-call] # the same
+        redis.script_flush()
+        world.pool.settle()
+        refused(world, "ScriptsRefused", "allow the workers' user")
+        redis.execute_command("ACL", "SETUSER", "operator", "+script")  # type: ignore[no-untyped-call] # the same
         world.pool.settle()
         assert (world.pool.views(), set(world.carried().values())) == (["open"], set(world.stored()))
         told = condition(world.pool)
@@ -220,20 +231,64 @@ def test_a_redis_that_lets_no_user_be_made_is_told_and_the_pool_works(
     redis.acl_deluser("operator")
 
 
-@pytest.mark.row("SD-26")
-def test_a_pool_without_the_field_has_no_secret_and_no_user_and_one_that_loses_it_forgets_them(make: Make) -> None:
+@pytest.mark.row("HO-04")
+def test_an_address_that_needs_a_secret_of_the_workers_makes_no_pod(make: Make) -> None:
+    world = make()
+    world.pool.services = replace(world.pool.services, withheld="sentinel_password is for the workers alone")
+    world.pool.settle()
+    refused(world, "AddressWithheld", "sentinel_password is for the workers alone")
+
+
+@pytest.mark.row("SD-26", "HO-04")
+def test_a_pool_without_the_field_has_a_token_in_a_secret_of_its_own_name(make: Make) -> None:
     world = make(runnerToken=None)
     world.pool.settle()
-    assert (world.exists(), condition(world.pool), world.carried().popitem()[1]) == (False, None, "")
-    assert world.pool.api.list(world.path)["items"] == []
-    world.wish("24h")
+    [secret] = world.pool.api.list(world.path)["items"]
+    assert secret["metadata"]["name"] == "runners-runner-token"
+    assert set(world.carried().values()) == set(secret["data"])
+
+
+OWN_USER = {"name": PASSWORD, "valueFrom": {"secretKeyRef": {"name": "mine", "key": "password"}}}
+
+
+@pytest.mark.row("SD-26", "HO-04")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"slots": []},
+        {"template": {"spec": {"containers": [{"name": "runner", "image": "runner:1", "env": [OWN_USER]}]}}},
+    ],
+    ids=["without slots", "with a user of its own"],
+)
+def test_a_pool_that_needs_no_token_forgets_the_one_that_it_had(make: Make, change: dict[str, Any]) -> None:
+    world = make()
     world.pool.settle()
-    assert "" not in world.carried().values()
-    world.pool.change(runnerToken=None)
+    world.pool.change(**change)
+    world.pool.layout = () if "slots" in change else world.pool.layout
     world.pool.run()
     assert world.exists()
+    world.pool.settle(6)
+    assert (world.exists(), condition(world.pool)) == (False, None)
+    [pod] = world.pool.pods()
+    given = environment(pod).get(PASSWORD)
+    assert given == (None if "slots" in change else OWN_USER)
+
+
+@pytest.mark.row("HO-12")
+def test_a_token_that_confines_nobody_is_told_as_such(make: Make, redis: Redis) -> None:
+    world = make()
     world.pool.settle()
-    assert (world.exists(), set(world.carried().values()), condition(world.pool)) == (False, {""}, None)
+    told = condition(world.pool)
+    assert told
+    assert "lets everybody in as its default user, without a password; set requirepass" in told["message"]
+    redis.config_set("requirepass", "x")
+    try:
+        world.pool.settle()
+        told = condition(world.pool)
+    finally:
+        redis.config_set("requirepass", "")
+    assert told
+    assert (told["reason"], "everybody" in told["message"]) == ("Issued", False)
 
 
 @pytest.mark.row("SD-26")
@@ -274,7 +329,7 @@ def test_an_older_run_that_wakes_up_and_makes_a_token_takes_none_from_a_newer_ru
     assert snapshot
     secret = TokenSecret(pool.api, pool.namespace, SECRET, "runners", owner_reference(snapshot))
     user, token = RunnerUser(pool.redis, f"{pool.namespace}/runners"), f"{time.time_ns() // 1000}-late"
-    late = RunnerTokens(user, token, secret, timedelta(0), lambda: None)
+    late = RunnerTokens(user, token, secret, timedelta(0), lambda: None, None)
     issued = late.verify([])
     wake_up = partial(late.rotate, issued, [], datetime.now(UTC), lambda: True)
 
