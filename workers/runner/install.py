@@ -20,6 +20,7 @@ from workers import transport_guard
 from workers.broker import broker_of
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
+from workers.runner import mutex
 from workers.runner.attempts import AWAY, Attempts
 from workers.runner.narrow import narrowed
 from workers.runner.settings import RunnerSettings
@@ -51,6 +52,7 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
             conf.update(fitted(settings(), conf))
 
     transport_guard.install()
+    mutex.install()
     _set_task_class(app, attempts)
     app.add_defaults(lambda: configuration(settings()))
     signals.celeryd_init.connect(narrow, weak=False, dispatch_uid=f"narrow-{id(app)}")
