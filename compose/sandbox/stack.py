@@ -59,7 +59,7 @@ class Stack:
         Raises FileNotFoundError with the way out when the real API server or Redis is missing.
         """
         self.directory, self.logs, self.runners = directory, directory / "logs", runners
-        self.redis = RedisServer(directory / "redis")
+        self.redis = RedisServer(directory / "redis", password=secrets.token_hex(16))
         self.kube: KubeServer = RealKube(directory / "kube") if api == "real" else SmallKube(directory / "kube")
         self.aws_port, self.publisher_port, self.flower_port = free_port(), free_port(), free_port()
         self.aws_url, self.flower_url = (f"http://127.0.0.1:{port}" for port in (self.aws_port, self.flower_port))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit
 
+from events.redis_address import without
 from workers.settings import WorkerSettings
 
 USER: Final = frozenset({"username", "password"})
@@ -39,14 +40,6 @@ def runner_address(settings: WorkerSettings) -> RunnerAddress:
     why = f"is for the workers alone: name an address for runners in {VARIABLE}"
     url = without(settings.redis.url, USER | PASSWORDS | FILES | {"sentinel_username"})
     return RunnerAddress(url, _reason(secret, "BERTHMASTER_REDIS__URL", why))
-
-
-def without(url: str, options: Iterable[str]) -> str:
-    """`url` without its user and these options."""
-    parts, unwanted = urlsplit(url), frozenset(options)
-    query = urlencode([(name, value) for name, value in _options(url) if name not in unwanted])
-    place = urlunsplit(parts._replace(scheme="", netloc=parts.netloc.rpartition("@")[2], query=query))
-    return f"{parts.scheme}://{place.removeprefix('//')}"
 
 
 def _options(url: str) -> list[tuple[str, str]]:
