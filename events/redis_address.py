@@ -12,10 +12,11 @@ User, password and options are those of the master. Options that begin with `sen
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final, Self
-from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from redis.connection import SSLConnection, parse_url
 from redis.exceptions import RedisError
@@ -86,6 +87,16 @@ class SentinelAddress:
 
 def by_sentinel(url: str) -> bool:
     return url.partition("://")[0] in BY_SENTINEL
+
+
+def without(url: str, options: Iterable[str]) -> str:
+    """An address that is one, without its user and these options."""
+    parts, unwanted = urlsplit(url), frozenset(options)
+    query = urlencode(
+        [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in unwanted]
+    )
+    place = urlunsplit(parts._replace(scheme="", netloc=parts.netloc.rpartition("@")[2], query=query))
+    return f"{parts.scheme}://{place.removeprefix('//')}"
 
 
 def checked(url: str) -> str:

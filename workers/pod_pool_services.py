@@ -12,6 +12,7 @@ from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import JobSender
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
+from workers.podpools.address import runner_address
 from workers.podpools.services import PodPoolServices
 from workers.settings import WorkerSettings
 from workers.stores.claims.index import ClaimIndex
@@ -25,6 +26,7 @@ FIELDS = {"POD": "metadata.name", "UID": "metadata.uid"}
 
 def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices:
     """Nothing connects here."""
+    address = runner_address(settings)
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
     senders: dict[str, JobSender] = {}
 
@@ -38,26 +40,22 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
         ledger=lambda pool: SlotLedger(redis, scripts, pool),
         dispatcher=lambda ledger: Dispatcher(ledger, sender(ledger.pool)),
         forget_queue=lambda pool, pod: sender(pool).forget(pod),
-        environment=lambda pool, spec: runner_environment(settings, pool, spec),
+        environment=lambda pool, spec: runner_environment(settings.cluster, address.url, pool, spec),
         names=PodPoolNames(redis),
         shown=ShownStatus(redis),
         claims=ClaimIndex(redis),
         waiting=WaitingClaims(redis),
+        withheld=address.withheld,
         call_time=settings.call_time,
         silence=settings.slots.silence,
         remember=settings.slots.remember,
     )
 
 
-def runner_environment(settings: WorkerSettings, pool: str, spec: Json) -> list[Json]:
+def runner_environment(cluster: str, address: str, pool: str, spec: Json) -> list[Json]:
     """What a runner is told about itself; see workers.runner.settings."""
     slots = [slot["accepts"] for slot in spec["slots"]]
-    plain = {
-        "CLUSTER": settings.cluster,
-        "POOL": pool,
-        "SLOTS": orjson.dumps(slots).decode(),
-        "REDIS__URL": settings.slots.runner_redis_url or settings.redis.url,
-    }
+    plain = {"CLUSTER": cluster, "POOL": pool, "SLOTS": orjson.dumps(slots).decode(), "REDIS__URL": address}
     told = [{"name": f"BERTHMASTER_RUNNER__{name}", "value": value} for name, value in plain.items()]
     own = [
         {"name": f"BERTHMASTER_RUNNER__{name}", "valueFrom": {"fieldRef": {"fieldPath": path}}}

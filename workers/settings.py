@@ -119,7 +119,7 @@ class SlotsSettings(Nested):
     """How long an ended job is known; it must outlast the retries of clients, raising it costs memory."""
 
     runner_redis_url: Annotated[str, AfterValidator(checked_if_named)] = ""
-    """Address of Redis as runner pods reach it; empty means the workers' own."""
+    """Address of Redis as runner pods reach it, user and password left out; empty means the workers' own."""
 
 
 class ClaimsSettings(Nested):

@@ -16,6 +16,7 @@ ACCESS: Final = (
     "base/namespace.yaml",
     "base/publisher-access.yaml",
     "base/worker-access.yaml",
+    "base/admission.yaml",
     "overlays/sandbox/pod-pools.yaml",
 )
 A_DAY: Final = 86_400

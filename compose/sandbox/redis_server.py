@@ -31,21 +31,33 @@ def server_executable() -> str:
 class RedisServer:
     """One server process; `kill` and `start` again on the same port and data are what chaos tests need."""
 
-    def __init__(self, directory: Path, port: int | None = None, appendonly: bool = True) -> None:
+    def __init__(self, directory: Path, port: int | None = None, appendonly: bool = True, password: str = "") -> None:
         self.directory, self.port, self.appendonly = directory, port or free_port(), appendonly
+        self.password = password
         self.daemon = Daemon("redis", self.command(), directory)
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
+        user = f":{self.password}@" if self.password else ""
+        return f"redis://{user}127.0.0.1:{self.port}/0"
 
     def command(self) -> list[str]:
         place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.directory)]
         durable = ["--save", "", "--appendonly", "yes" if self.appendonly else "no", "--appendfsync", "everysec"]
-        return [server_executable(), *place, *durable, "--maxmemory-policy", "noeviction"]
+        guarded = [str(self.secret_file)] if self.password else []
+        return [server_executable(), *guarded, *place, *durable, "--maxmemory-policy", "noeviction"]
+
+    @property
+    def secret_file(self) -> Path:
+        """Every user of the machine sees command lines."""
+        return self.directory / "password.conf"
 
     def start(self) -> RedisServer:
         """Returns once it accepts connections; it may still be loading its data. Raises RuntimeError with its log."""
+        if self.password:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self.secret_file.touch(mode=0o600)
+            self.secret_file.write_text(f"requirepass {self.password}\n")
         self.daemon.start(lambda: answers(self.port))
         return self
 

@@ -5,7 +5,6 @@ A context: leaving it stops everything. Tests use it as well, to kill parts of i
 
 from __future__ import annotations
 
-import json
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +16,10 @@ from typing import Final, Self
 from urllib.request import urlopen
 
 from compose.sandbox.accounts import admit, settings_of
+from compose.sandbox.aws.policy import statements_of
 from compose.sandbox.aws.remote import Remote
 from compose.sandbox.daemon import Daemon, answers
-from compose.sandbox.environment import MARK, variables, write
+from compose.sandbox.environment import CLUSTER, MARK, variables, write
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.kube.apply import apply, manifests
 from compose.sandbox.kube.real import RealKube
@@ -59,7 +59,7 @@ class Stack:
         Raises FileNotFoundError with the way out when the real API server or Redis is missing.
         """
         self.directory, self.logs, self.runners = directory, directory / "logs", runners
-        self.redis = RedisServer(directory / "redis")
+        self.redis = RedisServer(directory / "redis", password=secrets.token_hex(16))
         self.kube: KubeServer = RealKube(directory / "kube") if api == "real" else SmallKube(directory / "kube")
         self.aws_port, self.publisher_port, self.flower_port = free_port(), free_port(), free_port()
         self.aws_url, self.flower_url = (f"http://127.0.0.1:{port}" for port in (self.aws_port, self.flower_port))
@@ -136,7 +136,7 @@ class Stack:
 
     def restrict_aws(self) -> None:
         """Our processes may do what the policy that we ship permits."""
-        self.remote_aws.change(policies={OUR_KEY: json.loads(POLICY.read_text())["Statement"]})
+        self.remote_aws.change(policies={OUR_KEY: statements_of(POLICY.read_text(), CLUSTER)})
 
     def complete(self) -> None:
         """The rest: it takes seconds of a processor to load, and the first pods are bound without it."""

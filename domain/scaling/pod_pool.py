@@ -13,6 +13,7 @@ from domain.scaling.sensed import Accepts, Policy
 from domain.spec import SUBDOMAIN, Length, Spec, broken_rules, each_once, length
 
 OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
+PASSWORD_VARIABLE: Final = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a variable
 Kind = Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 
 
@@ -51,11 +52,14 @@ class RunnerToken(Spec):
         str,
         Field(
             max_length=253,
-            pattern=f"^{SUBDOMAIN}$",
-            description="Secret that is written; it must not exist before",
+            pattern=f"^({SUBDOMAIN})?$",
+            description="Secret that is written; it must not exist before. Empty: POOL-runner-token",
         ),
-    ]
+    ] = ""
     rotate_after: Annotated[Length, Field(description="age at which it is replaced, while no slot is in use")] = "24h"
+
+    def secret_of(self, pool: str) -> str:
+        return self.secret_name or f"{pool}-runner-token"
 
 
 def misshapen(template: dict[str, Any]) -> str:
@@ -109,7 +113,7 @@ class PodPoolSpec(Spec):
         Length,
         Field(description="age at which a pod is replaced that never reported or, without slots, was never ready"),
     ] = "10m"
-    runner_token: RunnerToken | None = None
+    runner_token: RunnerToken = RunnerToken()
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
@@ -123,8 +127,10 @@ class PodPoolSpec(Spec):
 
     @property
     def token(self) -> RunnerToken | None:
-        """Pods without slots have no runner."""
-        return self.runner_token if self.slots else None
+        """Pods without slots have no runner. A template that names a password of Redis has a user of its own."""
+        containers = (self.template.get("spec") or {}).get("containers") or ()
+        names = {variable.get("name") for each in containers for variable in each.get("env") or ()}
+        return self.runner_token if self.slots and PASSWORD_VARIABLE not in names else None
 
     @property
     def layout(self) -> tuple[Accepts, ...]:

@@ -75,16 +75,20 @@ def pod_pool_status(
     ).model_dump(by_alias=True)
 
 
-def ready(barred: str, refused: str = "") -> Condition:
-    """`barred`: why no pods are created, `refused`: what the API server says to them; '' when they may be."""
-    words = refused or barred
-    reason = "PodsRefused" if refused else "PodsNeverReady" if barred else "PodsCanBeCreated"
+def ready(barred: str, refused: str = "", withheld: str = "") -> Condition:
+    """Why no pods are created; '' when they may be. `refused`: what the API server says to them. `withheld`: why
+    their runners have no token."""
+    words = withheld or refused or barred
+    never = "PodsNeverReady" if barred else "PodsCanBeCreated"
+    reason = "NoRunnerToken" if withheld else "PodsRefused" if refused else never
     return Condition(type="Ready", status="False" if words else "True", reason=reason, message=words)
 
 
-def runner_token(problem: tuple[str, str] | None, name: str) -> Condition:
-    """`problem`: a reason and words, None for none. `name`: of the token that new pods get."""
-    status, (reason, message) = ("False", problem) if problem else ("True", ("Issued", f"made {when(name)}"))
+def runner_token(problem: tuple[str, str] | None, name: str, caution: str = "") -> Condition:
+    """`problem`: a reason and words, None for none. `name`: of the token that new pods get. `caution`: why it confines
+    nobody, '' when it does."""
+    issued = f"made {when(name)}" + (f". {caution}" if caution else "")
+    status, (reason, message) = ("False", problem) if problem else ("True", ("Issued", issued))
     return Condition(type="RunnerToken", status=status, reason=reason, message=message)
 
 

@@ -15,6 +15,7 @@ from redis import Redis
 from redis.client import Pipeline
 from redis.exceptions import NoScriptError
 
+from domain.errors import TransientError
 from events.incarnation import Argument, ask
 
 Call: TypeAlias = Callable[[Sequence[str], Sequence[Argument]], None]
@@ -48,6 +49,17 @@ class Script:
             loaded = True
 
         return call
+
+
+class PreloadedScript(Script):
+    """Of a client that may not send the server a script: somebody else has loaded it, or soon does."""
+
+    def __call__(self, keys: Sequence[str], args: Sequence[Argument]) -> Any:
+        """The script's reply. Raises TransientError while the server does not have it."""
+        try:
+            return ask(self._redis, "EVALSHA", self.digest, len(keys), *keys, *args)
+        except NoScriptError as error:
+            raise TransientError(f"Redis does not have script {self.name} ({self.digest}) yet") from error
 
 
 class Scripts:

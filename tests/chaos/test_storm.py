@@ -20,6 +20,7 @@ from botocore.exceptions import ClientError
 from redis import Redis
 
 from compose.sandbox.aws.remote import Network
+from compose.sandbox.environment import CLUSTER
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.workload import NAMESPACE, POOL, pool
 from domain.ports.endpoints import shown
@@ -78,7 +79,8 @@ class Storm:
 
     def foreign(self, network: Network) -> str:
         client = self.aws.client()
-        made = client.create_load_balancer(Name="users-own", Type="network", Subnets=list(network.subnets))
+        tags = [{"Key": "berthmaster.dev/listeners-of", "Value": CLUSTER}]
+        made = client.create_load_balancer(Name="users-own", Type="network", Subnets=list(network.subnets), Tags=tags)
         self.annex = made["LoadBalancers"][0]["LoadBalancerArn"]
         group = client.create_target_group(Name="users-own", Protocol="TCP", Port=443, VpcId=network.vpc)
         action: Any = {"Type": "forward", "TargetGroupArn": group["TargetGroups"][0]["TargetGroupArn"]}

@@ -62,9 +62,12 @@ def requests(audit_log: Path) -> Iterator[Json]:
 
 
 def refused(audit_log: Path) -> list[str]:
+    """By the roles, or by the admission policy."""
     events = requests(audit_log)
     return [
-        f"{e['user']['username']} {e['verb']} {e['requestURI']}" for e in events if e["responseStatus"]["code"] == 403
+        f"{e['user']['username']} {e['verb']} {e['requestURI']}"
+        for e in events
+        if e["responseStatus"]["code"] == 403 or "ValidatingAdmissionPolicy" in e["responseStatus"].get("message", "")
     ]
 
 

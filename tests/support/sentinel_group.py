@@ -23,10 +23,9 @@ class Member(RedisServer):
 
     def __init__(self, directory: Path, of: RedisServer | None, password: str, writes_to: int) -> None:
         self.more = ["--repl-diskless-sync-delay", "0", "--min-replicas-to-write", str(writes_to)]
-        self.more += ["--requirepass", password, "--masterauth", password] if password else []
+        self.more += ["--masterauth", password] if password else []
         self.more += ["--replicaof", "127.0.0.1", str(of.port)] if of else []
-        self.password = password
-        super().__init__(directory)
+        super().__init__(directory, password=password)
 
     def command(self) -> list[str]:
         return [*super().command(), *self.more]

@@ -18,9 +18,14 @@ from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 from workers.stores.sentinel_facts import replication, sentinel_facts
-from workers.stores.server_facts import ServerFacts, server_facts
+from workers.stores.server_facts import ServerFacts, lets_everybody_in, server_facts
 
 OLDEST_REDIS: Final = (7, 0)
+LUA_FIXED: Final = {
+    "Redis": ((7, 2, 11), (7, 4, 6), (8, 0, 4), (8, 2, 2)),
+    "Valkey": ((7, 2, 11), (8, 0, 6), (8, 1, 4)),
+}
+"""First of each branch with the fixes of CVE-2025-49844, -46817, -46818 and -46819; later branches have them."""
 CLOCKS_APART: Final = 3.0  # seconds; epochs and leases are times of the server, backoff and age those of a worker
 MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
@@ -36,6 +41,7 @@ def redis_checks(settings: StateSettings, fleet: Callable[[], Identity]) -> Iter
         yield from judge_server(facts)
         if address:
             yield from judge_replication(replication(redis), settings.rest)
+        yield judge_password(open_to_all=lets_everybody_in(settings))
         if not facts.loading:
             queue = Workqueue(redis, hint_queue=routing.LATENCY)
             yield judge_owner(queue.owner(), fleet())
@@ -56,6 +62,7 @@ def judge_server(facts: ServerFacts) -> list[Check]:
         Check("Redis keeps an append-only file", facts.append_only, log),
         Check("Redis evicts nothing", not evicts, eviction),
         Check("Redis is a primary", primary, facts.role if primary else f"{facts.role}: name its primary"),
+        judge_scripting(facts),
         judge_memory(facts.memory),
         judge_clock(facts.clock),
     ]
@@ -66,6 +73,27 @@ def judge_owner(owner: Identity | None, fleet: Identity) -> Check:
     if owner is None:
         return Check(name, ok=True, found="to none yet: no publisher has claimed it")
     return Check(name, owner.matches(fleet), str(owner) if owner.matches(fleet) else str(AnotherFleet(owner, fleet)))
+
+
+def judge_scripting(facts: ServerFacts) -> Check:
+    """Not wrong by itself: providers mend servers without another version."""
+    kind, version = ("Valkey", facts.valkey) if facts.valkey else ("Redis", facts.version)
+    fixed, name = LUA_FIXED[kind], f"{kind} {'.'.join(map(str, version))}"
+    ok = version > fixed[-1] or any(version[:2] == first[:2] and version >= first for first in fixed)
+    first = ", ".join(".".join(map(str, each)) for each in fixed)
+    advice = (
+        f"{name}: whoever may send scripts may run code on it (CVE-2025-49844 and others); take {first} or newer, "
+        "unless its provider has mended it"
+    )
+    return Check("Redis has the fixes of 2025 for scripts", ok=True, found=name if ok else advice, warns=not ok)
+
+
+def judge_password(*, open_to_all: bool) -> Check:
+    found = (
+        "no: everybody who reaches it may do everything, a runner too, whatever its pool's token says; set requirepass "
+        "(or give the ACL user default a password, or turn it off), and the password in BERTHMASTER_REDIS__URL"
+    )
+    return Check("Redis asks for a password", ok=True, found=found if open_to_all else "yes", warns=open_to_all)
 
 
 def judge_memory(used: float | None) -> Check:

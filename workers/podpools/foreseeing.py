@@ -79,7 +79,7 @@ def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: Po
     if stands.size is None:
         return replace(told, problem="not every pod has reported since Redis was new: the size stays until then")
     claims = count(waiting, pool.body["name"], seen.members)
-    return _sized(told, seen, stands.size, spec, claims, made)
+    return _sized(told, seen, stands.size, spec, claims, (made, token if name is None else ""))
 
 
 def _drains(seen: Seen, spec: PodPoolSpec, made: str) -> Iterator[tuple[str, str]]:
@@ -87,10 +87,11 @@ def _drains(seen: Seen, spec: PodPoolSpec, made: str) -> Iterator[tuple[str, str
         yield member.name, f"drains: {WORDS[step]}, {max(0, drain.sessions)} sessions"
 
 
-def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -> Foreseen:
+def _sized(told: Foreseen, seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: tuple[str, str]) -> Foreseen:
+    """`made`: what new pods would be made of, and why they would have no token."""
     present = expected(seen)[1]
     size = replace(size, pods=_within(spec, size.pods if size.pods >= 0 else present))
-    plan = planned(seen, size, spec, claims, made)
+    plan = planned(seen, size, spec, claims, *made)
     return replace(
         told,
         change=plan.decision.change,

@@ -167,9 +167,10 @@ class PodPoolRun:
         seen = scaled.seen
         waiting = sum(seen.slots.waiting.values()), scaled.claims
         about = (self._name, int(self._pool.body["generation"]))
-        conditions, issued = [ready(scaled.barred, scaled.created.refused)], scaled.issued
+        issued = scaled.issued
+        conditions = [ready(scaled.barred, scaled.created.refused, issued.withheld)]
         if issued.name or issued.problem:
-            conditions.append(runner_token(issued.problem, issued.name))
+            conditions.append(runner_token(issued.problem, issued.name, issued.caution))
         if refused := refused_so_far():
             conditions.append(write_refused(str(refused[0])))
         counts, reason = slot_counts(seen.slots), scaled.problem or scaled.decision.reason

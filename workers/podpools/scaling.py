@@ -85,8 +85,11 @@ class Plan:
     barred: str
 
 
-def planned(seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -> Plan:
-    """What is to be done, and what that was made from. Changes nothing. `made`: what pods are made of at present."""
+def planned(seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str, withheld: str) -> Plan:
+    """What is to be done, and what that was made from. Changes nothing. `made`: what pods are made of at present.
+
+    `withheld`: why new pods would have no token, '' when they would have one or need none.
+    """
     unseen, present = expected(seen)
     policy = spec.policy
     what = demand(sensed(seen, size, utc_now(), len(unseen), claims), policy)
@@ -96,7 +99,8 @@ def planned(seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str) -
     decision = decide(what, policy, utc_now())
     pods = max(spec.min_replicas, min(spec.max_replicas, pods + decision.change))
     wanted = _wanted(seen, spec, pods + claims)
-    barred, room, listed = blocked(seen.slots.unready, revision_of(spec)), _room(seen, spec), present - len(unseen)
+    barred = withheld or blocked(seen.slots.unready, revision_of(spec))
+    room, listed = _room(seen, spec), present - len(unseen)
     create = 0 if barred else max(0, min(wanted - listed, room))
     names = tuple(sorted(unseen)[:create])
     remove = () if claims else surplus(seen.members, listed - wanted, made)
@@ -141,7 +145,7 @@ class Scaling:
     def scale(self, seen: Seen, size: Size, issued: Issued, claims: int) -> Scaled:
         """One decision, and its effect; `issued` is what new pods get."""
         spec, ledger, (_, present) = self.spec, self.ledger, expected(seen)
-        plan = planned(seen, size, spec, claims, made_of(revision_of(spec), issued.name))
+        plan = planned(seen, size, spec, claims, made_of(revision_of(spec), issued.name), issued.withheld)
         decision = plan.decision
         if plan.size != size.pods:
             reason = decision.reason if decision.change else "claims have taken pods"

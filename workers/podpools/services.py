@@ -24,6 +24,7 @@ class PodPoolServices:
     """`ledger` and `dispatcher` are of a pool (namespace/name); `environment(pool)` is what its runners are told.
 
     `forget_queue(pool, pod)`: that pod is gone, and its name never comes again.
+    `withheld`: why runners cannot reach Redis without a secret of the workers, '' when they can.
     `remember`: for how long jobs that have ended are. `many`: pods from which on the runs of a pool pause between them.
     """
 
@@ -38,6 +39,7 @@ class PodPoolServices:
     shown: ShownStatus
     claims: ClaimIndex
     waiting: WaitingClaims
+    withheld: str = ""
     call_time: timedelta = timedelta(seconds=15)
     silence: timedelta = timedelta(minutes=2)
     remember: timedelta = timedelta(hours=24)

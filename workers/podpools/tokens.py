@@ -6,8 +6,10 @@ So nobody is locked out wherever a run is killed: the next run makes the user fr
 that wakes up is refused by the Secret's version and by Redis (see RunnerUser).
 
 Rotation waits for a pool in which nothing runs and nothing is reserved. A job that comes at that moment is no harm: its
-pod keeps a token that is good. What cannot be (no right to change users, or to write the Secret) is told as a
-condition, and pods get what they would get without a token.
+pod keeps a token that is good.
+
+A pod never gets a credential of the workers. Where no token can be issued (no right to change users or to write the
+Secret, an address that needs a secret of the workers), no pod of the pool is made; a condition says why.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import structlog
 
@@ -33,44 +34,61 @@ from workers.kube.token_secret import Stored, TokenSecret
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.preload import preload
 from workers.stores.slots.user import RunnerUser
 
 log = structlog.get_logger()
 Json = dict[str, Any]
+Problem = tuple[str, str]
+"""A reason, as conditions have it, and words with the way out."""
 Keep = Callable[[], None]
 """Makes sure that the lease of the run outlasts the next call."""
 REDIS: Final = "BERTHMASTER_RUNNER__REDIS__"
+BIND: Final = "bind the role berthmaster-pod-pools to the workers in this namespace"
+ALLOW: Final = (
+    "allow the workers' user ACL SETUSER, ACL DELUSER and SCRIPT, or let the template name a user of its own in "
+    f"{REDIS}USERNAME and {REDIS}PASSWORD"
+)
+OPEN: Final = "It confines nobody: Redis lets everybody in as its default user, without a password; set requirepass"
 
 
 @dataclass(frozen=True)
 class Issued:
-    """What new pods get; `token` None: nothing of their own. `problem`: a reason and words, if it is not as wished."""
+    """What new pods get; `token` None: nothing. `problem`: a reason and words, if it is not as requested.
+
+    `caution`: why the token confines nobody, '' when it does.
+    """
 
     secret: str = ""
     user: str = ""
     token: Carried | None = None
-    problem: tuple[str, str] | None = None
+    problem: Problem | None = None
+    caution: str = ""
 
     @property
     def name(self) -> str:
         return self.token.name if self.token else ""
 
     @property
+    def withheld(self) -> str:
+        """Why no pod may be made, '' when pods may be."""
+        return self.problem[1] if self.problem and not self.token else ""
+
+    @property
     def annotations(self) -> dict[str, str]:
         return {CARRIED: self.token.text} if self.token else {}
 
     def environment(self, own: list[Json]) -> list[Json]:
-        """`own` with the user of the pool instead of whoever is named in the address."""
+        """`own` with the user of the pool."""
         if not self.token:
             return own
-        told = [_anonymous(each) if each["name"] == f"{REDIS}URL" else each for each in own]
         password = {"secretKeyRef": {"name": self.secret, "key": self.token.name}}
-        told.append({"name": f"{REDIS}USERNAME", "value": self.user})
-        return [*told, {"name": f"{REDIS}PASSWORD", "valueFrom": password}]
+        user = {"name": f"{REDIS}USERNAME", "value": self.user}
+        return [*own, user, {"name": f"{REDIS}PASSWORD", "valueFrom": password}]
 
 
 class NoTokens:
-    """Of a pool without `runnerToken`; it may have had one, and pods may still live by it."""
+    """Of a pool that needs none: without slots, or with a user of its own. Pods may still have one from before."""
 
     def __init__(self, user: RunnerUser, run: str) -> None:
         self._user, self._run = user, run
@@ -88,27 +106,30 @@ class NoTokens:
 
     def foreseen(self, now: datetime, idle: bool) -> tuple[str | None, str]:
         del now, idle
-        return "", "runners have none of their own"
+        return "", "none is needed: the pool has no slots, or its template names a user"
 
 
 class RunnerTokens:
-    """One run's look at the tokens of one pool."""
+    """One run's look at the tokens of one pool. `barrier`: a reason and words, if runners could do nothing with one."""
 
-    def __init__(self, user: RunnerUser, run: str, secret: TokenSecret, after: timedelta, keep: Keep) -> None:
+    def __init__(
+        self, user: RunnerUser, run: str, secret: TokenSecret, after: timedelta, keep: Keep, barrier: Problem | None
+    ) -> None:
         self._user, self._run, self._secret, self._after, self._keep = user, run, secret, after, keep
-        self._stored = Stored()
+        self._stored, self._barrier = Stored(), barrier
 
     def verify(self, pods: Iterable[Json]) -> Issued:
         """Makes the user as it must be: Redis may have lost it."""
         there = in_pods(pods)
+        if self._barrier:
+            return self._unread(there, *self._barrier)
         self._keep()
         try:
             self._stored = self._secret.read()
         except Denied as error:
-            return self._unread(there, "SecretRefused", str(error))
+            return self._unread(there, "SecretRefused", f"{error}: {BIND}")
         if self._stored.strange:
-            why = f"Secret {self._secret.name} is not of this pool: name another one"
-            return self._unread(there, "SecretOfAnother", why)
+            return self._unread(there, "SecretOfAnother", self._strange())
         return self._good(there)
 
     def rotate(self, issued: Issued, pods: Iterable[Json], now: datetime, idle: Callable[[], bool]) -> Issued:
@@ -132,10 +153,12 @@ class RunnerTokens:
 
     def foreseen(self, now: datetime, idle: bool) -> tuple[str | None, str]:
         """The token that pods have now ('' for none, None: it cannot be known), and what becomes of it. Reads only."""
+        if self._barrier:
+            return None, self._barrier[1]
         stored = self._secret.read()
         name = newest(stored.tokens)
         if stored.strange:
-            return None, f"Secret {self._secret.name} is not of this pool"
+            return None, self._strange()
         if not name:
             return "", "the first is made"
         if not overdue(stored.tokens, self._after, now):
@@ -151,6 +174,9 @@ class RunnerTokens:
         log.info("token_rotated", pool=self._user.pool, token=name)
         return {**stored, name: secrets.token_urlsafe(32)}
 
+    def _strange(self) -> str:
+        return f"Secret {self._secret.name} is not of this pool: name another one in runnerToken.secretName"
+
     def _unread(self, there: Collection[Carried], reason: str, message: str) -> Issued:
         """Pods that have a token live by it all the same."""
         if there:
@@ -162,22 +188,30 @@ class RunnerTokens:
         tokens = {name: digest(password) for name, password in self._stored.tokens.items()}
         self._keep()
         if refusal := self._user.ensure(self._run, {*tokens.values(), *digests(there)}):
-            return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}")
+            return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}: {ALLOW}")
         name = newest(tokens)
-        return Issued(self._secret.name, self._user.name, Carried(name, tokens[name]) if name else None)
+        token = Carried(name, tokens[name]) if name else None
+        return Issued(self._secret.name, self._user.name, token, caution=OPEN if self._user.unconfined() else "")
 
 
 def tokens_of(
     services: PodPoolServices, run: Run | None, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec
 ) -> RunnerTokens | NoTokens:
-    """As the spec wants them; without a run they can be read only."""
+    """As the spec wants them; without a run they can be read only. Runners find their scripts before their user."""
+    refusal = preload(ledger) if run and spec.slots else ""
     user, wish, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), spec.token, ledger.pool.split("/")
     token = run.token if run else ""
     if not wish:
         return NoTokens(user, token)
-    secret = TokenSecret(services.kube, namespace, wish.secret_name, name, owner_reference(pool))
+    secret = TokenSecret(services.kube, namespace, wish.secret_of(name), name, owner_reference(pool))
     keep: Keep = partial(run.keep, services.call_time) if run else (lambda: None)
-    return RunnerTokens(user, token, secret, length(wish.rotate_after), keep)
+    return RunnerTokens(user, token, secret, length(wish.rotate_after), keep, _barrier(services, refusal))
+
+
+def _barrier(services: PodPoolServices, refusal: str) -> Problem | None:
+    if services.withheld:
+        return "AddressWithheld", services.withheld
+    return ("ScriptsRefused", f"Redis loads no scripts for the runners: {refusal}: {ALLOW}") if refusal else None
 
 
 def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None:
@@ -198,18 +232,11 @@ def digests(there: Iterable[Carried]) -> set[str]:
 
 
 def _refused(reason: str, message: str) -> Issued:
-    return Issued(problem=(reason, f"{message}. New pods get the address that the workers have"))
+    return Issued(problem=(reason, f"{message}. No pod is made without a token of its own"))
 
 
 def _unwritten(issued: Issued, message: str) -> Issued:
     """What is in the Secret stays good."""
     if not issued.token:
-        return _refused("SecretRefused", message)
+        return _refused("SecretRefused", f"{message}: {BIND}")
     return replace(issued, problem=("SecretRefused", f"{message}. New pods get {issued.name}, which is still good"))
-
-
-def _anonymous(variable: Json) -> Json:
-    """Without the user in its URL, which may be among its options as well."""
-    parts = urlsplit(variable["value"])
-    options = urlencode([each for each in parse_qsl(parts.query) if each[0] not in ("username", "password")])
-    return variable | {"value": urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=options))}

@@ -22,6 +22,7 @@ from workers import transport_guard
 from workers.broker import broker_of
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
+from workers.runner import mutex
 from workers.runner.attempts import AWAY, Attempts
 from workers.runner.narrow import narrowed
 from workers.runner.settings import RunnerSettings
@@ -29,7 +30,7 @@ from workers.runner.spool import Spool
 from workers.runner.task import job_task
 from workers.sending import OPTIONS
 from workers.stores.client import connect_state
-from workers.stores.slots.ledger import SlotLedger, load_scripts
+from workers.stores.slots.ledger import SlotLedger, preloaded_scripts
 
 log = structlog.get_logger()
 OF_CELERY: Final = "celery.worker.consumer:Consumer"
@@ -56,6 +57,7 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
             conf.update({**tolerant, **fitted(settings(), conf)})
 
     transport_guard.install()
+    mutex.install()
     _set_task_class(app, attempts)
     app.add_defaults(lambda: configuration(settings()))
     signals.celeryd_init.connect(narrow, weak=False, dispatch_uid=f"narrow-{id(app)}")
@@ -97,7 +99,7 @@ def configuration(settings: RunnerSettings) -> dict[str, Any]:
 def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
     fleet = Identity(settings.cluster) if settings.cluster else None
     redis = connect_state(RedisSettings(url=settings.redis.address), fleet)
-    ledger = SlotLedger(redis, load_scripts(redis), settings.pool)
+    ledger = SlotLedger(redis, preloaded_scripts(redis), settings.pool)
     sender = JobSender(app.connection_for_write(transport_options=OPTIONS), settings.pool)
     return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))
 

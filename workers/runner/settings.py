@@ -61,7 +61,7 @@ class RunnerSettings(BaseSettings):
     """What each slot accepts, as JSON; the pool's own."""
 
     redis: RunnerRedis = RunnerRedis()
-    """The state, with the user that reaches only this pool's keys if the pool has a `runnerToken`."""
+    """The state, with the user that reaches only this pool's keys."""
 
     heartbeat: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))
     """Period of reports; raising it delays cancels and the notice that a runner is lost."""

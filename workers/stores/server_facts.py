@@ -6,10 +6,18 @@ import time
 from typing import Any, NamedTuple
 
 from redis import Redis
+from redis.exceptions import RedisError
+
+from events.redis_address import without
+from events.settings import RedisSettings
+from workers.stores.client import connect_briefly
 
 
 class ServerFacts(NamedTuple):
-    """`memory` is the share of `maxmemory` in use, None without a limit. `clock`: seconds that the server is ahead."""
+    """`valkey`: its own version where it is one; `version` is then that of the Redis that it grew from.
+
+    `memory` is the share of `maxmemory` in use, None without a limit. `clock`: seconds that the server is ahead.
+    """
 
     version: tuple[int, ...]
     append_only: bool
@@ -18,6 +26,7 @@ class ServerFacts(NamedTuple):
     loading: bool = False
     memory: float | None = None
     clock: float = 0.0
+    valkey: tuple[int, ...] = ()
 
 
 def server_facts(redis: Redis) -> ServerFacts:
@@ -25,16 +34,29 @@ def server_facts(redis: Redis) -> ServerFacts:
     info: Any = {}
     for section in ("server", "persistence", "memory", "replication"):
         info |= redis.info(section)
-    version = tuple(int(part) for part in str(info["redis_version"]).split(".") if part.isdigit())
     return ServerFacts(
-        version,
+        _version(info["redis_version"]),
         bool(info.get("aof_enabled")),
         str(info.get("maxmemory_policy", "unknown")),
         str(info.get("role", "unknown")),
         bool(info.get("loading")),
         int(info["used_memory"]) / int(info["maxmemory"]) if info.get("maxmemory") else None,
         clock_ahead(redis),
+        _version(info.get("valkey_version", "")),
     )
+
+
+def lets_everybody_in(settings: RedisSettings) -> bool:
+    """Whether somebody without a password is answered: asked as such a person would."""
+    with connect_briefly(RedisSettings(url=without(settings.url, ("username", "password")))) as stranger:
+        try:
+            return bool(stranger.ping())
+        except RedisError:
+            return False
+
+
+def _version(text: object) -> tuple[int, ...]:
+    return tuple(int(part) for part in str(text).split(".") if part.isdigit())
 
 
 def clock_ahead(redis: Redis) -> float:

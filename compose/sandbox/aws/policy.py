@@ -1,11 +1,13 @@
 """What an IAM policy allows of the calls of Elastic Load Balancing, as far as ours says it.
 
 A call is allowed when each of its questions is by some statement: one for each resource that it names, and AddTags once
-more for what is made with tags. Known are Allow, patterns of resources, and the conditions Null and StringEquals.
+more for what is made with tags. Known are Allow, patterns of resources, and the conditions Null, StringEquals
+and StringEqualsIfExists.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -22,6 +24,16 @@ EC2 = {
 SERVICE = "elasticloadbalancing.amazonaws.com"
 ROLE = f"arn:aws:iam::123456789012:role/aws-service-role/{SERVICE}/AWSServiceRoleForElasticLoadBalancing"
 MADE = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
+
+
+NAME = "<name of this cluster>"
+"""Stands in the policy for the cluster that it is made for."""
+
+
+def statements_of(policy: str, cluster: str) -> list[Json]:
+    """Of a policy as text."""
+    found: list[Json] = json.loads(policy.replace(NAME, cluster))["Statement"]
+    return found
 
 
 class Question(NamedTuple):
@@ -54,6 +66,8 @@ def holds(operator: str, found: str | None, values: list[str]) -> bool:
         return str(found is None).lower() in values
     if operator == "StringEquals":
         return found in values
+    if operator == "StringEqualsIfExists":
+        return found is None or found in values
     raise ValueError(f"an operator that the sandbox does not know: {operator}")
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
-import orjson
 import pytest
 from botocore.exceptions import ClientError
 
-from compose.sandbox.aws.policy import EC2
+from compose.sandbox.aws.policy import EC2, statements_of
 from domain.ports.pool import HealthCheck
 from tests.contract.aws.conftest import Driving, Maker
 from tests.fixtures.aws import REGION, Aws
@@ -51,7 +50,8 @@ def everything(drive: Driving) -> None:
 
 def shared(drive: Driving) -> None:
     """A listener on a load balancer of others."""
-    balancer = Maker(drive.aws).balancer("lobby")
+    tags = [{"Key": "berthmaster.dev/listeners-of", "Value": "blue"}]
+    balancer = Maker(drive.aws).balancer("lobby", Tags=tags)
     drive.listener(balancer, 20000, drive.group("bm-20000-a"))
 
 
@@ -66,7 +66,8 @@ def restored(drive: Driving) -> None:
 
 
 SCENARIOS = (everything, shared, restored)
-STATEMENTS = orjson.loads(POLICY.read_bytes())["Statement"]
+STATEMENTS = statements_of(POLICY.read_text(), "blue")
+OTHERS = statements_of(POLICY.read_text(), "green")
 
 
 Permitted = Callable[[list[dict[str, Any]]], Driving]
@@ -137,6 +138,61 @@ def test_the_policy_protects_what_is_not_ours(
     assert [call for call in forbidden if not denied(call)] == []
 
 
+def attacks(drive: Driving, client: Any, arns: dict[str, str]) -> list[Callable[[], object]]:
+    """What whoever has the role of cluster green tries on `arns`, which are blue's, and to make things look blue's."""
+    target, foreign = [("10.0.0.5", 7777)], {"Key": "a", "Value": "b"}
+    balancer, group, listener = arns["balancer"], arns["group"], arns["listener"]
+    blue, green = ({"Key": CLUSTER, "Value": name} for name in ("blue", "green"))
+    listening = {
+        "Port": 31000,
+        "Protocol": "TCP",
+        "DefaultActions": [{"Type": "forward", "TargetGroupArn": group}],
+    }
+    made = {"Protocol": "TCP", "Port": 1, "VpcId": drive.vpc}
+    return [
+        lambda: drive.api.delete_listener(listener),
+        lambda: drive.api.delete_target_group(group),
+        lambda: drive.api.delete_load_balancer(balancer),
+        lambda: drive.api.register(group, target),
+        lambda: drive.api.deregister(group, target),
+        *(partial(drive.api.tag, [arn], {CLUSTER: "green", UID: "mine"}) for arn in arns.values()),
+        lambda: client.add_tags(ResourceArns=[balancer], Tags=[foreign]),
+        lambda: client.modify_listener(ListenerArn=listener, Port=31001),
+        lambda: client.modify_target_group_attributes(
+            TargetGroupArn=group, Attributes=[{"Key": "deregistration_delay.timeout_seconds", "Value": "0"}]
+        ),
+        lambda: client.modify_load_balancer_attributes(
+            LoadBalancerArn=balancer, Attributes=[{"Key": "deletion_protection.enabled", "Value": "true"}]
+        ),
+        *(
+            partial(client.create_listener, LoadBalancerArn=arn, Tags=[tag], **listening)
+            for arn in (balancer, arns["lobby"])
+            for tag in (blue, green)
+        ),
+        *(partial(client.create_target_group, Name="bm-mine", Tags=[tag], **made) for tag in (blue, foreign)),
+        lambda: client.create_load_balancer(
+            Name="bm-theirs", Type="network", Subnets=drive.aws.ids.subnets, Tags=[blue]
+        ),
+    ]
+
+
+@pytest.mark.row("HO-09")
+def test_another_cluster_of_the_account_changes_nothing_of_this_one(
+    permitted: Permitted, make: Maker, our_client: ElasticLoadBalancingv2Client
+) -> None:
+    drive = permitted(STATEMENTS)
+    balancer, group = drive.balancer().arn, drive.group()
+    listener = drive.listener(balancer, 30000, group)
+    lobby = make.balancer("lobby", Tags=[{"Key": "berthmaster.dev/listeners-of", "Value": "blue"}])
+    arns = {"balancer": balancer, "group": group, "listener": listener, "lobby": lobby}
+    drive.aws.change(policies={OUR_KEY: OTHERS})
+    tried = attacks(drive, our_client, arns)
+    assert [number for number, attack in enumerate(tried) if not denied(attack)] == []
+    drive.aws.change(policies={OUR_KEY: STATEMENTS})
+    assert denied(lambda: drive.api.tag([balancer], {CLUSTER: "green"}))
+    drive.api.delete_listener(listener)
+
+
 @pytest.mark.row("EV-19")
 def test_the_driver_uses_exactly_the_actions_of_its_table(drive: Driving) -> None:
     everything(drive)
@@ -145,13 +201,12 @@ def test_the_driver_uses_exactly_the_actions_of_its_table(drive: Driving) -> Non
 
 @pytest.mark.row("EV-19")
 def test_the_policy_allows_exactly_the_actions_of_the_table() -> None:
-    statements = orjson.loads(POLICY.read_bytes())["Statement"]
-    allowed = {action for statement in statements for action in statement["Action"]}
+    allowed = {action for statement in STATEMENTS for action in statement["Action"]}
     behind = {f"ec2:Describe{kind}" for kinds in EC2.values() for kind in kinds.split()}
     assert allowed == {f"elasticloadbalancing:{action}" for action in ACTIONS} | behind | {
         "iam:CreateServiceLinkedRole"
     }
-    assert all(statement["Effect"] == "Allow" for statement in statements)
+    assert all(statement["Effect"] == "Allow" for statement in STATEMENTS)
 
 
 @pytest.mark.row("EV-19", "EV-14")

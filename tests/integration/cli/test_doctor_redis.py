@@ -38,7 +38,7 @@ class FastClock(TcpProxy):
 
 @pytest.fixture
 def durable(tmp_path: Path) -> Iterator[RedisServer]:
-    server = RedisServer(tmp_path).start()
+    server = RedisServer(tmp_path, password="p").start()
     yield server
     server.kill()
 
@@ -81,6 +81,19 @@ def test_each_setting_that_costs_data_is_a_line_of_its_own(
     assert said in wrong[name]
 
 
+@pytest.mark.row("HO-12")
+def test_a_server_that_lets_everybody_in_is_a_warning_with_the_way_out(
+    places: dict[str, str], durable: RedisServer
+) -> None:
+    client: Any = connect(durable.url)
+    for change in (["ACL", "SETUSER", "default", "nopass"], ["ACL", "SETUSER", "default", "resetpass", ">p"]):
+        client.execute_command(*change)
+        _, checks = examined(places, durable.url)
+        check = checks["Redis asks for a password"]
+        assert check["warns"] is ("nopass" in change)
+        assert ("set requirepass" in check["found"]) is ("nopass" in change)
+
+
 def test_memory_that_is_nearly_used_up_is_a_warning(places: dict[str, str], durable: RedisServer) -> None:
     client: Any = connect(durable.url)
     client.config_set("maxmemory", int(client.info("memory")["used_memory"] / 0.82))
@@ -92,7 +105,7 @@ def test_memory_that_is_nearly_used_up_is_a_warning(places: dict[str, str], dura
 
 def test_a_clock_that_is_another_one_is_found(places: dict[str, str], durable: RedisServer) -> None:
     proxy = FastClock(durable.port)
-    wrong = failing(places, f"redis://127.0.0.1:{proxy.port}/0")
+    wrong = failing(places, f"redis://:p@127.0.0.1:{proxy.port}/0")
     proxy.close()
     assert list(wrong) == ["Clock of Redis"]
     assert re.search(r"^(3600\.\d|3599\.9) s ahead of this machine: let both follow NTP$", wrong["Clock of Redis"])

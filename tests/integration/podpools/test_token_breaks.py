@@ -12,13 +12,12 @@ import pytest
 from redis import Redis
 from redis.exceptions import NoPermissionError
 
-from domain.scaling.runner_token import Carried
 from events.incarnation import connect
 from events.kube_api import Denied, KubeApi
 from tests.integration.podpools.conftest import MakePool
 from tests.support.token_world import SECRET, TokenWorld, text
 from workers.kube.pool_pods import CARRIED, POOL
-from workers.podpools.tokens import Issued, NoTokens
+from workers.podpools.tokens import NoTokens
 from workers.stores.slots.user import RunnerUser
 
 Make = Callable[..., TokenWorld]
@@ -132,11 +131,3 @@ def test_a_runner_cannot_keep_its_user_from_being_changed(redis: Redis, redis_ur
                 runner.set(text(key), f"{time.time_ns()}-mine")
     user.remove("2-b")
     assert user.name not in {text(each) for each in redis.acl_users()}
-
-
-@pytest.mark.parametrize("address", ["redis://:mine@host:1/0", "redis://host:1/0?password=mine&username=me&ssl=1"])
-def test_no_pod_with_a_token_is_told_the_password_of_the_workers(address: str) -> None:
-    issued = Issued("secret", "user", Carried("token-1-00000000", "0" * 64))
-    told = issued.environment([{"name": "BERTHMASTER_RUNNER__REDIS__URL", "value": address}])
-    assert "mine" not in str(told)
-    assert "host:1/0" in str(told)

@@ -10,11 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from redis import Redis
 
-from events.incarnation import connect
-from events.kube_api import Denied, KubeApi
-from tests.fixtures.kube import Kube
+from events.kube_api import KubeApi
 from tests.integration.podpools.conftest import MakePool
 from tests.support.pod_pool_world import PodPoolWorld
 from tests.support.token_world import SECRET, TokenWorld, environment
@@ -161,82 +158,6 @@ def test_a_secret_that_was_deleted_locks_no_running_pod_out(make: Make) -> None:
 
 
 @pytest.mark.row("SD-26")
-def test_a_secret_of_another_is_left_alone_and_the_pool_works(make: Make) -> None:
-    world = make(minReplicas=0)
-    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"token-1-00000000": "eA=="}}
-    before = world.pool.api.create(world.path, body)
-    world.pool.slots.submit("j")
-    world.pool.settle()
-    assert world.pool.slots.state("j") == "running"
-    assert world.secret()["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-    told = condition(world.pool)
-    assert told
-    assert (told["status"], told["reason"]) == ("False", "SecretOfAnother")
-    assert set(world.carried().values()) == {""}
-    assert not world.exists()
-
-
-class NoSecrets(KubeApi):
-    """As for a service account that may do all but this."""
-
-    def request(self, method: str, path: str, *args: Any, **options: Any) -> dict[str, Any]:
-        if "/secrets" in path:
-            raise Denied(403, "Forbidden", "secrets is forbidden")
-        return super().request(method, path, *args, **options)
-
-
-@pytest.mark.row("SD-26", "EV-18")
-def test_a_worker_that_may_not_touch_secrets_says_so_and_the_pool_works(make: Make) -> None:
-    world = make()
-    api = world.pool.api
-    world.pool.services = replace(world.pool.services, kube=NoSecrets(api.connection, api.timeout, api.agent))
-    world.pool.settle()
-    told = condition(world.pool)
-    assert told
-    assert (told["reason"], "secrets is forbidden" in told["message"]) == ("SecretRefused", True)
-    assert (world.pool.views(), set(world.carried().values())) == (["open"], {""})
-
-
-@pytest.mark.row("SD-26")
-def test_a_redis_that_lets_no_user_be_made_is_told_and_the_pool_works(
-    redis: Redis, redis_url: str, kube: Kube, crds: None
-) -> None:
-    redis.execute_command("ACL", "SETUSER", "operator", "on", ">x", "~*", "&*", "+@all", "-acl")  # type: ignore[no-untyped-call] # redis-py has no types there
-    with connect(redis_url.replace("//", "//operator:x@")) as client:
-        world = TokenWorld(PodPoolWorld(client, kube.api, kube.namespace, minReplicas=1, runnerToken=WISH))
-        world.pool.settle()
-        told = condition(world.pool)
-        assert told
-        assert (told["status"], told["reason"]) == ("False", "AclRefused")
-        assert "no permissions to run the 'acl|setuser' command" in told["message"]
-        assert (world.pool.views(), set(world.carried().values())) == (["open"], {""})
-        redis.execute_command("ACL", "SETUSER", "operator", "+acl")  # type: ignore[no-untyped-call] # the same
-        world.pool.settle()
-        assert (world.pool.views(), set(world.carried().values())) == (["open"], set(world.stored()))
-        told = condition(world.pool)
-        assert told
-        assert told["reason"] == "Issued"
-        world.lose_user()
-    redis.acl_deluser("operator")
-
-
-@pytest.mark.row("SD-26")
-def test_a_pool_without_the_field_has_no_secret_and_no_user_and_one_that_loses_it_forgets_them(make: Make) -> None:
-    world = make(runnerToken=None)
-    world.pool.settle()
-    assert (world.exists(), condition(world.pool), world.carried().popitem()[1]) == (False, None, "")
-    assert world.pool.api.list(world.path)["items"] == []
-    world.wish("24h")
-    world.pool.settle()
-    assert "" not in world.carried().values()
-    world.pool.change(runnerToken=None)
-    world.pool.run()
-    assert world.exists()
-    world.pool.settle()
-    assert (world.exists(), set(world.carried().values()), condition(world.pool)) == (False, {""}, None)
-
-
-@pytest.mark.row("SD-26")
 def test_the_user_of_a_pool_that_is_gone_goes_when_no_pod_lives_by_it(make: Make) -> None:
     world = make()
     world.pool.settle()
@@ -274,7 +195,7 @@ def test_an_older_run_that_wakes_up_and_makes_a_token_takes_none_from_a_newer_ru
     assert snapshot
     secret = TokenSecret(pool.api, pool.namespace, SECRET, "runners", owner_reference(snapshot))
     user, token = RunnerUser(pool.redis, f"{pool.namespace}/runners"), f"{time.time_ns() // 1000}-late"
-    late = RunnerTokens(user, token, secret, timedelta(0), lambda: None)
+    late = RunnerTokens(user, token, secret, timedelta(0), lambda: None, None)
     issued = late.verify([])
     wake_up = partial(late.rotate, issued, [], datetime.now(UTC), lambda: True)
 

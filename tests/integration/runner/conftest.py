@@ -17,6 +17,7 @@ from tests.support.waiting import eventually
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import Body, JobSender
 from workers.stores.slots.ledger import SlotLedger, load_scripts
+from workers.stores.slots.preload import preload
 
 POOL = "ci/runners"
 DIARY = "runner:diary"
@@ -32,6 +33,7 @@ class RunnerPool:
         self.dispatcher = Dispatcher(self.ledger, JobSender(url, POOL))
         self.runners: dict[str, CeleryProcess] = {}
         self.ledger.begin([])
+        assert preload(self.ledger) == ""
 
     def start(self, pod: str, pool: str = "prefork", slots: Any = SLOTS, **more: str) -> CeleryProcess:
         environment = {

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
+from hashlib import sha1
 from typing import Any
 
 import pytest
 from kombu import Connection, Queue
 from pydantic import SecretStr
 from redis import Redis
-from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
+from redis.exceptions import AuthenticationError, NoPermissionError, NoScriptError, ResponseError
 
-from domain.errors import StaleToken
+from domain.errors import StaleToken, TransientError
 from domain.scaling.runner_token import digest
 from events.identity import AnotherFleet, Identity
 from events.routing import runner_queues
 from events.settings import RedisSettings
 from tests.integration.runner.conftest import POOL, RunnerPool
 from tests.support.waiting import eventually
+from workers.runner import mutex
 from workers.runner.narrow import narrowed
 from workers.runner.settings import RunnerRedis
 from workers.stores.client import connect_state
+from workers.stores.slots.ledger import SlotLedger, load_scripts, preloaded_scripts
+from workers.stores.slots.preload import TEXTS, preload
 from workers.stores.slots.user import RunnerUser
 
 PASSWORD = "x/y:z@ %"  # noqa: S105 - of a server that lives as long as the tests
@@ -76,6 +80,8 @@ def test_a_runner_needs_no_more_than_its_pools_user_may(
 def test_a_message_that_was_not_acknowledged_comes_back_within_the_pool(
     user: RunnerUser, redis: Redis, redis_url: str
 ) -> None:
+    mutex.install()
+    redis.script_flush()
     options = narrowed(POOL, {"visibility_timeout": 0})["broker_transport_options"]
     queue = Queue(f"{runner_queues(POOL)}a")
     with Connection(told(user, redis_url).address, transport_options=options) as connection:
@@ -100,9 +106,27 @@ OTHERS = [
     ("HGET", "unacked", "x"),
     ("SMEMBERS", "_kombu.binding.celery.pidbox"),
     ("EVAL", "return redis.call('GET', '{sp:ci/other}meta')", "0"),
-    ("EVAL", "return redis.call('KEYS', '*')", "0"),
+    ("EVAL", "while true do end", "0"),
+    ("EVAL_RO", "return 1", "0"),
+    ("SCRIPT", "LOAD", "while true do end"),
+    ("SCRIPT", "KILL"),
+    ("FUNCTION", "LOAD", "#!lua name=mine\nserver.register_function('f', function() end)"),
+    ("FCALL", "f", "0"),
     ("PUBLISH", "/0.celery.pidbox", "x"),
     ("SUBSCRIBE", "/0.celeryev"),
+    ("SUBSCRIBE", "*"),
+    ("PSUBSCRIBE", "*"),
+    ("HSET", TEXTS, "x", "while true do end"),
+    ("DEL", TEXTS),
+    ("DEL", "{su:ci/runners}"),
+    ("DEBUG", "OBJECT", "x"),  # refused by the server itself, unless it is told to allow it
+    ("SHUTDOWN", "NOSAVE"),
+    ("REPLICAOF", "NO", "ONE"),
+    ("CLIENT", "KILL", "TYPE", "normal"),
+    ("CLIENT", "PAUSE", "1000"),
+    ("ACL", "SETUSER", "berthmaster:ci/runners", "+@all"),
+    ("MIGRATE", "127.0.0.1", "1", "{sp:ci/runners}meta", "0", "1"),
+    ("SWAPDB", "0", "1"),
     ("KEYS", "*"),
     ("SCAN", "0"),
     ("RANDOMKEY",),
@@ -115,12 +139,12 @@ OTHERS = [
 ]
 
 
-@pytest.mark.row("SD-26")
+@pytest.mark.row("SD-26", "HO-05")
 @pytest.mark.parametrize("command", OTHERS, ids=" ".join)
 def test_what_is_not_of_the_pool_is_refused(user: RunnerUser, redis_url: str, command: tuple[str, ...]) -> None:
     with connect_state(RedisSettings(url=told(user, redis_url).address)) as client:
         assert client.hset("{sp:ci/runners}meta", "mark", 1) == 1
-        with pytest.raises((NoPermissionError, ResponseError), match=r"(?i)permission|acl"):
+        with pytest.raises((NoPermissionError, ResponseError), match=r"(?i)permission|acl|not allowed"):
             client.execute_command(*command)
 
 
@@ -135,6 +159,43 @@ def test_a_runner_knows_the_redis_of_another_fleet(user: RunnerUser, redis: Redi
     redis.acl_setuser(user.name, enabled=True, reset_keys=True, keys=["{sp:ci/runners}*"])  # as versions before made it
     with connect_state(own, Identity("green")) as client:
         assert client.ping()
+
+
+@pytest.mark.row("HO-05")
+def test_a_script_that_others_loaded_reaches_no_further_than_the_user_itself(
+    user: RunnerUser, redis: Redis, redis_url: str
+) -> None:
+    digest = redis.script_load("return redis.call('GET', '{sp:ci/other}meta')")
+    with connect_state(RedisSettings(url=told(user, redis_url).address)) as client:
+        with pytest.raises(ResponseError, match=r"(?i)permission|acl"):
+            client.evalsha(digest, 0)
+        with pytest.raises(NoScriptError):
+            client.evalsha("0" * 40, 0)
+
+
+@pytest.mark.row("HO-05")
+def test_a_runner_waits_for_its_scripts_and_a_worker_loads_them(user: RunnerUser, redis: Redis, redis_url: str) -> None:
+    worker = SlotLedger(redis, load_scripts(redis), POOL)
+    worker.begin([])
+    redis.script_flush()
+    with connect_state(RedisSettings(url=told(user, redis_url).address)) as client:
+        runner = SlotLedger(client, preloaded_scripts(client), POOL)
+        with pytest.raises(TransientError, match=r"does not have script start"):
+            runner.start("j", "plan", "a", "uid")
+        assert preload(worker) == ""
+        assert runner.start("j", "plan", "a", "uid") is None
+    assert refusals(redis) == set()
+
+
+@pytest.mark.row("HO-05")
+def test_scripts_of_an_older_version_are_loaded_again_as_well(redis: Redis) -> None:
+    worker = SlotLedger(redis, load_scripts(redis), POOL)
+    old = "return 'of an older version'"
+    redis.hset(TEXTS, sha1(old.encode()).hexdigest(), old)
+    preload(worker)
+    redis.script_flush()
+    assert preload(worker) == ""
+    assert redis.script_exists(sha1(old.encode()).hexdigest()) == [True]
 
 
 @pytest.mark.row("SD-26")
@@ -154,9 +215,9 @@ def test_passwords_are_those_that_were_said_last_and_an_older_run_says_nothing(
     assert user.name not in redis.acl_users()
 
 
-@pytest.mark.row("SD-26", "SL-13")
+@pytest.mark.row("SD-26", "SL-13", "HO-05")
 @pytest.mark.parametrize("processes", ["prefork", "threads"])
-def test_a_runner_outlives_the_loss_of_its_user_and_a_new_password_beside_its_own(
+def test_a_runner_outlives_the_loss_of_its_user_and_scripts_and_a_new_password_beside_its_own(
     pool: RunnerPool, user: RunnerUser, redis: Redis, processes: str
 ) -> None:
     more = {"BERTHMASTER_RUNNER__REDIS__USERNAME": user.name, "BERTHMASTER_RUNNER__REDIS__PASSWORD": PASSWORD}
@@ -165,7 +226,9 @@ def test_a_runner_outlives_the_loss_of_its_user_and_a_new_password_beside_its_ow
     pool.submit("long", seconds=3)
     pool.reaches("long", "running")
     redis.acl_deluser(user.name)
+    redis.script_flush()
     time.sleep(5)
+    assert preload(pool.ledger) == ""
     assert user.ensure("2-a", [digest("another"), digest(PASSWORD)]) == ""
     assert pool.reaches("long", "done").outcome == "succeeded"
     pool.submit("next")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from workers.cli.checks import judge_clock, judge_memory, judge_queue, judge_server
+from workers.cli.checks import judge_clock, judge_memory, judge_queue, judge_scripting, judge_server
 from workers.cli.permissions import Permission
 from workers.cli.sentinel_checks import judge_replication
 from workers.stores.sentinel_facts import Replication
@@ -27,6 +27,25 @@ def test_an_old_forgetful_or_evicting_server_is_not() -> None:
     assert failing(GOOD._replace(version=(6, 2, 14))) == ["Redis is 7.0 or newer"]
     assert failing(GOOD._replace(append_only=False)) == ["Redis keeps an append-only file"]
     assert failing(GOOD._replace(eviction="allkeys-lru")) == ["Redis evicts nothing"]
+
+
+VULNERABLE = [
+    *((version, ()) for version in ((7, 0, 15), (7, 2, 10), (7, 4, 5), (8, 0, 3), (8, 2, 1))),
+    *(((7, 2, 4), version) for version in ((7, 2, 10), (8, 0, 5), (8, 1, 3))),
+]
+FIXED = [
+    *((version, ()) for version in ((7, 2, 11), (7, 4, 6), (8, 0, 4), (8, 2, 2), (8, 4, 0))),
+    *(((7, 2, 4), version) for version in ((7, 2, 11), (8, 0, 6), (8, 1, 4), (8, 1, 7), (9, 0, 0))),
+]
+
+
+@pytest.mark.row("HO-05")
+@pytest.mark.parametrize("version, valkey, warns", [*((*v, True) for v in VULNERABLE), *((*v, False) for v in FIXED)])
+def test_a_server_without_the_fixes_of_its_lua_is_warned_of(
+    version: tuple[int, ...], valkey: tuple[int, ...], warns: bool
+) -> None:
+    check = judge_scripting(GOOD._replace(version=version, valkey=valkey))
+    assert (check.ok, check.warns, "CVE-2025-49844" in check.found) == (True, warns, warns)
 
 
 @pytest.mark.parametrize("ahead, ok", [(0.0, True), (2.9, True), (-2.9, True), (3.1, False), (-3.1, False)])

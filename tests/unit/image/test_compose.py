@@ -52,6 +52,17 @@ def test_redis_keeps_what_it_is_told() -> None:
     assert (told["--appendonly"], told["--maxmemory-policy"]) == ("yes", "noeviction")
 
 
+@pytest.mark.row("HO-12")
+def test_redis_asks_for_a_password_which_our_processes_have() -> None:
+    asked = "${REDIS_PASSWORD:?letters and digits}"
+    command = SERVICES["redis"]["command"]
+    assert command[command.index("--requirepass") + 1] == asked
+    assert SERVICES["redis"]["environment"]["REDISCLI_AUTH"] == asked
+    urls = {SERVICES[name]["environment"]["BERTHMASTER_REDIS__URL"] for name in OURS}
+    assert urls == {f"redis://:{asked}@redis:6379/0"}
+    assert "PASSWORD" not in SERVICES["worker"]["environment"]["BERTHMASTER_SLOTS__RUNNER_REDIS_URL"]
+
+
 def test_every_file_that_is_mounted_exists() -> None:
     mounted = [each.split(":")[0] for service in SERVICES.values() for each in service.get("volumes", [])]
     files = [each for each in mounted if each.startswith(".")]

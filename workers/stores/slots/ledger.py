@@ -17,7 +17,7 @@ from redis import Redis
 from domain.errors import StaleToken, TransientError
 from domain.slots.job import Job, JobRecord, Placed
 from events.incarnation import INCARNATION, PAUSE, doubt
-from events.workqueue.scripts import Script
+from events.workqueue.scripts import PreloadedScript, Script
 from workers.stores.slots.records import asked, decoded, told_of
 
 LUA: Final = Path(__file__).parent / "lua"
@@ -27,6 +27,7 @@ NAMES: Final = (
     *("gone", "hold"),
     *("keep_claimable", "open", "page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
 )
+OF_RUNNERS: Final = ("finish", "report", "start", "undo")
 MOST: Final = 1000
 
 
@@ -36,8 +37,16 @@ class NotVerified(TransientError):  # noqa: N818 - an expected wait, said in the
 
 def load_scripts(redis: Redis) -> dict[str, Script]:
     """Reads files: call it once a process."""
-    head = "".join((LUA / f"{part}_head.lua").read_text(encoding="utf-8") for part in PARTS)
-    return {name: Script(redis, name, LUA, head) for name in NAMES}
+    return {name: Script(redis, name, LUA, _head()) for name in NAMES}
+
+
+def preloaded_scripts(redis: Redis) -> dict[str, Script]:
+    """Of runners, which may not load any: workers do (see workers.stores.slots.preload)."""
+    return {name: PreloadedScript(redis, name, LUA, _head()) for name in OF_RUNNERS}
+
+
+def _head() -> str:
+    return "".join((LUA / f"{part}_head.lua").read_text(encoding="utf-8") for part in PARTS)
 
 
 Attempt = tuple[str, str, str, int]
@@ -120,6 +129,9 @@ class SlotLedger:
 
     def __init__(self, redis: Redis, scripts: dict[str, Script], pool: str) -> None:
         self.redis, self.pool, self.prefix, self._scripts = redis, pool, f"{{sp:{pool}}}", scripts
+
+    def script(self, name: str) -> Script:
+        return self._scripts[name]
 
     # ---- what clients do
 

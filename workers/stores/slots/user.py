@@ -4,7 +4,8 @@ Its passwords are given as digests, all at once, by whoever knows which pods liv
 that a user that Redis lost (it keeps none over a restart, and gives none to a replica) is simply there again.
 
 Which commands: those of the slot scripts, and those of kombu 5.7 as a server shows them (MONITOR) with gossip, mingle,
-events and remote control off, which would need the channels and keys of everybody. Nothing that lists keys.
+events and remote control off, which would need the channels and keys of everybody. Nothing that lists keys, and
+nothing that brings a script of one's own: an endless one would stop the server for everybody.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from events.routing import runner_queues
 from workers.stores.outage import OUTAGE
 
 HANDSHAKE: Final = ("auth", "hello", "client|setname", "select", "ping", "info", "echo", "quit")
-SCRIPTS: Final = ("evalsha", "eval", "script|exists", "script|load", "multi", "exec", "discard", "watch", "unwatch")
+SCRIPTS: Final = ("evalsha", "multi", "exec", "discard", "watch", "unwatch")
 LEDGER: Final = (
     *("time", "del", "hdel", "hget", "hgetall", "hincrby", "hmget", "hset", "hvals", "sadd", "scard", "smembers"),
     *("srem", "xadd", "zadd", "zpopmin", "zrange", "zrem"),
@@ -51,6 +52,16 @@ class RunnerUser:
         return self._told(
             token, "SETUSER", self.name, "reset", "on", *sorted(f"#{d}" for d in digests), *self._rights()
         )
+
+    def unconfined(self) -> bool:
+        """Whether everybody is let in as the default user, who may do more. False where that cannot be asked."""
+        try:
+            default: Any = self._redis.acl_getuser("default")
+        except OUTAGE:
+            raise
+        except ResponseError:
+            return False
+        return bool(default) and {"on", "nopass"} <= {text(flag) for flag in default["flags"]}
 
     def made(self) -> bool:
         """Whether there is one, as far as Redis has not lost that with it."""
@@ -85,6 +96,10 @@ class RunnerUser:
         finally:
             pipe.reset()
         return ""
+
+
+def text(said: str | bytes) -> str:
+    return said.decode() if isinstance(said, bytes) else said
 
 
 def _newer(latest: bytes | None, token: str) -> bool:

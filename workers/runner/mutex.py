@@ -1,0 +1,51 @@
+"""The lock under which kombu looks for messages that nobody acknowledged, given back without a script.
+
+Redis-py gives a lock back by a script of its own, which it loads where the server does not have it. The Redis user of
+a runner may load none; a worker process whose kombu is refused ends, and its jobs with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from kombu.transport import redis as transport
+from redis.exceptions import LockNotOwnedError, WatchError
+from redis.lock import Lock
+
+
+class TransactionalLock(Lock):
+    """Compares and deletes in a transaction."""
+
+    def register_scripts(self) -> None:
+        """None is needed: the lock is neither extended nor reacquired."""
+
+    def do_release(self, expected_token: Any) -> None:
+        with self.redis.pipeline() as pipe:
+            pipe.watch(self.name)
+            if pipe.get(self.name) != expected_token:
+                raise LockNotOwnedError("the lock has run out, and may be another's", lock_name=str(self.name))
+            pipe.multi()
+            pipe.delete(self.name)
+            try:
+                pipe.execute()
+            except WatchError as error:
+                raise LockNotOwnedError("the lock has just run out", lock_name=str(self.name)) from error
+
+
+@contextmanager
+def mutex(client: Any, name: str, expire: float) -> Iterator[None]:
+    """In place of kombu's Mutex. Raises MutexHeld when another process has it."""
+    lock = TransactionalLock(client, name, timeout=expire)
+    if not lock.acquire(blocking=False):
+        raise transport.MutexHeld
+    try:
+        yield
+    finally:
+        with suppress(LockNotOwnedError):
+            lock.release()
+
+
+def install() -> None:
+    transport.Mutex = mutex

@@ -1,0 +1,34 @@
+"""Loads the scripts that runners need, because the Redis users of runners may load none.
+
+A server loses its scripts when it restarts or somebody flushes them. Whoever loads them also keeps their texts: runners
+of an older version than the workers still find theirs then. A runner cannot write where the texts are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from redis.exceptions import ResponseError
+
+from workers.stores.outage import OUTAGE
+from workers.stores.slots.ledger import OF_RUNNERS, SlotLedger
+
+TEXTS: Final = "berthmaster:runner-scripts"
+"""Hash: digest -> text."""
+
+
+def preload(ledger: SlotLedger) -> str:
+    """One question where all are there. Why Redis refuses, '' if it does not."""
+    scripts = [ledger.script(name) for name in OF_RUNNERS]
+    redis: Any = ledger.redis
+    try:
+        if all(redis.script_exists(*(script.digest for script in scripts))):
+            return ""
+        redis.hset(TEXTS, mapping={script.digest: script.text for script in scripts})
+        for text in redis.hvals(TEXTS):
+            redis.script_load(text)
+    except OUTAGE:
+        raise
+    except ResponseError as error:
+        return str(error)
+    return ""
