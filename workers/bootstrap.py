@@ -50,7 +50,7 @@ class Services:
     @cached_property
     def tally(self) -> Tally:
         queues = routing.ALL if self.settings.broker_is_state else ()
-        return Tally(connect_briefly(self.settings.redis), queues)
+        return Tally(connect_briefly(self.settings.redis), queues, self.settings.tick_periods)
 
     @cached_property
     def ticks(self) -> Ticks:

@@ -79,15 +79,9 @@ def worker(settings: WorkerSettings) -> dict[str, Any]:
 
 
 def beat(settings: WorkerSettings) -> dict[str, Any]:
-    periods = {
-        routing.QUEUE_TICK: 1.0,
-        routing.PORTS_SWEEP: settings.ports.sweep_every.total_seconds(),
-        routing.PORTS_AUDIT: settings.ports.audit_every.total_seconds(),
-        routing.SLOTS_SWEEP: settings.slots.sweep_every.total_seconds(),
-        routing.PODPOOLS_AUTOSCALE: settings.slots.autoscale_every.total_seconds(),
-    }
+    periods = settings.tick_periods.items()
     return {
-        "beat_schedule": {task: {"task": task, "schedule": period} for task, period in periods.items()},
-        "beat_scheduler": "workers.schedule:Schedule",  # in memory: nothing is worth remembering; with a heartbeat
-        "beat_max_loop_interval": 1,  # looks again soon after a clock change or a lost Redis
+        "beat_schedule": {task: {"task": task, "schedule": period.total_seconds()} for task, period in periods},
+        "beat_scheduler": "workers.schedule:Schedule",  # in memory: every task is sent at the start; with a heartbeat
+        "beat_max_loop_interval": 1,  # the heartbeat is touched this often
     }

@@ -30,17 +30,17 @@ def beat(file: Path) -> None:
     file.touch()
 
 
-def judge(file: Path, broker_answers: Callable[[], bool], now: float) -> Verdict:
-    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale."""
+def judge(file: Path, broker_answers: Callable[[], bool], now: float, did: str = "consumed") -> Verdict:
+    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale. A fresh file shows what was done."""
     if (age := _age(file, now)) <= FRESH:
-        return Verdict(alive=True, ready=True, reason=f"consumed {age:.0f} s ago")
+        return Verdict(alive=True, ready=True, reason=f"{did} {age:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)
     if not broker_answers():
         outage.touch()
         return Verdict(alive=True, ready=False, reason="the broker does not answer")
     if (since := _age(outage, now)) <= FRESH:
         return Verdict(alive=True, ready=False, reason=f"the broker has been back for less than {since:.0f} s")
-    return Verdict(alive=False, ready=False, reason=f"has not consumed for {age:.0f} s though the broker answers")
+    return Verdict(alive=False, ready=False, reason=f"has not {did} for {age:.0f} s though the broker answers")
 
 
 def forget(file: Path) -> None:
@@ -50,7 +50,8 @@ def forget(file: Path) -> None:
 
 
 def _age(file: Path, now: float) -> float:
+    """A time to come is as stale as one that is long ago: it is from before the clock was set back."""
     try:
-        return max(now - file.stat().st_mtime, 0.0)
+        return abs(now - file.stat().st_mtime)
     except FileNotFoundError:
         return float("inf")

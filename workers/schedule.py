@@ -1,25 +1,74 @@
-"""Beat's schedule: Celery's own, with a heartbeat for the probe."""
+"""Beat's schedule: Celery's own, on a clock that nobody sets, with a heartbeat that tells of ticks sent in time.
+
+Celery's schedule compares wall-clock times: after the clock was set back by an hour, no entry is due for an hour. And a
+schedule in memory starts each entry's period anew, so that a beat that restarts more often than the period never sends
+it. Here every entry is due at the start, then once a period of the monotonic clock. Ticks that come twice do no harm:
+a worker acquires each tick (workers/stores/ticks.py).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
-from celery.beat import Scheduler
+from celery.beat import ScheduleEntry, Scheduler
+from celery.schedules import BaseSchedule, schedule
 
 from workers import heartbeat
 from workers.settings import WorkerSettings
 
+ORIGIN: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""What Celery, which counts in dates, is given as the zero of the monotonic clock."""
+LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LATE: Final = 10.0
+"""Seconds beyond two periods after which an entry that was not sent is late: a publish to a slow broker takes some."""
+
+
+def steady_now() -> datetime:
+    """A date that goes on evenly, whatever happens to the wall clock."""
+    return ORIGIN + timedelta(seconds=time.monotonic())
+
+
+class SteadyEntry(ScheduleEntry):
+    """Is due when beat starts, and once a period after that."""
+
+    def __init__(self, *, schedule: BaseSchedule | float, last_run_at: datetime | None = None, **rest: Any) -> None:
+        super().__init__(schedule=steady(schedule), last_run_at=last_run_at or LONG_AGO, **rest)
+
+
+def steady(period: BaseSchedule | float) -> BaseSchedule:
+    """A schedule as Celery has it; one that is made already, as of an entry that was sent, stays as it is."""
+    return period if isinstance(period, BaseSchedule) else schedule(period, nowfun=steady_now)
+
 
 class Schedule(Scheduler):
-    """Touches a file after each look, and looks each second; one that hangs in a call touches nothing."""
+    """Touches a file while every entry is sent in time: one that hangs in a call, whose messages nobody takes, or that
+    leaves one entry out touches nothing.
+    """
+
+    Entry = SteadyEntry
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._sent: dict[str, float] = {}
         self._file = heartbeat.of_beat(WorkerSettings().celery.heartbeat_file)
         heartbeat.forget(self._file)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
         """Seconds until the next look."""
         wait: float = super().tick(*arguments, **options)
-        heartbeat.beat(self._file)
+        if not self.late(time.monotonic()):
+            heartbeat.beat(self._file)
         return wait
+
+    def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:
+        """Raises SchedulingError when the broker does not take the message."""
+        reply = super().apply_async(entry, *arguments, **options)
+        self._sent[entry.name] = time.monotonic()
+        return reply
+
+    def late(self, now: float) -> list[str]:
+        """Entries that were never sent, or too long ago; `now` as in `time.monotonic()`."""
+        longest = {entry.name: 2 * entry.schedule.seconds + LATE for entry in self.schedule.values()}
+        return [name for name, seconds in longest.items() if now - self._sent.get(name, -seconds) >= seconds]

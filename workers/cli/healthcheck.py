@@ -33,9 +33,9 @@ def worker(ready: Ready = False) -> None:
 
 @healthcheck.command()
 def beat(ready: Ready = False) -> None:
-    """Whether beat looks at its schedule: within 60 s of the broker's return, or it fails."""
+    """Whether beat sends every tick in time: within 60 s of the broker's return, or it fails."""
     settings = configured()
-    judge_file(of_beat(settings.celery.heartbeat_file), settings.broker_url, ready)
+    judge_file(of_beat(settings.celery.heartbeat_file), settings.broker_url, ready, "sent every tick in time")
 
 
 @healthcheck.command()
@@ -52,8 +52,8 @@ def flower(port: Port = 5555) -> None:
     ask("127.0.0.1", port, "/healthcheck")
 
 
-def judge_file(file: Path, broker: str, ready: bool) -> None:
-    verdict = judge(file, lambda: broker_problem(broker) is None, time.time())
+def judge_file(file: Path, broker: str, ready: bool, did: str = "consumed") -> None:
+    verdict = judge(file, lambda: broker_problem(broker) is None, time.time(), did)
     end(verdict.ready if ready else verdict.alive, verdict.reason)
 
 

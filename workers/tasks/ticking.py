@@ -22,5 +22,6 @@ def once_a_period(ticks: Ticks, task: str, period: timedelta, work: Callable[[],
         metrics.TICKS.labels(task, "done" if mine else "skipped").inc()
         if mine:
             work()
+            ticks.record(task)
     except (*OUTAGE, TransientError) as error:
         log.warning("tick_missed", task=task, error=str(error))
