@@ -31,7 +31,7 @@ def beat(file: Path) -> None:
 
 
 def judge(file: Path, broker_answers: Callable[[], bool], now: float, did: str = "consumed") -> Verdict:
-    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale. A fresh file shows what was done."""
+    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale. `did` is what it shows."""
     if (age := _age(file, now)) <= FRESH:
         return Verdict(alive=True, ready=True, reason=f"{did} {age:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)

@@ -14,6 +14,7 @@ import typer
 from events.settings import ProcessSettings
 from workers.broker import broker_problem
 from workers.cli.configured import configured, or_exit
+from workers.cli.output import say
 from workers.heartbeat import judge, of_beat
 
 healthcheck = typer.Typer(help="Probes for containers: exit status 0 is well, 1 is not.", no_args_is_help=True)
@@ -69,6 +70,6 @@ def ask(host: str, port: int, path: str) -> None:
 
 
 def end(well: bool, reason: str) -> None:
-    typer.echo(reason)
+    say(*reason.splitlines())
     if not well:
         raise typer.Exit(1)

@@ -16,6 +16,7 @@ import typer
 from events import routing
 from workers.cli import flower_pages
 from workers.cli.configured import configured
+from workers.cli.output import say
 from workers.settings import WorkerSettings
 
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -104,10 +105,10 @@ def flower(
     """
     configured()
     if any(":" not in pair for pair in os.environ.get("FLOWER_BASIC_AUTH", ":").split(",")):
-        typer.echo("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several with commas between", err=True)
+        say("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several with commas between", err=True)
         raise typer.Exit(2)
     if not unauthenticated and not asks_who_comes(context.args, os.environ):
-        typer.echo(UNGUARDED, err=True)
+        say(*UNGUARDED.splitlines(), err=True)
         raise typer.Exit(2)
     become(flower_command(address, port, context.args))
 
