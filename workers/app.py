@@ -44,6 +44,7 @@ def create_app(
         log_setup.set_up(chosen.log, [task_story.listen] if chosen.celery.task_events else [])
 
     application.add_defaults(configured)
+
     def end_at_once_when_asked(**_details: Any) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, grace.end_at_once)

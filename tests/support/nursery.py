@@ -63,13 +63,13 @@ class Child:
     def __init__(self, nursery: Nursery, pid: int) -> None:
         self.nursery, self.pid, self.handle = nursery, pid, os.pidfd_open(pid)
 
+    def signal(self, number: int) -> None:
+        """One that has ended already, as by a fault, is left alone."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.handle, number)
+
     def ended(self, within: float) -> bool:
         return bool(select.select([self.handle], [], [], within)[0])
-
-    def stop(self, within: float) -> int | None:
-        """SIGTERM; the exit status, None if it is still there."""
-        signal.pidfd_send_signal(self.handle, signal.SIGTERM)
-        return self.status() if self.ended(within) else None
 
     def status(self) -> int:
         """Waits for its end."""
@@ -106,7 +106,7 @@ def become(arguments: list[str], environment: Mapping[str, str], log: str) -> No
     nothing, output = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number, file in enumerate((nothing, output, output)):
         os.dup2(file, number)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)  # noqa: SIM115, PTH123 - until it ends
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)  # noqa: SIM115 - until it ends
     os.environ.update(environment)
     sys.argv = ["-m", *arguments[1:]]
     runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
