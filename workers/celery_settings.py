@@ -10,7 +10,7 @@ from typing import Any
 from kombu import Queue
 
 from events import routing
-from workers.broker import broker_of
+from workers.broker import TIMEOUTS, broker_of
 from workers.settings import WorkerSettings
 
 
@@ -53,9 +53,7 @@ def transport(settings: WorkerSettings) -> dict[str, Any]:
             "unacked_restore_throttle": 1,  # ... and every time: the default looks on every tenth look only
             "unacked_restore_limit": 1000,  # the default of 10 at a time takes minutes after a big crash
             "health_check_interval": settings.celery.health_check_every.total_seconds(),  # half-open connections
-            "socket_timeout": 5,  # the default waits for ever; the main loop also waits that long on a dead connection
-            "socket_connect_timeout": 5,  # an address that swallows packets does not hold a thread for minutes
-            "socket_keepalive": True,  # the kernel notices a peer that is gone
+            **TIMEOUTS,
             "max_connections": 200,  # many threads acknowledge at once (default 10: "Too many connections")
             **broker.options,  # of Sentinel
         },

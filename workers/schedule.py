@@ -62,7 +62,7 @@ class Schedule(Scheduler):
             heartbeat.beat(self._file)
         return wait
 
-    def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:
+    def apply_async(self, entry: Any, *arguments: Any, **options: Any) -> Any:
         """Raises SchedulingError when the broker does not take the message."""
         reply = super().apply_async(entry, *arguments, **options)
         self._sent[entry.name] = time.monotonic()
@@ -70,5 +70,6 @@ class Schedule(Scheduler):
 
     def late(self, now: float) -> list[str]:
         """Entries that were never sent, or too long ago; `now` as in `time.monotonic()`."""
-        longest = {entry.name: 2 * entry.schedule.seconds + LATE for entry in self.schedule.values()}
+        entries: dict[str, Any] = self.schedule
+        longest = {name: 2 * entry.schedule.seconds + LATE for name, entry in entries.items()}
         return [name for name, seconds in longest.items() if now - self._sent.get(name, -seconds) >= seconds]

@@ -48,7 +48,7 @@ PROGRAMS: Final = {
     "prefork": Program(worker_command(SETTINGS, 2, "prefork", []).arguments[1:], 60),
     "beat": Program(beat_command([]).arguments[1:], 15, max(STOPS, 100)),
     "flower": Program(flower_command("127.0.0.1", 0, []).arguments[1:], 15),
-    "runner": Program(list(RUNNER), 60),
+    "runner": Program(list(RUNNER), 120),  # without a job; the example's pod has 600
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from celery import Celery
-from celery.schedules import schedule
+from celery.schedules import schedstate, schedule
 from redis import Redis
 from typer.testing import CliRunner
 
@@ -114,8 +114,8 @@ def test_the_probe_fails_for_a_beat_whose_ticks_the_broker_does_not_take(beat: B
 class Never(schedule):
     """What a fault of a schedule would be like."""
 
-    def is_due(self, last_run_at: Any) -> tuple[bool, float]:
-        return False, 0.01
+    def is_due(self, last_run_at: Any) -> schedstate:
+        return schedstate(is_due=False, next=0.01)
 
 
 @pytest.mark.row("TM-01")
