@@ -23,6 +23,7 @@ from redis.retry import Retry
 from events import routing, tracing
 from events.election import Election
 from events.event_stream import EventStream
+from events.grace import end_within
 from events.health import HealthServer
 from events.identity import OTHER_FLEET, Identity
 from events.incarnation import connect
@@ -42,6 +43,7 @@ PATIENCE: Final[dict[str, Any]] = {"socket_timeout": 5, "socket_connect_timeout"
 """Seconds. One repetition, for connections that the server closed; whoever waits longer must see the stop."""
 AGENT: Final = "berthmaster-publisher"
 MISUSE: Final = 2
+SPARE: Final = 5.0
 POLL: Final = 0.1
 """Seconds between two looks of the health server at whether it should end."""
 
@@ -119,6 +121,11 @@ def stop_on_signals() -> Event:
     return stop
 
 
+def longest_stop(settings: ProcessSettings) -> float:
+    """Seconds: the batch in hand, the election's last call, giving back the Lease, and some to spare."""
+    return settings.publisher.grace.total_seconds() + 2 * settings.kubernetes.request_timeout.total_seconds() + SPARE
+
+
 def main() -> int:
     configure_logs()
     try:
@@ -129,7 +136,9 @@ def main() -> int:
     if settings.tracing.endpoint:
         tracing.start(settings.tracing.endpoint, settings.tracing.share, "berthmaster-publisher")
     try:
-        process = Process(settings, stop_on_signals())
+        stop = stop_on_signals()
+        end_within(longest_stop(settings))
+        process = Process(settings, stop)
     except NO_ACCOUNT as error:
         sys.stderr.write(f"neither BERTHMASTER_KUBERNETES__SERVER nor a kubeconfig nor an account to use: {error}\n")
         return MISUSE

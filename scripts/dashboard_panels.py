@@ -214,6 +214,7 @@ QUEUE: Final = Board(
                     "ops",
                 ),
                 Panel("Ticks", ((rate("berthmaster_ticks_total", "task, outcome"), "{{task}} {{outcome}}"),), "ops"),
+                Panel("Last tick, by task", ((gauge("berthmaster_tick_age_seconds", "task"), "{{task}}"),), "s"),
                 Panel(
                     "Refused and unsent",
                     (

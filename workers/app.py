@@ -6,12 +6,14 @@ reads no environment and connects to nothing.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import beat_init, setup_logging
 
+from events import grace
 from workers import log_setup, task_story, transport_guard
 from workers.bootsteps import CONSUMER_STEPS, WORKER_STEPS
 from workers.celery_settings import configuration
@@ -42,6 +44,12 @@ def create_app(
         log_setup.set_up(chosen.log, [task_story.listen] if chosen.celery.task_events else [])
 
     application.add_defaults(configured)
+
+    def end_at_once_when_asked(**_details: Any) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, grace.end_at_once)
+
+    beat_init.connect(end_at_once_when_asked, weak=False, dispatch_uid="berthmaster")  # after Celery's own handlers
     setup_logging.connect(log_joined, weak=False, dispatch_uid="berthmaster")  # Celery then leaves logging alone
     application.steps["worker"].update(WORKER_STEPS)
     application.steps["consumer"].update(CONSUMER_STEPS)

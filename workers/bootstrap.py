@@ -60,7 +60,7 @@ class Services:
     @cached_property
     def tally(self) -> Tally:
         queues = routing.ALL if self.settings.broker_is_state else ()
-        return Tally(connect_briefly(self.settings.redis, self.fleet), queues)
+        return Tally(connect_briefly(self.settings.redis, self.fleet), queues, self.settings.tick_periods)
 
     @cached_property
     def ticks(self) -> Ticks:

@@ -6,7 +6,7 @@ Kombu has a form of its own for Sentinel: an address for each sentinel, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from kombu import Connection
@@ -16,6 +16,12 @@ from events.sentinels import PATIENCE as PATIENCE_WITH_SENTINELS
 from events.sentinels import Hidden
 
 PATIENCE = 3  # seconds
+TIMEOUTS: Final[dict[str, Any]] = {
+    "socket_timeout": 5,  # the default waits for ever; the main loop also waits that long on a dead connection
+    "socket_connect_timeout": 5,  # an address that swallows packets does not hold a thread for minutes
+    "socket_keepalive": True,  # the kernel notices a peer that is gone
+}
+"""Of whoever consumes, in seconds: one that reads for ever from a silent broker does not even end when it is asked."""
 
 
 class Broker(NamedTuple):

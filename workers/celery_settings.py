@@ -10,7 +10,7 @@ from typing import Any
 from kombu import Queue
 
 from events import routing
-from workers.broker import broker_of
+from workers.broker import TIMEOUTS, broker_of
 from workers.settings import WorkerSettings
 
 
@@ -53,9 +53,7 @@ def transport(settings: WorkerSettings) -> dict[str, Any]:
             "unacked_restore_throttle": 1,  # ... and every time: the default looks on every tenth look only
             "unacked_restore_limit": 1000,  # the default of 10 at a time takes minutes after a big crash
             "health_check_interval": settings.celery.health_check_every.total_seconds(),  # half-open connections
-            "socket_timeout": 5,  # the default waits for ever; the main loop also waits that long on a dead connection
-            "socket_connect_timeout": 5,  # an address that swallows packets does not hold a thread for minutes
-            "socket_keepalive": True,  # the kernel notices a peer that is gone
+            **TIMEOUTS,
             "max_connections": 200,  # many threads acknowledge at once (default 10: "Too many connections")
             **broker.options,  # of Sentinel
         },
@@ -79,15 +77,9 @@ def worker(settings: WorkerSettings) -> dict[str, Any]:
 
 
 def beat(settings: WorkerSettings) -> dict[str, Any]:
-    periods = {
-        routing.QUEUE_TICK: 1.0,
-        routing.PORTS_SWEEP: settings.ports.sweep_every.total_seconds(),
-        routing.PORTS_AUDIT: settings.ports.audit_every.total_seconds(),
-        routing.SLOTS_SWEEP: settings.slots.sweep_every.total_seconds(),
-        routing.PODPOOLS_AUTOSCALE: settings.slots.autoscale_every.total_seconds(),
-    }
+    periods = settings.tick_periods.items()
     return {
-        "beat_schedule": {task: {"task": task, "schedule": period} for task, period in periods.items()},
-        "beat_scheduler": "workers.schedule:Schedule",  # in memory: nothing is worth remembering; with a heartbeat
-        "beat_max_loop_interval": 1,  # looks again soon after a clock change or a lost Redis
+        "beat_schedule": {task: {"task": task, "schedule": period.total_seconds()} for task, period in periods},
+        "beat_scheduler": "workers.schedule:Schedule",  # in memory: every task is sent at the start; with a heartbeat
+        "beat_max_loop_interval": 1,  # the heartbeat is touched this often
     }

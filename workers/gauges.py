@@ -33,6 +33,8 @@ GAUGES: Final = {
     "berthmaster_queue_keys": Told("Keys of the workqueue, by state.", ("state",)),
     "berthmaster_queue_oldest_seconds": Told("How long the oldest queued key has waited."),
     "berthmaster_broker_messages": Told("Messages in the queues, if the broker is the Redis of the state.", ("queue",)),
+    "berthmaster_tick_age_seconds": Told("How long ago a periodic task was last done, up to a week.", ("task",)),
+    "berthmaster_tick_period_seconds": Told("How often a periodic task is to be done.", ("task",)),
     "berthmaster_ports": Told("Ports of a pool: allocated, free, or waited for.", ("pool", "state")),
     "berthmaster_waiting_pods": Told("Pods that wait: for ports, or for their namespace's share.", ("pool", "reason")),
     "berthmaster_load_balancers": Told(

@@ -43,9 +43,11 @@ def age() -> float:
     return time.monotonic() - _beaten[0]
 
 
-def judge(file: Path, broker_answers: Callable[[], bool], now: float, refusal: str | None = None) -> Verdict:
-    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale. `refusal`: why Redis takes no
-    writes now, None if it does.
+def judge(
+    file: Path, broker_answers: Callable[[], bool], now: float, did: str = "consumed", refusal: str | None = None
+) -> Verdict:
+    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale. `did` is what it shows, `refusal`
+    why Redis takes no writes now, None if it does.
     """
     since = file.with_name(file.name + REFUSED_SUFFIX)
     if refusal:
@@ -56,14 +58,14 @@ def judge(file: Path, broker_answers: Callable[[], bool], now: float, refusal: s
         return Verdict(alive=lasts <= LONGEST_REFUSAL, ready=False, reason=f"refused for {lasts:.0f} s: {refusal}")
     since.unlink(missing_ok=True)
     if (age := _age(file, now)) <= FRESH:
-        return Verdict(alive=True, ready=True, reason=f"consumed {age:.0f} s ago")
+        return Verdict(alive=True, ready=True, reason=f"{did} {age:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)
     if not broker_answers():
         outage.touch()
         return Verdict(alive=True, ready=False, reason="the broker does not answer")
     if (since := _age(outage, now)) <= FRESH:
         return Verdict(alive=True, ready=False, reason=f"the broker has been back for less than {since:.0f} s")
-    return Verdict(alive=False, ready=False, reason=f"has not consumed for {age:.0f} s though the broker answers")
+    return Verdict(alive=False, ready=False, reason=f"has not {did} for {age:.0f} s though the broker answers")
 
 
 def forget(file: Path) -> None:
@@ -73,7 +75,8 @@ def forget(file: Path) -> None:
 
 
 def _age(file: Path, now: float) -> float:
+    """A time to come is as stale as one that is long ago: it is from before the clock was set back."""
     try:
-        return max(now - file.stat().st_mtime, 0.0)
+        return abs(now - file.stat().st_mtime)
     except FileNotFoundError:
         return float("inf")

@@ -13,8 +13,9 @@ from typing import Any
 
 import orjson
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
+from domain.visible import visible
 from workers.settings import LogSettings
 
 CHATTY = ("celery.worker.strategy", "celery.app.trace", "celery.beat", "botocore", "boto3", "urllib3", "kombu", "amqp")
@@ -48,19 +49,26 @@ def set_up(settings: LogSettings, listeners: Sequence[Processor] = ()) -> None:
 def formatter(settings: LogSettings) -> structlog.stdlib.ProcessorFormatter:
     console = settings.format == "console" or (settings.format == "auto" and sys.stderr.isatty())
     last: list[Processor] = (
-        [structlog.dev.ConsoleRenderer()] if console else [structlog.processors.format_exc_info, JSON_LINES]
+        [structlog.processors.format_exc_info, shown, structlog.dev.ConsoleRenderer()]
+        if console
+        else [structlog.processors.format_exc_info, JSON_LINES]
     )
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last]
     )
 
 
+def shown(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """For a terminal. Tracebacks keep their lines; whatever is no string is written as Python writes it, escaped."""
+    return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
 def as_json(event: Any, **_options: Any) -> str:
     """Also of what orjson refuses, as half a character and a long number are: no line may be lost for what it tells."""
     try:
-        return orjson.dumps(event, default=str).decode()
+        return visible(orjson.dumps(event, default=str).decode())
     except (TypeError, ValueError):
-        return json.dumps(event, default=repr, skipkeys=True)
+        return visible(json.dumps(event, default=repr, skipkeys=True))
 
 
 JSON_LINES = structlog.processors.JSONRenderer(serializer=as_json)

@@ -18,6 +18,7 @@ from domain.backoff import RetryPolicy
 from domain.duration import Duration
 from domain.ports.request import parse_ports
 from domain.ports.retention import LONGEST
+from events import routing
 from events.redis_address import checked_if_named
 from events.settings import (
     BrokerSettings,
@@ -220,6 +221,17 @@ class WorkerSettings(BaseSettings):
     def broker_is_state(self) -> bool:
         """Then scripts send hints themselves, in the step that makes a key dirty."""
         return self.broker_url == self.redis.url
+
+    @property
+    def tick_periods(self) -> dict[str, timedelta]:
+        """How often beat sends each of its tasks."""
+        return {
+            routing.QUEUE_TICK: timedelta(seconds=1),
+            routing.PORTS_SWEEP: self.ports.sweep_every,
+            routing.PORTS_AUDIT: self.ports.audit_every,
+            routing.SLOTS_SWEEP: self.slots.sweep_every,
+            routing.PODPOOLS_AUTOSCALE: self.slots.autoscale_every,
+        }
 
     @property
     def call_time(self) -> timedelta:

@@ -14,7 +14,6 @@ from typing import Annotated
 
 import structlog
 import typer
-from rich.console import Console
 
 from compose.sandbox.directory import DirectoryRefused, sandbox_directory
 from compose.sandbox.environment import cut_off
@@ -24,7 +23,9 @@ from compose.sandbox.live import Screen
 from compose.sandbox.run import Options, Sandbox
 from compose.sandbox.stack import ProcessEnded, Stack
 from compose.sandbox.summary import Summary
+from domain.visible import visible
 from events.kube_api import KubeError
+from workers.cli.output import InertConsole, say
 
 MISUSE = 2
 
@@ -68,7 +69,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
             stack = Stack(place, api, flower, runners=jobs > 0)
             raise typer.Exit(Course(stack, options, interruption, as_json, began).status())
     except (DirectoryRefused, FileNotFoundError) as refusal:
-        typer.echo(str(refusal), err=True)
+        say(str(refusal), err=True)
         raise typer.Exit(MISUSE) from None
 
 
@@ -76,7 +77,7 @@ class Course:
     """One sandbox from start to end, and what its end means for the exit status."""
 
     def __init__(self, stack: Stack, options: Options, interruption: Interruption, as_json: bool, began: float) -> None:
-        self.console, self.as_json, self.converged = Console(stderr=as_json), as_json, False
+        self.console, self.as_json, self.converged = InertConsole(stderr=as_json), as_json, False
         self.once = options.once
         self.report: Report = (
             Screen(self.console, began, options.pods) if self.console.is_terminal else Lines(self.console, began)
@@ -90,7 +91,8 @@ class Course:
             except Interrupted as interrupted:
                 return 0 if self.converged else interrupted.status
             except (ProcessEnded, RuntimeError, KubeError) as error:
-                self.say(f"{error}\nLogs: {self.stack.directory}")
+                self.say(str(error))
+                self.say(f"Logs: {self.stack.directory}")
                 return 1
 
     def show(self, summary: Summary) -> None:
@@ -98,7 +100,7 @@ class Course:
         if self.once:
             self.report.close()  # the summary comes last
         if self.as_json:
-            sys.stdout.write(summary.json() + "\n")
+            sys.stdout.write(visible(summary.json()) + "\n")
             sys.stdout.flush()
         else:
             self.console.print(summary.table(lasting=not self.once))
@@ -108,7 +110,7 @@ class Course:
             self.say(f"not converged: {reason}")
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(text, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class Lines:
 
     def step(self, what: str) -> None:
         seconds = time.monotonic() - self.started
-        self.console.print(f"{seconds:6.1f} s  {what}", markup=False, highlight=False, soft_wrap=True)
+        self.console.print(f"{seconds:6.1f} s  {what}", soft_wrap=True)
 
     def look(self, seen: Picture) -> None:
         if time.monotonic() - self.at < PERIOD:

@@ -76,8 +76,8 @@ class Summary:
         ]
 
     def _addresses(self) -> list[tuple[str, str]]:
-        flower = "{url}\nuser {user}, password {password}".format(**self.flower) if self.flower else "left out"
-        return [("Kubernetes API", self.kubernetes), ("Flower", flower)]
+        user = "user {user}, password {password}".format(**self.flower) if self.flower else ""
+        return [("Kubernetes API", self.kubernetes), ("Flower", self.flower.get("url", "left out")), ("", user)]
 
     def _jobs(self) -> list[tuple[str, str]]:
         if not self.jobs:

@@ -11,8 +11,10 @@ import orjson
 import pytest
 import yaml
 
+from events import routing
 from tests.support.promql import named
 from tests.support.registries import all_metrics
+from workers.settings import WorkerSettings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 DASHBOARDS = sorted((DEPLOY / "dashboards").glob("*.json"))
@@ -72,6 +74,16 @@ def test_a_counter_that_is_not_there_silences_no_alert() -> None:
         if re.search(r"_total.*(==|<)", told):
             assert "or vector(0)" in told, rule["alert"]
         assert not re.search(r"_total.* [-+] .*_total", told), rule["alert"]
+
+
+@pytest.mark.row("TM-02")
+def test_an_alert_names_each_periodic_task_by_the_age_that_it_may_have() -> None:
+    [alert] = [rule for rule in rules() if rule["alert"] == "BerthmasterNoTicks"]
+    labels = dict(named(alert["expr"]))
+    assert labels == {"berthmaster_tick_age_seconds": {"task"}, "berthmaster_tick_period_seconds": {"task"}}
+    assert WorkerSettings(cluster="test").tick_periods.keys() == {
+        task for task, queue in routing.QUEUES.items() if queue == routing.MAINTENANCE
+    } - {routing.POOLS_SCALE_UP}
 
 
 def test_what_no_process_exports_is_noticed() -> None:

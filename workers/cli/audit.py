@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from domain.errors import TerminalError, TransientError
@@ -15,7 +13,7 @@ from domain.ports.difference import Difference
 from events.kube_api import KubeError
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
-from workers.cli.output import console
+from workers.cli.output import console, say, say_json
 from workers.cli.progress import Progress
 from workers.cli.troubles import in_words
 from workers.cloud.metrics import calls
@@ -60,7 +58,7 @@ def audit(
         report.problems.append(in_words(error))
     if as_json:
         found = {"differences": report.rows(), "targets": report.targets, "problems": report.problems}
-        typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        say_json(found)
     else:
         show(report)
     if report.open or report.problems:
@@ -118,7 +116,7 @@ def show(report: Report) -> None:
         looked = ", ".join(f"{name} {number}" for name, number in report.targets.items())
         out.print(f"{len(report.outcomes)} differences; target groups compared: {looked or 'none'}")
     for problem in report.problems:
-        typer.secho(problem, fg="red", err=True)
+        say(problem, err=True)
 
 
 def _table(report: Report) -> Table:
@@ -126,5 +124,5 @@ def _table(report: Report) -> Table:
     for found, outcome in report.outcomes.items():
         port = str(found.port) if found.port else "-"
         cells = (found.pool, found.lb, port, found.kind, found.owner or "-", found.detail, outcome or found.remedy)
-        table.add_row(*(escape(str(cell)) for cell in cells))
+        table.add_row(*(str(cell) for cell in cells))
     return table

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import orjson
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from domain.claims.set_decision import Do
@@ -17,7 +15,7 @@ from workers.cli.claims import ask, conditions
 from workers.cli.doctor import AsJson
 from workers.cli.explain import MOST_ROWS, run_in_words
 from workers.cli.jobs import refused
-from workers.cli.output import console
+from workers.cli.output import console, say, say_json
 
 if TYPE_CHECKING:
     from workers.bootstrap import Services
@@ -41,10 +39,9 @@ def claimset(name: Set, as_json: AsJson = False) -> None:
     if told is None:
         raise refused(f"there is no PodClaimSet {name}")
     if as_json:
-        typer.echo(orjson.dumps(document(told), option=orjson.OPT_INDENT_2).decode())
+        say_json(document(told))
         return
-    for line in lines(told):
-        typer.echo(line)
+    say(*lines(told))
     if told.claims:
         console().print(_table(told.claims))
 
@@ -81,7 +78,7 @@ def _table(rows: tuple[Row, ...]) -> Table:
     for row in rows[:MOST_ROWS]:
         alone = "being deleted" if row.deleting else "moves" if row.moves else "-"
         told = (row.claim, row.phase, row.pod or "-", row.revision or "-", "present" if row.current else "old")
-        table.add_row(*map(escape, (*told, "yes" if row.ready else "no", str(row.cost), alone)))
+        table.add_row(*(*told, "yes" if row.ready else "no", str(row.cost), alone))
     if len(rows) > MOST_ROWS:
         table.add_row(f"... and {len(rows) - MOST_ROWS} more")
     return table

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import orjson
 import typer
 from pydantic import ValidationError
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from domain.spec_errors import spec_problem
@@ -19,7 +17,7 @@ from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.explain import MOST_ROWS, run_in_words
 from workers.cli.jobs import refused
-from workers.cli.output import console
+from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
 from workers.kube.our_kinds import ROOT
 from workers.stores.outage import OUTAGE
@@ -44,10 +42,10 @@ def migrate(name: Claim, to: To, dry_run: DryRun = False, as_json: AsJson = Fals
     if told is None:
         raise refused(f"there is no PodClaim {name}")
     if as_json:
-        typer.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
+        say_json(told)
     elif not told["why"]:
         did = "would move" if dry_run else "is asked to move"
-        typer.echo(f"{name} {did} from {told['source']} to {to}")
+        say(f"{name} {did} from {told['source']} to {to}")
     if told["why"]:
         raise refused(f"{name} cannot move to {to}: {told['why']}")
 
@@ -83,10 +81,9 @@ def claim(name: Claim, as_json: AsJson = False) -> None:
     if told is None:
         raise refused(f"there is no PodClaim {name}")
     if as_json:
-        typer.echo(orjson.dumps(document(told, step_in_words(told.step)), option=orjson.OPT_INDENT_2).decode())
+        say_json(document(told, step_in_words(told.step)))
         return
-    for line in lines(told, step_in_words(told.step)):
-        typer.echo(line)
+    say(*lines(told, step_in_words(told.step)))
     if told.candidates:
         console().print(_table(told))
 
@@ -114,7 +111,7 @@ def lines(told: ClaimStory, step: str) -> Iterator[str]:
 def _table(told: ClaimStory) -> Table:
     table = Table("pod", "pool", "phase", "why not")
     for each in told.candidates[:MOST_ROWS]:
-        table.add_row(*map(escape, (each.pod, each.pool, each.phase, each.why or "-")))
+        table.add_row(*(each.pod, each.pool, each.phase, each.why or "-"))
     if len(told.candidates) > MOST_ROWS:
         table.add_row(f"... and {len(told.candidates) - MOST_ROWS} more")
     return table
@@ -160,14 +157,14 @@ def show(out: Console, found: list[Json]) -> None:
     """For `berthmaster status`."""
     table = Table("claim", *COLUMNS[1:])
     for each in found:
-        table.add_row(*(escape(str(each[name])) for name in COLUMNS))
+        table.add_row(*(str(each[name]) for name in COLUMNS))
     out.print(table)
 
 
 def ask(name: str, what: str, question: Callable[[Services, str, str], T]) -> T:
     """Of one claim, or one set. Raises typer.Exit with what is wrong on standard error."""
     if name.count("/") != 1 or not all(name.split("/")):
-        typer.echo(f"name the {what.lower()} as NAMESPACE/{what}", err=True)
+        say(f"name the {what.lower()} as NAMESPACE/{what}", err=True)
         raise typer.Exit(MISUSE)
     from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from events.settings import AnySettings, Misconfigured, settings_of
+from workers.cli.output import say
 from workers.settings import WorkerSettings
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def or_exit(kind: type[AnySettings]) -> AnySettings:
     try:
         return settings_of(kind)
     except Misconfigured as error:
-        typer.echo(error, err=True)
+        say(*str(error).splitlines(), err=True)
         raise typer.Exit(MISUSE) from None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Final
 
-import orjson
 import typer
 
 from domain.slots.job import JobRecord, JobState
@@ -13,6 +12,7 @@ from events import routing
 from workers.cli.configured import configured
 from workers.cli.doctor import AsJson
 from workers.cli.jobs import Job, Pool, read, refused
+from workers.cli.output import say, say_json
 from workers.stores.slots.ledger import SlotLedger
 
 Plan = Annotated[str, typer.Argument(metavar="PLAN", help="the one that you have seen: explain job says its id")]
@@ -41,11 +41,11 @@ def decide(pool: str, name: str, call: tuple[str, ...], dry_run: bool, as_json: 
         now, why = carried_out(pool, before, call)
     if as_json:
         told: dict[str, Any] = {"pool": pool, "job": name, "state": now.state, "done": not (why or dry_run), "why": why}
-        typer.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
+        say_json(told)
     if why:
         raise refused(f"{name}: {why}")
     if not as_json:
-        typer.echo(f"{name}: {'could be done' if dry_run else f'it is {now.state} now'}")
+        say(f"{name}: {'could be done' if dry_run else f'it is {now.state} now'}")
 
 
 def why_not(record: JobRecord, plan: str = "") -> str:

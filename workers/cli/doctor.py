@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Final
 
-import orjson
 import typer
-from rich.markup import escape
+from rich.text import Text
 
+from domain.visible import visible_line
 from events.settings import ProcessSettings
 from workers.cli.check import Check
 from workers.cli.checks import broker_checks, redis_checks
 from workers.cli.configured import Unconfigured, configured, kubernetes
-from workers.cli.output import console
+from workers.cli.output import console, say_json
 from workers.cli.permissions import Process
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def doctor(as_json: AsJson = False, process: For = Process.WORKER) -> None:
         if not as_json:
             out.print(line(check))
     if as_json:
-        typer.echo(orjson.dumps([check._asdict() for check in checks], option=orjson.OPT_INDENT_2).decode())
+        say_json([check._asdict() for check in checks])
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
 
@@ -69,7 +69,7 @@ def unknown_settings(environment: Iterable[str]) -> Iterator[Check]:
         yield Check("Settings are known", ok=True, found=f"nobody reads {', '.join(sorted(strange))}", warns=True)
 
 
-def line(check: Check) -> str:
-    mark = "[green]ok  [/green]" if check.ok else "[red]fail[/red]"
-    mark = "[yellow]warn[/yellow]" if check.ok and check.warns else mark
-    return f"{mark} {escape(check.name)}: {escape(check.found)}"
+def line(check: Check) -> Text:
+    mark = ("ok  ", "green") if check.ok else ("fail", "red")
+    mark = ("warn", "yellow") if check.ok and check.warns else mark
+    return Text.assemble(mark, visible_line(f" {check.name}: {check.found}"))

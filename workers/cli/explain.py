@@ -7,16 +7,14 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from domain.errors import TransientError
 from events.kube_api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
-from workers.cli.output import console
+from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
 from workers.log_setup import set_up
 from workers.stores.outage import OUTAGE
@@ -40,20 +38,20 @@ def pod(name: Pod, as_json: AsJson = False) -> None:
     """What the pod has, what it waits for and why; exit status 1 if there is no such pod, or nothing can be read."""
     namespace, slash, short = name.partition("/")
     if not (namespace and slash and short) or "/" in short:
-        typer.echo("name the pod as NAMESPACE/NAME", err=True)
+        say("name the pod as NAMESPACE/NAME", err=True)
         raise typer.Exit(MISUSE)
     try:
         told = _story(namespace, short)
     except (*OUTAGE, KubeError, Unconfigured, TransientError) as error:
-        typer.echo(in_words(error), err=True)
+        say(in_words(error), err=True)
         raise typer.Exit(1) from None
     if as_json:
-        typer.echo(orjson.dumps(document(told), option=orjson.OPT_INDENT_2).decode())
+        say_json(document(told))
     elif told.pod or told.pools:
         show(told)
     if told.pod is None:
         held = "its name still has ports, or waits: see above" if told.pools else "and nothing is held under its name"
-        typer.echo(f"{told.name}: Kubernetes has no such pod, {held}", err=True)
+        say(f"{told.name}: Kubernetes has no such pod, {held}", err=True)
         raise typer.Exit(1)
 
 
@@ -79,10 +77,10 @@ def document(told: Story) -> dict[str, Any]:
 def show(told: Story) -> None:
     out = console()
     for line in lines(told):
-        out.print(escape(line), highlight=False)
+        out.print(line)
     for pool in told.pools:
         for line in pool_lines(pool, told):
-            out.print(escape(line), highlight=False)
+            out.print(line)
         for table in (_entries(pool), _candidates(pool)):
             if table.row_count:
                 out.print(table)
@@ -139,7 +137,7 @@ def _entries(pool: PoolStory) -> Table:
     table = Table("load balancer", "port", "for", "state", "target", "listener")
     for entry in pool.entries[:MOST_ROWS]:
         known = "yes" if entry.listener else "not yet"
-        table.add_row(*map(escape, (entry.lb, str(entry.port), entry.want, entry.state, entry.target or "-", known)))
+        table.add_row(*(entry.lb, str(entry.port), entry.want, entry.state, entry.target or "-", known))
     _more(table, len(pool.entries))
     return table
 
@@ -147,7 +145,7 @@ def _entries(pool: PoolStory) -> Table:
 def _candidates(pool: PoolStory) -> Table:
     table = Table("candidate", "in use", "can carry", "listeners of others", "why not")
     for lb in pool.candidates[:MOST_ROWS]:
-        table.add_row(escape(lb.name), str(lb.used), str(lb.capacity), str(lb.foreign), escape(lb.why_not) or "-")
+        table.add_row(lb.name, str(lb.used), str(lb.capacity), str(lb.foreign), lb.why_not or "-")
     _more(table, len(pool.candidates))
     return table
 

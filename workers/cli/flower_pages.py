@@ -8,6 +8,10 @@ from __future__ import annotations
 from ast import literal_eval
 from typing import Any
 
+from domain.visible import visible
+
+SHOWN = ("name", "args", "kwargs", "result", "exception", "traceback")
+"""Fields of a task that come from whoever sent or ran it."""
 tasks_columns = "name,args,state,result,received,runtime,uuid"  # only the uuid leads to the page of a task
 
 
@@ -15,6 +19,9 @@ def format_task(task: Any) -> Any:
     """Of a copy. The table has room for some fifty letters, so a result does not repeat what the task was asked."""
     task.args = arguments(task.args or "")
     task.result = result(task.result or "", task.args)
+    for name in SHOWN:
+        value = getattr(task, name, None)
+        setattr(task, name, visible(value) if isinstance(value, str) else value)
     return task
 
 

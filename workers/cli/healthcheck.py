@@ -14,6 +14,7 @@ import typer
 from events.settings import ProcessSettings
 from workers.broker import broker_problem
 from workers.cli.configured import configured, or_exit
+from workers.cli.output import say
 from workers.heartbeat import judge, of_beat
 from workers.settings import WorkerSettings
 from workers.stores.proof import refusal
@@ -35,9 +36,9 @@ def worker(ready: Ready = False) -> None:
 
 @healthcheck.command()
 def beat(ready: Ready = False) -> None:
-    """Whether beat looks at its schedule: as for a worker."""
+    """Whether beat sends every tick in time: within 60 s of the broker's return, or it fails."""
     settings = configured()
-    judge_file(settings, of_beat(settings.celery.heartbeat_file), ready)
+    judge_file(settings, of_beat(settings.celery.heartbeat_file), ready, "sent every tick in time")
 
 
 @healthcheck.command()
@@ -54,10 +55,10 @@ def flower(port: Port = 5555) -> None:
     ask("127.0.0.1", port, "/healthcheck")
 
 
-def judge_file(settings: WorkerSettings, file: Path, ready: bool) -> None:
+def judge_file(settings: WorkerSettings, file: Path, ready: bool, did: str = "consumed") -> None:
     broker = settings.broker_url
     refused = refusal(settings.redis.url) or (refusal(broker) if broker != settings.redis.url else None)
-    verdict = judge(file, lambda: broker_problem(broker) is None, time.time(), refused)
+    verdict = judge(file, lambda: broker_problem(broker) is None, time.time(), did, refused)
     end(verdict.ready if ready else verdict.alive, verdict.reason)
 
 
@@ -73,6 +74,6 @@ def ask(host: str, port: int, path: str) -> None:
 
 
 def end(well: bool, reason: str) -> None:
-    typer.echo(reason)
+    say(*reason.splitlines())
     if not well:
         raise typer.Exit(1)

@@ -85,7 +85,7 @@ def lines(told: JobStory) -> Iterator[str]:
     yield f"  {reason(told)}"
     if record.state not in KEPT:
         return
-    result = record.result.splitlines() or ["no result"]
+    result = (record.result or "no result").replace("\r\n", "\n").removesuffix("\n").split("\n")
     yield f"  plan {record.plan} says:"
     yield from (f"    {line}" for line in result[:LINES])
     if len(result) > LINES:

@@ -7,9 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
-import orjson
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from domain.slots.job import JobState
@@ -18,7 +16,7 @@ from events.kube_api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.job_words import document, inputs, lines, pod_names, reason, story
-from workers.cli.output import console
+from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
@@ -45,14 +43,14 @@ def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
     if rows is None:
         raise refused(f"there is no PodPool {pool} with jobs, and no worker has seen one of that name")
     if as_json:
-        typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+        say_json(rows)
         return
     columns = [name for name in COLUMNS if ended or name not in ("outcome", "ended")]
     table = Table(*columns)
     for row in rows:
         at = f"{row['ended']:%F %T}Z" if row["ended"] else ""
         shown = row | {"pod": row["pod"] or row["uid"], "slot": row["slot"] or "", "ended": at}
-        table.add_row(*(escape(str(shown[name])) for name in columns))
+        table.add_row(*(str(shown[name]) for name in columns))
     console().print(table)
 
 
@@ -72,9 +70,9 @@ def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
         raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
     if as_json:
         found = document(told.record, told.pod, told.ended) | {"why": reason(told)}
-        typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        say_json(found)
     else:
-        typer.echo("\n".join(lines(told)))
+        say(*lines(told))
 
 
 def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
@@ -85,21 +83,20 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
         told = read(pool, lambda ledger: foreseen(ledger.pool))
         if told is None:
             raise refused(f"there is no such PodPool {pool}, or it is being deleted")
-        typer.echo(orjson.dumps(asdict(told), option=orjson.OPT_INDENT_2) if as_json else "\n".join(steps(told)))
+        say_json(asdict(told)) if as_json else say(*steps(told))
         return
     kept, seen = read(pool, lambda ledger: (recorded(ledger), view(ledger)))
     if kept is None:
         raise refused(f"nothing was decided about {pool} yet: there is no such PodPool, or no worker has seen it")
     slots = {pod.name: [job or "-" for job in pod.slots] for pod in seen.pods}
     if as_json:
-        typer.echo(orjson.dumps({**asdict(kept), "pods": slots}, option=orjson.OPT_INDENT_2).decode())
+        say_json({**asdict(kept), "pods": slots})
         return
-    typer.echo(f"{pool}: {kept.size} pods wanted, change {kept.change:+d}\n  {kept.reason}")
-    for line in inputs(kept.seen):
-        typer.echo(f"  {line}")
+    said = (kept.reason, *inputs(kept.seen))
+    say(f"{pool}: {kept.size} pods wanted, change {kept.change:+d}", *(f"  {line}" for line in said))
     table = Table("pod", "view", "slots")
     for each in seen.pods:
-        table.add_row(*map(escape, (each.name, each.view, " | ".join(slots[each.name]))))
+        table.add_row(each.name, each.view, " | ".join(slots[each.name]))
     console().print(table)
 
 
@@ -110,7 +107,7 @@ def known(ledger: SlotLedger) -> bool:
 
 
 def refused(why: str) -> typer.Exit:
-    typer.echo(why, err=True)
+    say(why, err=True)
     return typer.Exit(1)
 
 
@@ -141,7 +138,7 @@ def steps(told: Foreseen) -> Iterator[str]:
 def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
     """Asks the slots of a pool. Raises typer.Exit with what is wrong on standard error."""
     if pool.count("/") != 1 or not all(pool.split("/")):
-        typer.echo("name the pod pool as NAMESPACE/POOL", err=True)
+        say("name the pod pool as NAMESPACE/POOL", err=True)
         raise typer.Exit(MISUSE)
     settings = configured()
     redis: Any = connect_state(settings.redis, Identity(settings.cluster))

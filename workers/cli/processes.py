@@ -9,18 +9,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
 from events import routing
-from workers.cli import flower_pages
+from events.grace import hold
+from workers.cli import flower_pages, launch
 from workers.cli.configured import configured
+from workers.cli.output import say
 from workers.settings import WorkerSettings
 
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 QUEUES = ",".join(routing.ALL)
 FLOWER_TASKS = 10_000
+GRACE: Final = 10.0
+"""Seconds in which beat and Flower end: their pods have 15."""
+AFTER_LEASE: Final = 25.0
+"""Seconds beyond the lease in which a worker ends: its pod has 60 with a lease of 30."""
 Concurrency = Annotated[int | None, typer.Option(help="Tasks at a time; default: celery.concurrency")]
 Pool = Annotated[str | None, typer.Option(help="threads, prefork or solo; default: celery.pool")]
 Port = Annotated[int, typer.Option(help="Port to listen on")]
@@ -42,8 +48,10 @@ class Command(NamedTuple):
     environment: Mapping[str, str] = {}
 
 
-def become(command: Command) -> None:
-    """Never returns."""
+def become(command: Command, *, held: bool = True) -> None:
+    """Never returns. A signal meanwhile is kept (`held`) for a process that takes it as soon as it can."""
+    if held:
+        hold()
     os.execvpe(sys.executable, [sys.executable, *command.arguments], {**os.environ, **command.environment})
 
 
@@ -55,16 +63,22 @@ def worker_command(settings: WorkerSettings, concurrency: int | None, pool: str 
     number = str(concurrency or settings.celery.concurrency)
     options = ["-P", kind, "-c", number, "-Q", QUEUES, "--without-gossip", "--without-mingle"]
     environment = {"REMAP_SIGTERM": "SIGQUIT"} if kind == "prefork" else {}
-    return Command(["-m", "celery", "-A", "workers.app", "worker", *options, *rest], environment)
+    grace = settings.queue.lease.total_seconds() + AFTER_LEASE
+    return celery(grace, "worker", *options, *rest, environment=environment)
+
+
+def celery(grace: float, *arguments: str, environment: Mapping[str, str] | None = None) -> Command:
+    """`grace`: seconds within which it ends once it is asked to; shorter than what its pod is given."""
+    return Command(["-m", launch.__name__, f"{grace:g}", "-A", "workers.app", *arguments], environment or {})
 
 
 def beat_command(rest: Sequence[str]) -> Command:
-    return Command(["-m", "celery", "-A", "workers.app", "beat", *rest])
+    return celery(GRACE, "beat", *rest)
 
 
 def flower_command(address: str, port: int, rest: Sequence[str]) -> Command:
     own = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}", f"--conf={flower_pages.__file__}"]
-    return Command(["-m", "celery", "-A", "workers.app", "flower", *own, *rest])
+    return celery(GRACE, "flower", *own, *rest)
 
 
 def asks_who_comes(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -104,14 +118,14 @@ def flower(
     """
     configured()
     if any(":" not in pair for pair in os.environ.get("FLOWER_BASIC_AUTH", ":").split(",")):
-        typer.echo("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several with commas between", err=True)
+        say("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several with commas between", err=True)
         raise typer.Exit(2)
     if not unauthenticated and not asks_who_comes(context.args, os.environ):
-        typer.echo(UNGUARDED, err=True)
+        say(*UNGUARDED.splitlines(), err=True)
         raise typer.Exit(2)
     become(flower_command(address, port, context.args))
 
 
 def sandbox(context: typer.Context) -> None:
     """Runs everything on this machine, with a Kubernetes API and an AWS of its own."""
-    become(Command(["-m", "compose.sandbox", *context.args]))
+    become(Command(["-m", "compose.sandbox", *context.args]), held=False)

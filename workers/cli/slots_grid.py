@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from domain.slots.job import slot_class
 from events.kube_api import KubeApi
@@ -18,7 +18,8 @@ from workers.stores.slots.view import PodSlots, view
 
 Json = dict[str, Any]
 POD_POOLS: Final = f"{ROOT}/podpools"
-CELLS: Final = {"running": "[green]■[/green]", "reserved": "[yellow]▣[/yellow]", "idle": "□", "closed": "[dim]x[/dim]"}
+CELLS: Final = {"running": ("■", "green"), "reserved": ("▣", "yellow"), "idle": ("□", ""), "closed": ("x", "dim")}
+"""State -> sign and style."""
 ANY: Final = slot_class(())
 MOST_PODS: Final = 200
 """Pods of a pool that a grid shows."""
@@ -66,14 +67,14 @@ def show(out: Console, pools: list[Json]) -> None:
     for pool in pools:
         numbers = ("-" if pool[name] is None else str(pool[name]) for name in ("desired", "waiting"))
         pods = ", ".join(f"{number} {state}" for state, number in pool["pods"].items() if number)
-        why = escape(pool["problem"] or pool["reason"] or "no worker has looked at it yet")
-        table.add_row(escape(pool["name"]), pods or "none", *numbers, _counted(pool), why)
+        why = pool["problem"] or pool["reason"] or "no worker has looked at it yet"
+        table.add_row(pool["name"], pods or "none", *numbers, _counted(pool), why)
     out.print(table)
     for pool in pools:
         if pool["slots"]:
-            out.print(f"{escape(pool['name'])}  {grid(pool['slots'])}", highlight=False)
+            out.print(pool["name"], "", grid(pool["slots"]))
     if any(pool["slots"] for pool in pools):
-        out.print("slots:", ", ".join(f"{cell} {state}" for state, cell in CELLS.items()), highlight=False)
+        out.print(Text("slots: ") + Text(", ").join(Text.assemble(CELLS[state], f" {state}") for state in CELLS))
 
 
 def _counted(pool: Json) -> str:
@@ -81,8 +82,8 @@ def _counted(pool: Json) -> str:
     return ", ".join(f"{states[state]} {state}" for state in CELLS if states[state]) or "-"
 
 
-def grid(pods: list[Json]) -> str:
+def grid(pods: list[Json]) -> Text:
     """A group of cells a pod."""
-    groups = ("".join(CELLS[slot["state"]] for slot in pod["slots"]) for pod in pods[:MOST_PODS])
+    groups = (Text.assemble(*(CELLS[slot["state"]] for slot in pod["slots"])) for pod in pods[:MOST_PODS])
     rest = f" ... and {len(pods) - MOST_PODS} more pods" if len(pods) > MOST_PODS else ""
-    return " ".join(groups) + rest
+    return Text(" ").join(groups) + rest

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-import orjson
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from events import routing
@@ -18,7 +16,7 @@ from events.workqueue import Workqueue
 from workers.cli import claims, slots_grid
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
-from workers.cli.output import console
+from workers.cli.output import console, say_json
 from workers.cli.troubles import in_words
 from workers.kube.port_pools import PATH
 from workers.settings import WorkerSettings
@@ -44,7 +42,7 @@ def status(as_json: AsJson = False) -> None:
     }
     for pool in found["podPools"]:
         pool["slots"] = known(partial(slots_grid.slots, redis, pool["name"]), problems)
-    typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode()) if as_json else show(found)
+    say_json(found) if as_json else show(found)
     if problems:
         raise typer.Exit(1)
 
@@ -81,7 +79,7 @@ def show(found: Json) -> None:
     table = Table("pool", *COLUMNS, "load balancers", "problem")
     for pool in found["pools"]:
         cells = ["-" if pool[name] is None else str(pool[name]) for name in COLUMNS]
-        table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])), escape(pool["problem"]))
+        table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])), pool["problem"])
     if found["pools"] or not found["problems"]:  # an empty table says that there are none
         out.print(table)
     if found["podPools"]:
@@ -90,4 +88,4 @@ def show(found: Json) -> None:
         claims.show(out, found["claims"])
     out.print("workqueue:", ", ".join(f"{state} {number:g}" for state, number in found["queue"].items()) or "unknown")
     for problem in found["problems"]:
-        out.print(f"[red]{escape(problem)}[/red]")
+        out.print(problem, style="red")

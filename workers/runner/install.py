@@ -19,7 +19,7 @@ from events.identity import Identity
 from events.refusals import warn
 from events.settings import RedisSettings
 from workers import transport_guard
-from workers.broker import broker_of
+from workers.broker import TIMEOUTS, broker_of
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of
 from workers.runner import mutex
@@ -72,7 +72,7 @@ def fitted(settings: RunnerSettings, conf: Any) -> dict[str, Any]:
     broker = broker_of(settings.redis.address)
     if conf.broker_url != broker.url:
         return {}
-    options = {**conf.broker_transport_options, **broker.options}
+    options = {**TIMEOUTS, **conf.broker_transport_options, **broker.options}
     return narrowed(settings.pool, options) if settings.redis.username else {"broker_transport_options": options}
 
 
@@ -86,7 +86,7 @@ def configuration(settings: RunnerSettings) -> dict[str, Any]:
     broker = broker_of(settings.redis.address)
     return {
         "broker_url": broker.url,
-        "broker_transport_options": broker.options,
+        "broker_transport_options": {**TIMEOUTS, **broker.options},
         "task_queues": [Queue(queue, routing_key=queue)],
         "task_default_queue": queue,
         "worker_concurrency": len(settings.slots),

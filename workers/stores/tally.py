@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Final, NamedTuple
 
 from redis import Redis
 from redis.client import Pipeline
@@ -15,6 +16,7 @@ from workers.stores import ledger_tally
 from workers.stores.claims.index import PHASES
 from workers.stores.pool_names import PodPoolNames, PoolNames
 from workers.stores.slots import tally as slots_tally
+from workers.stores.ticks import age, done_key
 
 Numbers = dict[str, dict[tuple[str, ...], float]]
 """Name of a gauge -> values of its labels -> number."""
@@ -37,10 +39,10 @@ KINDS: Final = (
 
 
 class Tally:
-    """`queues` are those of the broker, if it is this Redis."""
+    """`queues` are those of the broker, if it is this Redis; `periods` those of the tasks that beat sends."""
 
-    def __init__(self, redis: Redis, queues: Sequence[str]) -> None:
-        self._redis, self._queues = redis, queues
+    def __init__(self, redis: Redis, queues: Sequence[str], periods: Mapping[str, timedelta]) -> None:
+        self._redis, self._queues, self._periods = redis, queues, periods
         self._workqueue = Workqueue(redis, publish=lambda _: None)
 
     def read(self) -> Numbers:
@@ -54,11 +56,13 @@ class Tally:
         for kind in KINDS:
             pipe.smembers(kind.names)
         pipe.hgetall(PHASES)
-        replies: list[Any] = pipe.execute()
-        lengths, names, claims = replies[: len(self._queues)], replies[len(self._queues) : -1], replies[-1]
-        found["berthmaster_broker_messages"] = {
-            (queue,): length for queue, length in zip(self._queues, lengths, strict=True)
-        }
+        for task in self._periods:
+            pipe.pttl(done_key(task))
+        replies = iter(pipe.execute())
+        found["berthmaster_broker_messages"] = {(queue,): next(replies) for queue in self._queues}
+        names, claims = [next(replies) for _ in KINDS], next(replies)
+        found["berthmaster_tick_age_seconds"] = {(task,): age(next(replies)) for task in self._periods}
+        found["berthmaster_tick_period_seconds"] = {(task,): p.total_seconds() for task, p in self._periods.items()}
         found["berthmaster_claims"] = _claims(claims)
         pools = [(kind, name.decode()) for kind, some in zip(KINDS, names, strict=True) for name in sorted(some)]
         for name, told in self._counted(pools):

@@ -8,10 +8,13 @@ tick for good.
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Final
 
 from redis import Redis
 
 SHARE_OF_PERIOD = 0.9
+REMEMBERED: Final = timedelta(days=7)
+"""How long Redis knows when a tick was done: longer ago counts as that long."""
 
 
 class Ticks:
@@ -21,3 +24,17 @@ class Ticks:
     def claim(self, task: str, period: timedelta) -> bool:
         """True for one caller a period. If that one dies, the tick is missed: the next makes up for it."""
         return bool(self._redis.set(f"berthmaster:tick:{task}", 1, nx=True, px=period * SHARE_OF_PERIOD))
+
+    def record(self, task: str) -> None:
+        """The tick's work is done: its age begins anew."""
+        self._redis.set(done_key(task), 1, px=REMEMBERED)
+
+
+def done_key(task: str) -> str:
+    """A key that expires `REMEMBERED` after the task's last tick, so that its time to live says how old that is."""
+    return f"berthmaster:tick:done:{task}"
+
+
+def age(ttl_ms: int) -> float:
+    """Seconds since a tick was done, from the PTTL of its key; a tick that was never done is as old as can be."""
+    return max(REMEMBERED.total_seconds() - max(ttl_ms, 0) / 1000, 0.0)

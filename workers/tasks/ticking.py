@@ -23,5 +23,6 @@ def once_a_period(ticks: Ticks, task: str, period: timedelta, work: Callable[[],
         metrics.TICKS.labels(task, "done" if mine else "skipped").inc()
         if mine:
             work()
+            ticks.record(task)
     except (*OUTAGE, TransientError) as error:
         warn(log, "tick_missed", error, task=task)

@@ -10,11 +10,13 @@ from kombu import Connection
 from redis import Redis
 
 from compose.sandbox.redis_server import RedisServer
+from domain.errors import TransientError
 from events import routing
 from events.incarnation import connect
 from events.workqueue import Mark, Workqueue
 from workers.sending import Sender
-from workers.stores.ticks import Ticks
+from workers.stores.tally import Tally
+from workers.stores.ticks import REMEMBERED, Ticks
 from workers.tasks.ticking import once_a_period
 
 SECOND = timedelta(seconds=1)
@@ -67,6 +69,20 @@ def test_the_next_period_has_its_own_tick_even_if_it_comes_a_little_early(redis:
     ticks = Ticks(redis)
     assert ticks.claim(routing.QUEUE_TICK, SECOND)
     assert 0 < redis.pttl(f"berthmaster:tick:{routing.QUEUE_TICK}") <= 900
+
+
+@pytest.mark.row("TM-02")
+def test_the_age_of_each_periodic_task_tells_of_work_that_is_done_and_of_no_other(redis: Redis) -> None:
+    def fails() -> None:
+        raise TransientError("AWS is away")
+
+    tally = Tally(redis, (), {routing.QUEUE_TICK: SECOND, routing.PORTS_AUDIT: SECOND})
+    once_a_period(Ticks(redis), routing.PORTS_AUDIT, SECOND, fails)
+    once_a_period(Ticks(redis), routing.QUEUE_TICK, SECOND, lambda: None)
+    numbers = tally.read()
+    ages = numbers["berthmaster_tick_age_seconds"]
+    assert ages[routing.QUEUE_TICK,] < ages[routing.PORTS_AUDIT,] == REMEMBERED.total_seconds()
+    assert set(numbers["berthmaster_tick_period_seconds"].values()) == {1.0}
 
 
 @pytest.mark.row("EV-11")

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+import yaml
+
+from events.run import longest_stop
+from events.settings import ProcessSettings
 from workers.cli.processes import beat_command, flower_command, worker_command
 from workers.settings import WorkerSettings
 
+DEPLOY = Path(__file__).parents[3] / "deploy" / "base"
 SETTINGS = WorkerSettings(cluster="blue")
 
 
@@ -33,4 +41,19 @@ def test_flower_keeps_a_bounded_number_of_tasks() -> None:
 
 
 def test_a_beat_is_celery_s() -> None:
-    assert beat_command(["--quiet"]).arguments == ["-m", "celery", "-A", "workers.app", "beat", "--quiet"]
+    launched = ["-m", "workers.cli.launch", "10", "-A", "workers.app", "beat", "--quiet"]
+    assert beat_command(["--quiet"]).arguments == launched
+
+
+@pytest.mark.row("TM-05")
+@pytest.mark.parametrize("name", ["publisher", "worker", "beat", "flower"])
+def test_a_process_ends_before_its_pod_s_time_is_over(name: str) -> None:
+    bounds = {
+        "publisher": longest_stop(ProcessSettings()),
+        "worker": float(worker_command(SETTINGS, None, None, []).arguments[2]),
+        "beat": float(beat_command([]).arguments[2]),
+        "flower": float(flower_command("127.0.0.1", 5555, []).arguments[2]),
+    }
+    documents = yaml.safe_load_all((DEPLOY / f"{name}.yaml").read_text())
+    [pod] = [each["spec"]["template"]["spec"] for each in documents if each["kind"] == "Deployment"]
+    assert bounds[name] <= pod["terminationGracePeriodSeconds"] - 5

@@ -46,6 +46,11 @@ def test_a_worker_that_is_deaf_to_a_broker_that_answers_is_dead(file: Path) -> N
     assert judged(file.with_name("never written"))[:2] == (False, False)
 
 
+@pytest.mark.row("TM-01")
+def test_a_file_from_before_the_clock_was_set_back_does_not_keep_a_worker_alive(file: Path) -> None:
+    assert judged(aged(file, -3600))[:2] == (False, False)
+
+
 @pytest.mark.row("EV-16")
 def test_while_the_broker_is_away_a_worker_is_alive_but_not_ready(file: Path) -> None:
     assert judged(aged(file, 3600), broker=False)[:2] == (True, False)
