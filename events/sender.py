@@ -8,7 +8,6 @@ lost, and a new claim begins with a list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from threading import Event
 from typing import Any, Final, TypeVar
@@ -59,9 +58,13 @@ class Sender:
 
     def attempt(self, resource: Resource, marks: Sequence[Mark], relist: bool) -> None:
         self.require_lease()
-        entries = [entry(resource, mark, now()) for mark in marks] if self.settings.stream_length else []
+        entries = [entry(resource, mark, self.now()) for mark in marks] if self.settings.stream_length else []
         if LOST in self.queue.marks(self.epoch, marks, relist, extra=self.appends(entries)):
             raise ClaimLostError("state_lost")
+
+    def now(self) -> str:
+        """By the API server's clock, from which the events come."""
+        return self.lease.kube.clock.now().isoformat()
 
     def require_lease(self) -> None:
         """By our own clock. What slips through between this and the script is fenced there by the epoch."""
@@ -107,10 +110,6 @@ def entry(resource: Resource, mark: Mark, time: str) -> bytes:
         "snapshot": orjson.Fragment(mark.body),
     }
     return cloud_event(kind, f"{mark.uid}:{mark.version}", mark.key, time, data)
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat()
 
 
 def chunks(marks: Sequence[Mark]) -> Iterator[Sequence[Mark]]:

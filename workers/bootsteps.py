@@ -69,6 +69,7 @@ class Heartbeat(bootsteps.StartStopStep):
 
     def __init__(self, consumer: Any, **_options: Any) -> None:
         self._timer: Any = None
+        self._tasks = RunningTasks()
         heartbeat.forget(services().settings.celery.heartbeat_file)
         super().__init__(consumer)
 
@@ -85,7 +86,7 @@ class Heartbeat(bootsteps.StartStopStep):
 
     def _beat(self, consumer: Any) -> None:
         settings = services().settings.celery
-        if consumes(consumer) and not stuck(settings.stuck_after.total_seconds()):
+        if consumes(consumer) and not self._tasks.stuck(settings.stuck_after.total_seconds()):
             heartbeat.beat(settings.heartbeat_file)
 
     def _cancel(self) -> None:
@@ -101,10 +102,17 @@ def consumes(consumer: Any) -> bool:
     return asked is None or not channel.qos.can_consume() or time.monotonic() - asked < LONGEST_SILENCE
 
 
-def stuck(after: float) -> bool:
-    """Whether a task has run for more than `after` seconds: each ends far earlier, unless it waits for ever."""
-    now = time.time()
-    return any(request.time_start and now - request.time_start > after for request in tuple(state.active_requests))
+class RunningTasks:
+    """Since when each task has run. Celery keeps that by the wall clock, which may be set meanwhile."""
+
+    def __init__(self) -> None:
+        self._since = dict[str, float]()
+
+    def stuck(self, after: float) -> bool:
+        """Whether a task has run for more than `after` seconds: each ends far earlier, unless it waits for ever."""
+        now, running = time.monotonic(), tuple(state.active_requests)
+        self._since = {request.id: self._since.get(request.id, now) for request in running}
+        return any(now - since > after for since in self._since.values())
 
 
 WORKER_STEPS = (RefuseAutoscale, ShareInterpreter, ServeMetrics, SendTraces)

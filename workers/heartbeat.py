@@ -2,7 +2,8 @@
 
 A worker has been seen alive by every other measure (process there, answers to pings) and yet deaf after a reconnect.
 So the file is touched from the event loop that consumes, only while it really reads from the broker and no task is
-stuck. A restart mends no broker: while Redis is away the worker counts as alive, and for a minute after it is back.
+stuck. Its time is the monotonic clock's: who sets the wall clock makes it neither fresh nor stale. A restart mends no
+broker: while Redis is away the worker counts as alive, and for a minute after it is back.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+
+from events.clock import age, touch
 
 FRESH = 60.0  # seconds
 OUTAGE_SUFFIX = ".outage"
@@ -27,30 +30,23 @@ def of_beat(file: Path) -> Path:
 
 
 def beat(file: Path) -> None:
-    file.touch()
+    touch(file)
 
 
-def judge(file: Path, broker_answers: Callable[[], bool], now: float) -> Verdict:
-    """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale."""
-    if (age := _age(file, now)) <= FRESH:
-        return Verdict(alive=True, ready=True, reason=f"consumed {age:.0f} s ago")
+def judge(file: Path, broker_answers: Callable[[], bool]) -> Verdict:
+    """`broker_answers` is asked only if the file is stale."""
+    if (silent := age(file)) <= FRESH:
+        return Verdict(alive=True, ready=True, reason=f"consumed {silent:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)
     if not broker_answers():
-        outage.touch()
+        touch(outage)
         return Verdict(alive=True, ready=False, reason="the broker does not answer")
-    if (since := _age(outage, now)) <= FRESH:
+    if (since := age(outage)) <= FRESH:
         return Verdict(alive=True, ready=False, reason=f"the broker has been back for less than {since:.0f} s")
-    return Verdict(alive=False, ready=False, reason=f"has not consumed for {age:.0f} s though the broker answers")
+    return Verdict(alive=False, ready=False, reason=f"has not consumed for {silent:.0f} s though the broker answers")
 
 
 def forget(file: Path) -> None:
     """What an earlier process left says nothing of this one."""
     for old in (file, file.with_name(file.name + OUTAGE_SUFFIX)):
         old.unlink(missing_ok=True)
-
-
-def _age(file: Path, now: float) -> float:
-    try:
-        return max(now - file.stat().st_mtime, 0.0)
-    except FileNotFoundError:
-        return float("inf")

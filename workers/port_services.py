@@ -42,7 +42,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         pools=PortPools(kube),
         namespaces=Namespaces(kube),
         events=KubeEvents(kube),
-        journal=Journal(redis),
+        journal=Journal(redis, kube.clock.now),
         pool_names=PoolNames(redis),
         shown=ShownStatus(redis),
         audit_memory=AuditMemory(redis),

@@ -68,7 +68,7 @@ class Fleet:
             pools=PortPools(self.api),
             namespaces=Namespaces(self.api, timedelta(0)),
             events=KubeEvents(self.api),
-            journal=Journal(self.redis),
+            journal=Journal(self.redis, self.api.clock.now),
             pool_names=PoolNames(self.redis),
             shown=ShownStatus(self.redis),
             audit_memory=AuditMemory(self.redis),

@@ -11,6 +11,7 @@ from events.settings import StateSettings
 from events.workqueue import Workqueue
 from workers.broker import broker_problem
 from workers.cli.check import Check
+from workers.cli.clocks import judge_clock
 from workers.cli.sentinel_checks import judge_replication, judge_sentinels
 from workers.cli.troubles import in_words
 from workers.settings import WorkerSettings
@@ -20,7 +21,6 @@ from workers.stores.sentinel_facts import replication, sentinel_facts
 from workers.stores.server_facts import ServerFacts, server_facts
 
 OLDEST_REDIS: Final = (7, 0)
-CLOCKS_APART: Final = 3.0  # seconds; epochs and leases are times of the server, backoff and age those of a worker
 MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
@@ -54,7 +54,7 @@ def judge_server(facts: ServerFacts) -> list[Check]:
         Check("Redis evicts nothing", not evicts, eviction),
         Check("Redis is a primary", primary, facts.role if primary else f"{facts.role}: name its primary"),
         judge_memory(facts.memory),
-        judge_clock(facts.clock),
+        judge_clock("Redis", facts.clock),
     ]
 
 
@@ -64,12 +64,6 @@ def judge_memory(used: float | None) -> Check:
         return Check(name, ok=True, found="no limit of its own")
     found = f"{used:.0%} of maxmemory in use" + (": full, it refuses writes; raise it" if used >= MEMORY_WARNS else "")
     return Check(name, used < MEMORY_FAILS, found, used >= MEMORY_WARNS)
-
-
-def judge_clock(ahead: float) -> Check:
-    ok = abs(ahead) <= CLOCKS_APART
-    found = f"{abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} this machine"
-    return Check("Clock of Redis", ok, found if ok else f"{found}: let both follow NTP")
 
 
 def judge_queue(depth: dict[str, float]) -> Check:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -53,7 +52,7 @@ def flower(port: Port = 5555) -> None:
 
 
 def judge_file(file: Path, broker: str, ready: bool) -> None:
-    verdict = judge(file, lambda: broker_problem(broker) is None, time.time())
+    verdict = judge(file, lambda: broker_problem(broker) is None)
     end(verdict.ready if ready else verdict.alive, verdict.reason)
 
 

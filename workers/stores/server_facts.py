@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple
 
 from redis import Redis
+
+from events.clock import wall_clock
 
 
 class ServerFacts(NamedTuple):
@@ -39,6 +40,6 @@ def server_facts(redis: Redis) -> ServerFacts:
 
 def clock_ahead(redis: Redis) -> float:
     """As if the server had looked at its clock halfway between question and answer."""
-    asked = time.time()
+    asked = wall_clock().timestamp()
     seconds, microseconds = redis.time()
-    return float(seconds) + float(microseconds) / 1e6 - (asked + time.time()) / 2
+    return float(seconds) + float(microseconds) / 1e6 - (asked + wall_clock().timestamp()) / 2

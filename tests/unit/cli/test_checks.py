@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from workers.cli.checks import judge_clock, judge_memory, judge_queue, judge_server
+from workers.cli.checks import judge_memory, judge_queue, judge_server
+from workers.cli.clocks import judge_clock
 from workers.cli.permissions import Permission
 from workers.cli.sentinel_checks import judge_replication
 from workers.stores.sentinel_facts import Replication
@@ -31,7 +32,7 @@ def test_an_old_forgetful_or_evicting_server_is_not() -> None:
 
 @pytest.mark.parametrize("ahead, ok", [(0.0, True), (2.9, True), (-2.9, True), (3.1, False), (-3.1, False)])
 def test_clocks_may_differ_by_three_seconds(ahead: float, ok: bool) -> None:
-    assert judge_clock(ahead).ok is ok
+    assert judge_clock("Redis", ahead).ok is ok
 
 
 @pytest.mark.parametrize(
