@@ -11,13 +11,15 @@ from datetime import timedelta
 
 from redis import Redis
 
+from workers.stores.acquired_keys import AcquiredKeys
+
 SHARE_OF_PERIOD = 0.9
 
 
 class Ticks:
     def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+        self._keys = AcquiredKeys(redis)
 
     def claim(self, task: str, period: timedelta) -> bool:
         """True for one caller a period. If that one dies, the tick is missed: the next makes up for it."""
-        return bool(self._redis.set(f"berthmaster:tick:{task}", 1, nx=True, px=period * SHARE_OF_PERIOD))
+        return bool(self._keys.acquire(f"berthmaster:tick:{task}", "tick", period * SHARE_OF_PERIOD))
