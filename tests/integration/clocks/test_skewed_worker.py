@@ -48,9 +48,9 @@ class SkewedFleet:
         self.api.create(f"{GROUP}/{kind.lower()}s", body)
 
     def pods(self, pool: str) -> dict[str, Json]:
-        """By uid."""
+        """By uid, without those that terminate."""
         items = self.api.list(PODS, labelSelector=f"berthmaster.dev/pool={pool}")["items"]
-        return {pod["metadata"]["uid"]: pod for pod in items}
+        return {pod["metadata"]["uid"]: pod for pod in items if "deletionTimestamp" not in pod["metadata"]}
 
     def runs(self, key: str) -> int:
         """How many runs of the key the worker has ended."""
