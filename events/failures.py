@@ -14,7 +14,7 @@ from events.predicates import of_others, reporter
 from events.resources import Resource
 from events.routing import pod_key
 from events.schemas import ALLOCATION_FAILED, AllocationFailed, Json, cloud_event
-from events.sender import Sender, now
+from events.sender import Sender
 from events.watch import Batch, Listing
 from events.workqueue import Mark, Workqueue
 
@@ -59,7 +59,8 @@ class FailureFeed:
         failures = [(event, failure(event)) for event in events if of_others(event)]
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch([failed.key for _, failed in failures], self.pods.keys))
-        self.sender.patiently(self.resource, lambda: self.append([told(*pair) for pair in failures], version))
+        entries = [told(*pair, self.sender.now()) for pair in failures]
+        self.sender.patiently(self.resource, lambda: self.append(entries, version))
         self.sender.metrics.published.labels(self.resource.name).inc(len(failures))
 
     def touch(self, keys: list[str], ours: Container[str]) -> None:
@@ -88,10 +89,10 @@ def failure(event: Mapping[str, Any]) -> AllocationFailed:
     )
 
 
-def told(event: Mapping[str, Any], failed: AllocationFailed) -> bytes:
+def told(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
     meta = event["metadata"]
     return cloud_event(
-        ALLOCATION_FAILED, f"{meta.get('uid')}:{meta['resourceVersion']}", failed.key, now(), failed.model_dump()
+        ALLOCATION_FAILED, f"{meta.get('uid')}:{meta['resourceVersion']}", failed.key, time, failed.model_dump()
     )
 
 

@@ -8,6 +8,7 @@ that imports it.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -17,6 +18,7 @@ from kubernetes import client, config
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import HTTPError
 
+from events.clock import ServerClock
 from events.kube_errors import (
     AlreadyExists,
     Conflict,
@@ -66,10 +68,14 @@ NO_ACCOUNT: Final = (config.ConfigException,)
 
 
 class KubeApi:
-    """Threads may share one. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API."""
+    """Threads may share one. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API.
+
+    `clock` is the API server's, for everything that is compared with its stamps.
+    """
 
     def __init__(self, connection: client.ApiClient, timeout: float, agent: str) -> None:
         self.connection, self.timeout, self.agent = connection, timeout, agent
+        self.clock = ServerClock()
 
     @classmethod
     def connect(cls, settings: KubernetesSettings, agent: str = "berthmaster") -> KubeApi:
@@ -167,6 +173,7 @@ class KubeApi:
             "User-Agent": self.agent,
             **self.credentials(),
         }
+        asked = time.monotonic()
         try:
             response: BaseHTTPResponse = self.connection.rest_client.pool_manager.request(
                 method,
@@ -177,6 +184,7 @@ class KubeApi:
                 preload_content=False,
                 decode_content=True,
             )
+            self.clock.observe(response.headers.get("Date"), asked, time.monotonic())
             if response.status < 300:
                 return response
             refusal = error_of_response(response.status, response.data, response.headers.get("Retry-After"))

@@ -9,7 +9,6 @@ hand, which is why an epoch also has the holder's identity, and why a holder out
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from threading import RLock
 from typing import Final
 
@@ -60,7 +59,7 @@ class Lease:
             lease = self.look() if self.held else None
             self.until = 0.0
             if lease and self.mine(lease):
-                given_back = {**lease["spec"], "holderIdentity": "", "renewTime": now()}
+                given_back = {**lease["spec"], "holderIdentity": "", "renewTime": self.now()}
                 self.kube.replace(self.path, {**lease, "spec": given_back})
 
     def create(self, started: float) -> bool:
@@ -117,7 +116,7 @@ class Lease:
     def body(self, lease: Json, number: int) -> Json:
         """`lease` with our claim in it; its resource version stays as the precondition."""
         spec = lease.get("spec") or {}
-        since = spec["acquireTime"] if spec.get("holderIdentity") == self.identity else now()
+        since = spec["acquireTime"] if spec.get("holderIdentity") == self.identity else self.now()
         return {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
@@ -128,15 +127,14 @@ class Lease:
                 "leaseDurationSeconds": round(self.settings.duration.total_seconds()),
                 "leaseTransitions": number,
                 "acquireTime": since,
-                "renewTime": now(),
+                "renewTime": self.now(),
             },
         }
+
+    def now(self) -> str:
+        """The API server's time as a Kubernetes MicroTime. For people: no decision reads it."""
+        return self.kube.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def transitions(lease: Json) -> int:
     return int((lease.get("spec") or {}).get("leaseTransitions") or 0)
-
-
-def now() -> str:
-    """As a Kubernetes MicroTime. For people: no decision reads it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -8,7 +8,6 @@ lost, and a new claim begins with a list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from threading import Event
 from typing import Any, Final, TypeVar
@@ -68,10 +67,14 @@ class Sender:
         self.require_lease()
         limit = self.stream.settings.entry_size
         history = self.queue.history
-        entries = [entry(resource, mark, history, now(), limit) for mark in marks] if self.stream.kept else []
+        entries = [entry(resource, mark, history, self.now(), limit) for mark in marks] if self.stream.kept else []
         append = partial(self.stream.append, entries=entries)
         if LOST in self.queue.marks(self.epoch, marks, relist, extra=append):
             raise ClaimLostError("state_lost")
+
+    def now(self) -> str:
+        """By the API server's clock, from which the events come."""
+        return self.lease.kube.clock.now().isoformat()
 
     def require_lease(self) -> None:
         """By our own clock. What slips through between this and the script is fenced there by the epoch."""
@@ -111,10 +114,6 @@ def entry(resource: Resource, mark: Mark, history: int, time: str, limit: int) -
     if len(mark.body) > limit:
         data |= {"snapshot": None, "omitted": len(mark.body)}
     return cloud_event(kind, f"{mark.uid}:{history}.{mark.version}", mark.key, time, data)
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat()
 
 
 def chunks(marks: Sequence[Mark]) -> Iterator[Sequence[Mark]]:

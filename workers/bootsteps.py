@@ -83,7 +83,7 @@ class Heartbeat(bootsteps.StartStopStep):
 
     def __init__(self, consumer: Any, **_options: Any) -> None:
         self._timer: Any = None
-        self._unsettled = UnsettledMessages()
+        self._unsettled, self._tasks = UnsettledMessages(), RunningTasks()
         heartbeat.forget(services().settings.celery.heartbeat_file)
         super().__init__(consumer)
 
@@ -101,7 +101,8 @@ class Heartbeat(bootsteps.StartStopStep):
     def _beat(self, consumer: Any) -> None:
         settings = services().settings.celery
         held = self._unsettled.oldest(consumer.task_consumer.channel)
-        if trouble := trouble_of(consumer, held, settings.stuck_after.total_seconds()):
+        after = settings.stuck_after.total_seconds()
+        if trouble := trouble_of(consumer, self._tasks.stuck(after), held, after):
             log.warning("worker_stuck", reason=trouble)
         else:
             heartbeat.beat(settings.heartbeat_file)
@@ -112,11 +113,11 @@ class Heartbeat(bootsteps.StartStopStep):
             self._timer = None
 
 
-def trouble_of(consumer: Any, held: float, after: float) -> str:
+def trouble_of(consumer: Any, stuck: bool, held: float, after: float) -> str:
     """Why the worker does no work, '' while it does. A task, and a message that is held, may take `after` seconds."""
     if not consumes(consumer):
         return "it does not read from the broker"
-    if stuck(after):
+    if stuck:
         return f"a task has run for more than {after:.0f} s"
     return f"a message has not been settled for {held:.0f} s" if held > after else ""
 
@@ -128,10 +129,17 @@ def consumes(consumer: Any) -> bool:
     return asked is None or not channel.qos.can_consume() or time.monotonic() - asked < LONGEST_SILENCE
 
 
-def stuck(after: float) -> bool:
-    """Whether a task has run for more than `after` seconds: each ends far earlier, unless it waits for ever."""
-    now = time.time()
-    return any(request.time_start and now - request.time_start > after for request in tuple(state.active_requests))
+class RunningTasks:
+    """Since when each task has run. Celery keeps that by the wall clock, which may be set meanwhile."""
+
+    def __init__(self) -> None:
+        self._since = dict[str, float]()
+
+    def stuck(self, after: float) -> bool:
+        """Whether a task has run for more than `after` seconds: each ends far earlier, unless it waits for ever."""
+        now, running = time.monotonic(), tuple(state.active_requests)
+        self._since = {request.id: self._since.get(request.id, now) for request in running}
+        return any(now - since > after for since in self._since.values())
 
 
 WORKER_STEPS = (RefuseAutoscale, RefuseAnotherFleet, ShareInterpreter, ServeMetrics, SendTraces)

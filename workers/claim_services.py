@@ -29,6 +29,7 @@ def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, poo
         pools=pools.names,
         ledger=pools.ledger,
         dispatcher=pools.dispatcher,
+        now=pools.kube.clock.now,
         missing_grace=settings.claims.missing_grace,
         retry=settings.claims.retry,
         retry_longest=settings.claims.retry_longest,

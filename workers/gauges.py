@@ -72,10 +72,10 @@ class StateGauges(Collector):
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         try:
-            told = {HEARTBEAT: {(): heartbeat.age()}, **self._read()}
+            told = {HEARTBEAT: {(): heartbeat.silence()}, **self._read()}
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can
             warn(log, "state_unreadable", error)
-            return [_family(READABLE, {(): 0}), _family(HEARTBEAT, {(): heartbeat.age()})]
+            return [_family(READABLE, {(): 0}), _family(HEARTBEAT, {(): heartbeat.silence()})]
         return [_family(READABLE, {(): 1}), *(_family(name, samples) for name, samples in told.items())]
 
 

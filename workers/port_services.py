@@ -43,7 +43,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         pools=PortPools(kube),
         namespaces=Namespaces(kube),
         events=KubeEvents(kube),
-        journal=Journal(redis, EventStream(settings.stream)),
+        journal=Journal(redis, EventStream(settings.stream), kube.clock.now),
         pool_names=PoolNames(redis),
         shown=ShownStatus(redis),
         audit_memory=AuditMemory(redis),

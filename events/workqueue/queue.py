@@ -215,10 +215,8 @@ class Workqueue:
 
     def ask_sweep_lost(self) -> int | None:
         """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding."""
-        seconds, microseconds = self._redis.time()
-        sent = int(seconds) * 1000 + int(microseconds) // 1000
-        free = self._redis.set(self._key["sweep"], sent, nx=True, px=SWEEP_EXPIRES)
-        return sent if free else None
+        sent = self._run("ask_sweep", milliseconds(SWEEP_EXPIRES))
+        return None if sent is None else int(sent)
 
     def sweep_lost(self, sent_ms: int, limit: int = 10_000) -> int:
         """Publishes again what was queued before `sent_ms` and is still not taken.

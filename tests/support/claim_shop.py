@@ -39,6 +39,7 @@ class Shop:
             pools=known.names,
             ledger=known.ledger,
             dispatcher=known.dispatcher,
+            now=api.clock.now,
             missing_grace=timedelta(0),
         )
 

@@ -70,7 +70,7 @@ class Fleet:
             pools=PortPools(self.api),
             namespaces=Namespaces(self.api, timedelta(0)),
             events=KubeEvents(self.api),
-            journal=Journal(self.redis, EventStream(StreamSettings())),
+            journal=Journal(self.redis, EventStream(StreamSettings()), self.api.clock.now),
             pool_names=PoolNames(self.redis),
             shown=ShownStatus(self.redis),
             audit_memory=AuditMemory(self.redis),

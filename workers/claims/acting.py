@@ -132,7 +132,7 @@ class Acting:
 
     def _given_back(self, at: Moment, *, discard: bool) -> bool:
         pod, now = at.seen.objects[at.pod], self.services.now()
-        if give_back(self.services, self.run, self.namespace, pod, self.run.token, discard, now=now):
+        if give_back(self.services, self.run, self.namespace, pod, self.run.token, now, discard):
             self.services.index.has_left(self.namespace, at.claim.uid, at.pod)
             self.services.queue.touch([pod_pool_key(self.namespace, claimable(pod, now).pool)])
         return True

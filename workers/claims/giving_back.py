@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import structlog
@@ -31,17 +31,18 @@ def give_back(
     namespace: str,
     pod: dict[str, Any],
     token: str,
+    now: datetime,
     discard: bool = False,
-    *,
-    now: datetime | None = None,
 ) -> bool:
-    """`token` becomes the id of its drain; `discard`: it is never handed out again. False: it has changed since read.
+    """`now` by the API server's clock. `token` becomes the id of its drain; `discard`: it is never handed out again.
+
+    False: it has changed since it was read.
 
     In the slot ledger it stays claimed until its pool has seen to it; who calls this touches the pool.
     """
     run.keep(services.call_time)
     phase = Phase.TERMINATING if discard else Phase.DRAINING
-    since = (now or datetime.now(UTC)).isoformat(timespec="seconds")
+    since = now.isoformat(timespec="seconds")
     try:
         ClaimPods(services.kube, namespace).release(pod, phase, f"{token} {since}")
     except (Conflict, NotFound):

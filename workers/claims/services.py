@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from events.kube_api import KubeApi
 from events.workqueue import Workqueue
@@ -17,13 +17,11 @@ from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.ledger import SlotLedger
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class ClaimServices:
     """`ledger` and `dispatcher` are of a pool (namespace/name); `pools` are the names of all of them.
+
+    `now` is the API server's clock, whose stamps pods and claims carry.
 
     Waits for a pod begin with `retry` and grow to `retry_longest`.
     """
@@ -37,8 +35,8 @@ class ClaimServices:
     pools: PodPoolNames
     ledger: Callable[[str], SlotLedger]
     dispatcher: Callable[[SlotLedger], Dispatcher]
+    now: Callable[[], datetime]
     missing_grace: timedelta = timedelta(seconds=10)
     retry: timedelta = timedelta(seconds=5)
     retry_longest: timedelta = timedelta(minutes=1)
     call_time: timedelta = timedelta(seconds=15)
-    now: Callable[[], datetime] = utc_now

@@ -12,6 +12,7 @@ from events.settings import StateSettings
 from events.workqueue import Workqueue
 from workers.broker import broker_problem
 from workers.cli.check import Check
+from workers.cli.clocks import judge_clock
 from workers.cli.sentinel_checks import judge_replication, judge_sentinels
 from workers.cli.troubles import in_words
 from workers.settings import WorkerSettings
@@ -26,7 +27,6 @@ LUA_FIXED: Final = {
     "Valkey": ((7, 2, 11), (8, 0, 6), (8, 1, 4)),
 }
 """First of each branch with the fixes of CVE-2025-49844, -46817, -46818 and -46819; later branches have them."""
-CLOCKS_APART: Final = 3.0  # seconds; epochs and leases are times of the server, backoff and age those of a worker
 MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
@@ -64,7 +64,7 @@ def judge_server(facts: ServerFacts) -> list[Check]:
         Check("Redis is a primary", primary, facts.role if primary else f"{facts.role}: name its primary"),
         judge_scripting(facts),
         judge_memory(facts.memory),
-        judge_clock(facts.clock),
+        judge_clock("Redis", facts.clock),
     ]
 
 
@@ -102,12 +102,6 @@ def judge_memory(used: float | None) -> Check:
         return Check(name, ok=True, found="no limit of its own")
     found = f"{used:.0%} of maxmemory in use" + (": full, it refuses writes; raise it" if used >= MEMORY_WARNS else "")
     return Check(name, used < MEMORY_FAILS, found, used >= MEMORY_WARNS)
-
-
-def judge_clock(ahead: float) -> Check:
-    ok = abs(ahead) <= CLOCKS_APART
-    found = f"{abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} this machine"
-    return Check("Clock of Redis", ok, found if ok else f"{found}: let both follow NTP")
 
 
 def judge_queue(depth: dict[str, float]) -> Check:

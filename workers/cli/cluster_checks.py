@@ -8,6 +8,7 @@ from typing import Any, Final
 from events.kube_api import KubeApi, KubeError, NotFound
 from events.settings import ProcessSettings
 from workers.cli.check import Check
+from workers.cli.clocks import judge_clock
 from workers.cli.configured import or_exit
 from workers.cli.fields import KINDS, difference
 from workers.cli.permissions import Permission, Process, of_pod_pools, of_publisher, of_worker
@@ -25,6 +26,7 @@ def cluster_checks(kube: KubeApi, process: Process) -> Iterator[Check]:
     name = "Kubernetes answers"
     try:
         yield Check(name, ok=True, found=str(kube.get("/version").get("gitVersion", "yes")))
+        yield judge_clock("the Kubernetes API", kube.clock.ahead().total_seconds())
         name = "Custom resources"
         yield from definition_checks(kube)
         name = "Permissions"

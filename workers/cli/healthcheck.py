@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -58,7 +57,7 @@ def flower(port: Port = 5555) -> None:
 def judge_file(settings: WorkerSettings, file: Path, ready: bool, did: str = "consumed") -> None:
     broker = settings.broker_url
     refused = refusal(settings.redis.url) or (refusal(broker) if broker != settings.redis.url else None)
-    verdict = judge(file, lambda: broker_problem(broker) is None, time.time(), did, refused)
+    verdict = judge(file, lambda: broker_problem(broker) is None, did, refused)
     end(verdict.ready if ready else verdict.alive, verdict.reason)
 
 

@@ -7,7 +7,6 @@ that it exists.
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -76,6 +75,7 @@ class KubeEvents:
     def _emit(self, involved: dict[str, Any], namespace: str, reason: str, message: str, kind: str, once: str) -> None:
         digest = hashlib.sha256(f"{involved.get('uid')}|{reason}|{once}".encode()).hexdigest()[:16]
         name = f"{involved['name'][:200]}.{digest}"
+        now = self._kube.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         body = {
             "metadata": {"name": name, "namespace": namespace},
             "involvedObject": involved,
@@ -84,7 +84,9 @@ class KubeEvents:
             "type": kind,
             "source": {"component": "berthmaster"},
             "count": 1,
-        } | _now()
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+        }
         try:
             self._kube.create(f"/api/v1/namespaces/{namespace}/events", body)
         except AlreadyExists:
@@ -97,8 +99,3 @@ class KubeEvents:
 
 def _ours(kind: str, namespace: str, name: str, uid: str) -> dict[str, Any]:
     return {"kind": kind, "apiVersion": API_VERSION, "namespace": namespace, "name": name, "uid": uid}
-
-
-def _now() -> dict[str, str]:
-    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {"firstTimestamp": stamp, "lastTimestamp": stamp}

@@ -6,7 +6,7 @@ Every write carries the resourceVersion of the read that it was decided from, so
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from domain.ports.pod import ENDPOINTS, GATE, MESSAGE, STATE, Outputs, PodView, readiness
@@ -56,14 +56,16 @@ class Pods:
         if pod.gate is None:
             obj = self._kube.patch(path, patch)
         else:
-            obj = self._kube.join(f"{path}/status", patch | {"status": {"conditions": [_condition(pod, outputs)]}})
+            obj = self._kube.join(
+                f"{path}/status", patch | {"status": {"conditions": [_condition(pod, outputs, self._kube.clock.now())]}}
+            )
         view = view_of(obj)
         return view, Snapshot(view.version, view.uid, gone=False, body=pod_snapshot(obj))
 
 
-def _condition(pod: PodView, outputs: Outputs) -> dict[str, str]:
+def _condition(pod: PodView, outputs: Outputs, now: datetime) -> dict[str, str]:
     """The time is that of a change of status, as Kubernetes has it."""
     condition = {"type": GATE, "status": readiness(outputs), "reason": outputs.state or "NothingBound"}
     if condition["status"] != pod.gate:
-        condition["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition["lastTransitionTime"] = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return condition

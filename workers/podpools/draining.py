@@ -16,7 +16,7 @@ from domain.scaling.pod_pool import PodPoolSpec
 from events.kube_api import Conflict, Denied, Invalid, NotFound
 from workers.kube.claimable_pods import ClaimPods
 from workers.kube.pool_pods import PoolPods
-from workers.podpools.observe import Seen, utc_now
+from workers.podpools.observe import Seen
 from workers.podpools.services import PodPoolServices
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
@@ -24,6 +24,8 @@ from workers.stores.slots.ledger import SlotLedger
 log = structlog.get_logger()
 Json = dict[str, Any]
 SOON: Final = timedelta(seconds=1)
+EXACT: Final = timedelta(seconds=5)
+"""No stamp of the API server's time is further ahead of it: several of its servers may answer, each with its clock."""
 WAITING: Final = (Next.WAIT, Next.ASK)
 
 
@@ -59,7 +61,8 @@ class Draining:
             return False
         log.info("pod_drains", pool=self.ledger.pool, pod=member.name, step=step, sessions=drain.sessions)
         if not drain.id:
-            return self._written(pod, {}, {GIVEN_BACK: f"{self.run.token} {utc_now().isoformat(timespec='seconds')}"})
+            since = self.services.kube.clock.now().isoformat(timespec="seconds")
+            return self._written(pod, {}, {GIVEN_BACK: f"{self.run.token} {since}"})
         if step is Next.ASK:
             return self._written(pod, {}, {DRAIN: drain.id})
         if step is Next.GO:
@@ -91,7 +94,7 @@ class Draining:
 
 def next_steps(seen: Seen, spec: PodPoolSpec, made: str) -> list[tuple[Member, Drain, Next]]:
     """In the order in which they are done."""
-    drains = in_order((m, drain_of(m, seen.objects[m.uid], utc_now())) for m in seen.members if m.drains)
+    drains = in_order((m, drain_of(m, seen.objects[m.uid], seen.now)) for m in seen.members if m.drains)
     return [(m, drain, next_of(drain, spec.drain_wait, _recycled(m, spec, made))) for m, drain in drains]
 
 
@@ -100,14 +103,17 @@ def _recycled(member: Member, spec: PodPoolSpec, made: str) -> bool:
 
 
 def drain_of(member: Member, pod: Json, now: datetime) -> Drain:
-    """A container that started anew has lost its sessions with all that it knew: nobody else gets such a pod."""
+    """A container that started anew has lost its sessions with all that it knew: nobody else gets such a pod.
+
+    A drain that began in the future begins anew, so that none is longer than its length.
+    """
     notes = pod["metadata"].get("annotations") or {}
     began = moment(notes.get(GIVEN_BACK, "").partition(" ")[2])
-    if began is None:
+    if began is None or began > now + EXACT:
         return Drain("", timedelta(0))
     sessions, answers = counted(notes.get(SESSIONS, ""))
     usable = member.phase == "Running" and member.ready and not _started_after(pod, began)
-    return Drain(member.drain, now - began, notes.get(DRAIN, ""), answers, sessions, usable)
+    return Drain(member.drain, max(timedelta(0), now - began), notes.get(DRAIN, ""), answers, sessions, usable)
 
 
 def _started_after(pod: Json, began: datetime) -> bool:

@@ -17,7 +17,7 @@ from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.draining import next_steps
-from workers.podpools.observe import Seen, needs, observed, spec_of, utc_now
+from workers.podpools.observe import Seen, needs, observed, spec_of
 from workers.podpools.scaling import expected, planned
 from workers.podpools.services import PodPoolServices
 from workers.podpools.tokens import tokens_of
@@ -62,11 +62,12 @@ def foresee(services: PodPoolServices, pool: str) -> Foreseen | None:
 def _run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec) -> Foreseen:
     namespace = ledger.pool.split("/")[0]
     pods = PoolPods(services.kube, namespace, pool.body["name"], owner_reference(pool))
-    now, stands = utc_now(), standing(ledger)
+    stands = standing(ledger)
     waiting = services.waiting.all(namespace)
-    seen = observed(pods.labelled(), pods.owns, view(ledger), now)
+    listed = pods.labelled()
+    seen = observed(listed, pods.owns, view(ledger), services.kube.clock.now())
     tokens = tokens_of(services, None, ledger, pool, spec)
-    name, token = tokens.foreseen(now, not any(pod.busy for pod in seen.slots.pods))
+    name, token = tokens.foreseen(seen.now, not any(pod.busy for pod in seen.slots.pods))
     made = made_of(revision_of(spec), name or "")
     patience = Patience(length(spec.ready_timeout), services.silence)
     heard = watched(ledger, services.silence, looks=False)

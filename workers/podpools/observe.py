@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from domain.claims.labels import CLAIMED_BY, CORDON, GIVEN_BACK, PHASE
@@ -26,7 +26,12 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Seen:
-    """`gone`: UIDs that the ledger knows and Kubernetes does not. `labelled`: with pods of a former pool."""
+    """`now`: when that was, by the API server's clock.
+
+    `gone`: UIDs that the ledger knows and Kubernetes does not. `labelled`: with pods of a former pool.
+    """
+
+    now: datetime
 
     members: tuple[Member, ...]
     objects: dict[str, Json]
@@ -39,7 +44,7 @@ def observed(labelled: list[Json], owned: Callable[[Json], bool], slots: SlotsVi
     by_uid = {pod["metadata"]["uid"]: pod for pod in labelled if owned(pod)}
     known = {pod.uid: pod for pod in slots.pods}
     members = tuple(_member(pod, known.get(uid), now) for uid, pod in by_uid.items())
-    return Seen(members, by_uid, tuple(sorted(known.keys() - by_uid.keys())), slots, tuple(labelled))
+    return Seen(now, members, by_uid, tuple(sorted(known.keys() - by_uid.keys())), slots, tuple(labelled))
 
 
 def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
@@ -90,7 +95,7 @@ def needs(
             yield aged, needed
 
 
-def sensed(seen: Seen, size: Size, now: datetime, unseen: int, claims: int) -> Sensed:
+def sensed(seen: Seen, size: Size, unseen: int, claims: int) -> Sensed:
     """`unseen`: pods that shall be there and are in no list yet; they boot. Slots of pods that are away count too."""
     places = Counter(m.place for m in seen.members)
     return Sensed(
@@ -107,8 +112,8 @@ def sensed(seen: Seen, size: Size, now: datetime, unseen: int, claims: int) -> S
         idle=_idle(seen.slots),
         waiting=seen.slots.waiting,
         claims=claims,
-        last_up=_ago(size.up, now),
-        last_down=_ago(size.down, now),
+        last_up=_ago(size.up, seen.now),
+        last_down=_ago(size.down, seen.now),
     )
 
 
@@ -131,10 +136,6 @@ def slot_counts(slots: SlotsView) -> SlotCounts:
     return SlotCounts(
         total=sum(len(pod.slots) for pod in slots.pods), used=slots.used, reserved=slots.reserved, idle=idle
     )
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 def spec_of(body: Json) -> PodPoolSpec:

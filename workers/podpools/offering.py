@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.scaling.members import claimable
 from events.claim_index import concerned
 from workers.kube.claimable_pods import claimable as as_claimable
-from workers.podpools.observe import Seen, utc_now
+from workers.podpools.observe import Seen
 from workers.run import Run
 from workers.stores.slots.claimable import keep_claimable, tell_revision
 from workers.stores.slots.ledger import SlotLedger
@@ -13,7 +13,7 @@ from workers.stores.slots.ledger import SlotLedger
 
 def offer(run: Run, ledger: SlotLedger, seen: Seen, revision: str) -> None:
     """Whoever has a pod looks at it again when a new template makes it outdated."""
-    pods = [as_claimable(seen.objects[m.uid], utc_now()) for m in seen.members if claimable(m, revision)]
+    pods = [as_claimable(seen.objects[m.uid], seen.now) for m in seen.members if claimable(m, revision)]
     if keep_claimable(ledger, run.token, revision, pods) != revision:
         run.touch(concerned(ledger.redis, [seen.objects[m.uid] for m in seen.members if m.claimed_by]))
         tell_revision(ledger, revision)

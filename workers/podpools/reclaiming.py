@@ -46,7 +46,7 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
 def _reclaim(services: PodPoolServices, run: Run, namespace: str, member: Member, seen: Seen) -> None:
     about = {"namespace": namespace, "pod": member.name, "claim": member.claimed_by}
     try:
-        given = give_back(services, run, namespace, seen.objects[member.uid], run.token)
+        given = give_back(services, run, namespace, seen.objects[member.uid], run.token, services.kube.clock.now())
     except (Denied, Invalid) as error:  # of this one: the others are looked after all the same
         log.warning("pod_write_refused", reason=str(error), **about)
         return

@@ -7,7 +7,7 @@ what claims may have, then size.
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import orjson
@@ -31,7 +31,7 @@ from workers.kube.untold import as_it_is
 from workers.podpools.caring import Caring
 from workers.podpools.draining import Draining
 from workers.podpools.leaving import leave, sought
-from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of, utc_now
+from workers.podpools.observe import Seen, needs, observed, slot_counts, spec_of
 from workers.podpools.offering import offer
 from workers.podpools.pacing import rest, too_soon
 from workers.podpools.reclaiming import reclaim
@@ -42,7 +42,7 @@ from workers.podpools.wanting import count, wake
 from workers.podpools.watching import watched
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
-from workers.stores.slots.view import view
+from workers.stores.slots.view import standing, view
 
 log = structlog.get_logger()
 
@@ -104,7 +104,7 @@ class PodPoolRun:
         tokens = tokens_of(self._services, self._run, self._ledger, self._pool, spec)
         issued = tokens.verify(seen.labelled)
         self._ledger.begin([member.uid for member in seen.members if member.owes_report], mark)
-        seen = self._cared(seen, spec, issued, mark)
+        seen = self._cared(seen, spec, issued)
         made = made_of(revision_of(spec), issued.name)
         drained = Draining(self._services, self._run, self._ledger, self._pods, spec, made).drain(seen)
         if drained.changed:
@@ -113,7 +113,7 @@ class PodPoolRun:
         size = scaling.begin(seen, drained.returned)
         offer(self._run, self._ledger, seen, revision_of(spec))
         wake(self._run, waiting, self._namespace, self._name, seen, revision_of(spec))
-        before, issued = issued, tokens.rotate(issued, seen.labelled, utc_now(), self._idle)
+        before, issued = issued, tokens.rotate(issued, seen.labelled, seen.now, self._idle)
         if before.name and issued.name != before.name:
             self._event("TokenRotated", f"pods with {before.name} are replaced when they are idle")
         scaled = scaling.scale(seen, size, issued, count(waiting, self._name, seen.members))
@@ -121,7 +121,7 @@ class PodPoolRun:
         self._status(scaled)
         return Wait(drained.wait, "pods drain") if drained.wait else Settled()
 
-    def _cared(self, seen: Seen, spec: PodPoolSpec, issued: Issued, mark: str) -> Seen:
+    def _cared(self, seen: Seen, spec: PodPoolSpec, issued: Issued) -> Seen:
         """What there is after what is gone was written off, and each pod got what it needs."""
         for pod in seen.slots.pods:
             if pod.uid not in seen.gone:
@@ -130,10 +130,9 @@ class PodPoolRun:
                 self._ledger.set_aside(pod.uid)
                 self._pods.take_back(there)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
-        asked = utc_now() - datetime.fromtimestamp(int(mark) / 1e6, UTC)
         heard = watched(self._ledger, self._services.silence, looks=True)
         made = made_of(revision_of(spec), issued.name)
-        cared = list(needs(seen, made, patience, asked, heard, known=not issued.problem))
+        cared = list(needs(seen, made, patience, standing(self._ledger).asked, heard, known=not issued.problem))
         caring = Caring(self._services, self._run, self._ledger, self._pods, patience, self._event)
         for member, needed in cared:
             caring.care(seen.objects[member.uid], member, needed)
@@ -146,7 +145,8 @@ class PodPoolRun:
         """A name that was seen is written off at once: a pod that goes must not be made again by its name."""
         began = time.monotonic()
         self._run.keep(self._services.call_time)
-        seen = observed(self._pods.labelled(), self._pods.owns, view(self._ledger), utc_now())
+        listed = self._pods.labelled()
+        seen = observed(listed, self._pods.owns, view(self._ledger), self._services.kube.clock.now())
         self._ledger.forget_names(seen.slots.names & {m.name for m in seen.members})
         self._pods_seen = seen.members
         self._looked += timedelta(seconds=time.monotonic() - began)

@@ -19,7 +19,7 @@ from domain.scaling.unready import blocked
 from events.kube_api import Denied, Invalid, shown
 from workers.kube.pool_pods import PoolPods, revision_of
 from workers.podpools.closing import close_and_delete
-from workers.podpools.observe import Seen, sensed, utc_now
+from workers.podpools.observe import Seen, sensed
 from workers.podpools.recording import record, record_problem
 from workers.podpools.services import PodPoolServices
 from workers.podpools.slow_start import slowly
@@ -92,11 +92,11 @@ def planned(seen: Seen, size: Size, spec: PodPoolSpec, claims: int, made: str, w
     """
     unseen, present = expected(seen)
     policy = spec.policy
-    what = demand(sensed(seen, size, utc_now(), len(unseen), claims), policy)
+    what = demand(sensed(seen, size, len(unseen), claims), policy)
     pods = kept(what, policy, size.pods, present)
     missing = max(0, _wanted(seen, spec, pods + claims) - present)
     what = replace(what, pods=replace(what.pods, booting=what.pods.booting + missing))
-    decision = decide(what, policy, utc_now())
+    decision = decide(what, policy, seen.now)
     pods = max(spec.min_replicas, min(spec.max_replicas, pods + decision.change))
     wanted = _wanted(seen, spec, pods + claims)
     barred = withheld or blocked(seen.slots.unready, revision_of(spec))

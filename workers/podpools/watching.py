@@ -15,13 +15,16 @@ MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def watched(ledger: SlotLedger, silence: timedelta, *, looks: bool) -> timedelta:
-    """Without a pause in which a runner could have fallen silent. `looks`: this is such a look, by who has the pool."""
+    """Without a pause in which a runner could have fallen silent. `looks`: this is such a look, by who has the pool.
+
+    A jump of TIME, in either direction, is such a pause.
+    """
     key = f"{ledger.prefix}watched"
     seconds, micros = ledger.redis.time()
     now = seconds * 1000 + micros // 1000
     told: Any = ledger.redis.hmget(key, "since", "last")
     since, last = (int(value or 0) for value in told)
-    if now - last > max(silence, SHORTEST) / MILLISECOND:
+    if not 0 <= now - last <= max(silence, SHORTEST) / MILLISECOND:
         since = now
     if looks:
         ledger.redis.hset(key, mapping={"since": since, "last": now})

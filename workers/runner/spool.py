@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +15,7 @@ import orjson
 import structlog
 
 from domain.slots.job import Job, WhenLost
+from events.clock import age, touch
 
 log = structlog.get_logger()
 MOST_ENDED: Final = 1000
@@ -74,7 +74,10 @@ class Spool:
         """Around the question whether an attempt may start: its answer may be long on its way."""
         path = self._directory / f"{attempt}.{os.getpid()}-{threading.get_ident()}.asked"
         with suppress(OSError):  # a disk that is full: what cannot be remembered is not started either
-            path.write_text(job)
+            part = path.with_suffix(".part")
+            part.write_text(job)
+            touch(part)
+            part.replace(path)
         try:
             yield
         finally:
@@ -92,7 +95,7 @@ class Spool:
     def _asked(self) -> Iterator[tuple[str, str]]:
         for path in self._directory.glob("*.asked"):
             with suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime < LONGEST_QUESTION:
+                if age(path) < LONGEST_QUESTION:
                     yield path.read_text(), path.name.partition(".")[0]
 
     def drop(self, attempt: str) -> None:

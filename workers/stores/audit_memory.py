@@ -30,13 +30,16 @@ class AuditMemory:
         return Noted(fresh, frozenset(one for one in seen if first.get(one, now) <= oldest))
 
     def note(self, prefix: str, seen: Collection[str], grace: timedelta) -> Noted:
-        """Remembers what is seen, and forgets what is not seen any more."""
+        """Remembers what is seen, and forgets what is not seen any more. After TIME went back a grace begins anew."""
         told, first = self.noted(prefix, seen, grace), self._first(prefix)
         pipe, now = self._redis.pipeline(transaction=False), self._now()
         if gone := first.keys() - set(seen):
             pipe.hdel(f"{prefix}drift", *gone)
         for one in told.fresh:
             pipe.hsetnx(f"{prefix}drift", one, now)
+        for one in seen:
+            if first.get(one, now) > now:
+                pipe.hset(f"{prefix}drift", one, now)
         pipe.execute()
         return told
 

@@ -13,6 +13,7 @@ import orjson
 from domain.ports.entry import Entry
 from domain.ports.scaleup import GrowthLimits, Intent
 from events.incarnation import INCARNATION, doubt
+from workers.stores.acquired_keys import token_of
 from workers.stores.ledger import Ledger
 from workers.stores.ledger_codec import Item, texts
 
@@ -76,12 +77,12 @@ class Growth:
     # ---- scale-up
 
     def win(self, epoch: str, lease: timedelta) -> str | None:
-        """`SET NX EX`: the token of the one request of this epoch that goes on, None for every other.
+        """The token of the one request of this epoch that goes on, None for every other.
 
         It only saves calls.
         """
-        token = secrets.token_hex(8)
-        won = self.redis.set(self.key_of(epoch), token, nx=True, px=lease)
+        token = token_of(secrets.token_hex(8), lease)
+        won = self.ledger.call("acquire_key", self.key_of(epoch), token)[0] == b"OK"
         return token if won else None
 
     def give_up_win(self, epoch: str, token: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import datetime
 
 from redis import Redis
 
@@ -14,8 +15,8 @@ REPORTER = "berthmaster-worker"
 
 
 class Journal:
-    def __init__(self, redis: Redis, stream: EventStream) -> None:
-        self._redis, self._stream = redis, stream
+    def __init__(self, redis: Redis, stream: EventStream, now: Callable[[], datetime]) -> None:
+        self._redis, self._stream, self._now = redis, stream, now
 
     def allocation_failed(self, pool: str, pod: str, uid: str, epoch: str, ports: int) -> None:
         """One event a failure; followers see which pod waits for how many ports, at which capacity epoch."""
@@ -23,6 +24,6 @@ class Journal:
         key = pod_key(namespace, name)
         message = f"no free port for {ports} wanted at epoch {epoch}"
         data = AllocationFailed(key=key, uid=uid, reporter=REPORTER, message=message, pool=pool)
-        now = datetime.now(UTC).isoformat()
+        now = self._now().isoformat()
         event = cloud_event(ALLOCATION_FAILED, f"{uid}/{pool}/{epoch}", key, now, data.model_dump())
         self._stream.append(self._redis, [event])

@@ -16,7 +16,7 @@ HEADS: Final = {
 _LEDGER: Final = """
     open record releasing confirm adopt missing distrust prune_fences candidates
     retain inherit expire
-    unstock compare aim aimed
+    unstock compare aim aimed acquire_key
     retire confirm_retired forget
 """
 _WAITING: Final = """

@@ -7,14 +7,16 @@ from typing import Final
 
 from redis import Redis
 
+from workers.stores.acquired_keys import MILLISECOND, time_left, token_of
+
 PAUSE: Final = 4  # times as long as the run was
-MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def left(redis: Redis, key: str) -> timedelta:
     """How long the next run shall wait, 0 for not at all. `key` is there for as long."""
-    return max(0, redis.pttl(key)) * MILLISECOND
+    return time_left(redis, key)
 
 
 def pause(redis: Redis, key: str, took: timedelta, longest: timedelta) -> None:
-    redis.set(key, b"", px=max(1, min(PAUSE * took, longest) // MILLISECOND))
+    length = min(PAUSE * took, longest)
+    redis.set(key, token_of("pace", length), px=max(MILLISECOND, length))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
 
 from events.incarnation import INCARNATION
+from workers.stores.acquired_keys import MILLISECOND, time_left, token_of
 from workers.stores.growth import PoolLoadBalancer
 from workers.stores.ledger import Ledger
-
-MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class Retirement:
@@ -30,10 +28,10 @@ class Retirement:
 
     def put_off(self, lb: PoolLoadBalancer, wait: timedelta) -> None:
         """Nobody tries to remove it for that long."""
-        self._ledger.redis.set(self._key(lb), 1, px=wait)
+        self._ledger.redis.set(self._key(lb), token_of("put-off", wait), px=wait)
 
     def is_put_off(self, lb: PoolLoadBalancer) -> bool:
-        return bool(self._ledger.redis.exists(self._key(lb)))
+        return time_left(self._ledger.redis, self._key(lb)) > timedelta(0)
 
     def _key(self, lb: PoolLoadBalancer) -> str:
         return f"{self._ledger.prefix}put-off:{lb.arn}"

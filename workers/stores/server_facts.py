@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple
 
 from redis import Redis
@@ -11,6 +10,8 @@ from redis.exceptions import RedisError
 from events.redis_address import without
 from events.settings import RedisSettings
 from workers.stores.client import connect_briefly
+
+from events.clock import wall_clock
 
 
 class ServerFacts(NamedTuple):
@@ -61,6 +62,6 @@ def _version(text: object) -> tuple[int, ...]:
 
 def clock_ahead(redis: Redis) -> float:
     """As if the server had looked at its clock halfway between question and answer."""
-    asked = time.time()
+    asked = wall_clock().timestamp()
     seconds, microseconds = redis.time()
-    return float(seconds) + float(microseconds) / 1e6 - (asked + time.time()) / 2
+    return float(seconds) + float(microseconds) / 1e6 - (asked + wall_clock().timestamp()) / 2

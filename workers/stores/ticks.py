@@ -12,6 +12,8 @@ from typing import Final
 
 from redis import Redis
 
+from workers.stores.acquired_keys import AcquiredKeys
+
 SHARE_OF_PERIOD = 0.9
 REMEMBERED: Final = timedelta(days=7)
 """How long Redis knows when a tick was done: longer ago counts as that long."""
@@ -19,11 +21,11 @@ REMEMBERED: Final = timedelta(days=7)
 
 class Ticks:
     def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+        self._redis, self._keys = redis, AcquiredKeys(redis)
 
     def claim(self, task: str, period: timedelta) -> bool:
         """True for one caller a period. If that one dies, the tick is missed: the next makes up for it."""
-        return bool(self._redis.set(f"berthmaster:tick:{task}", 1, nx=True, px=period * SHARE_OF_PERIOD))
+        return bool(self._keys.acquire(f"berthmaster:tick:{task}", "tick", period * SHARE_OF_PERIOD))
 
     def record(self, task: str) -> None:
         """The tick's work is done: its age begins anew."""

@@ -11,18 +11,18 @@ from pathlib import Path
 from redis import Redis
 
 from events.workqueue.scripts import Script
+from workers.stores.acquired_keys import AcquiredKeys
 
 
 class RedisTurns:
     """workers.cloud.turns.Turns. Raises what redis-py raises: without Redis nobody has a turn."""
 
     def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+        self._keys = AcquiredKeys(redis)
         self._leave = Script(redis, "leave_turn", Path(__file__).parent / "lua")
 
     def enter(self, load_balancer_arn: str, longest: timedelta) -> str:
-        token = secrets.token_hex(8)
-        return token if self._redis.set(_key(load_balancer_arn), token, nx=True, px=longest) else ""
+        return self._keys.acquire(_key(load_balancer_arn), secrets.token_hex(8), longest)
 
     def leave(self, load_balancer_arn: str, token: str) -> None:
         self._leave([_key(load_balancer_arn)], [token])

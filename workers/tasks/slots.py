@@ -16,7 +16,7 @@ from events import routing
 from workers.bootstrap import Services, services
 from workers.podpools.reconciler import PodPoolsReconciler
 from workers.stores.outage import OUTAGE
-from workers.stores.slots.ledger import Change, NotVerified, SlotLedger
+from workers.stores.slots.ledger import PAUSE, Change, NotVerified, SlotLedger
 from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, OfJob, ReconcilePodPool, SubmitJob
 from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import Nothing, takes
@@ -112,7 +112,8 @@ def sweep_pools(parts: Services) -> None:
 def sweep_pool(parts: Services, pool: str) -> None:
     ledger = parts.podpools.ledger(pool)
     try:
-        swept = ledger.sweep(parts.settings.slots.remember)
+        settings = parts.settings.slots
+        swept = ledger.sweep(settings.remember, max(PAUSE, 4 * settings.sweep_every))
     except NotVerified:
         touch(parts, pool)
         return

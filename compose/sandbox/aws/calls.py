@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter, deque
 from dataclasses import asdict, dataclass
 from urllib.parse import parse_qsl
+
+from events.clock import wall_clock
 
 MOST = 200_000
 
@@ -58,4 +59,4 @@ def parameters(body: str) -> dict[str, str]:
 
 
 def now() -> float:
-    return time.time()
+    return wall_clock().timestamp()

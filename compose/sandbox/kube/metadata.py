@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from compose.sandbox.kube.kinds import Kind
 from compose.sandbox.kube.refusal import Refusal, bad_request, conflict, invalid
+from events.clock import wall_clock
 
 Json = dict[str, Any]
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -19,7 +20,7 @@ SYSTEM: Final = ("uid", "creationTimestamp", "generation", "deletionTimestamp", 
 
 
 def timestamp(seconds_from_now: float = 0) -> str:
-    return datetime.fromtimestamp(datetime.now(UTC).timestamp() + seconds_from_now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(wall_clock().timestamp() + seconds_from_now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def new_metadata(kind: Kind, namespace: str, given: Json) -> Json:

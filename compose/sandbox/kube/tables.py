@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from compose.sandbox.kube.kinds import Kind
 from compose.sandbox.kube.storage import Item
+from events.clock import wall_clock
 
 Json = dict[str, Any]
 AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
@@ -93,7 +94,7 @@ def steps(value: Any, name: str | None, index: str | None, key: str | None, want
 
 def age(stamp: str) -> str:
     """As kubectl writes it, a little coarser."""
-    seconds = int((datetime.now(UTC) - datetime.fromisoformat(stamp)).total_seconds())
+    seconds = int((wall_clock() - datetime.fromisoformat(stamp)).total_seconds())
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"

@@ -26,7 +26,7 @@ end
 redis.call('HDEL', dirty, k)
 remember_pools(k, list)
 if tonumber(wait) > 0 then
-  redis.call('ZADD', timer, now() + wait, k)
+  redis.call('ZADD', timer, after(wait), k)
 elseif old and old:match('^[%d.]+(%a)') == 'G' then -- with or without a history
   redis.call('HDEL', snap, k)
   redis.call('HDEL', tries, k)

@@ -8,7 +8,7 @@ KEYS, one shard under one hash tag:
   4 queued  zset   key, when its hint was sent (ms)
   5 timer   zset   key, when its lease ends or its wait is over (ms); a key is in at most one of queued and timer
   6 meta    hash   epoch, run (incarnation of the last complete list), gen, tok, history (6 digits), cluster and system (of
-                   the fleet whose Redis this is)
+                   the fleet whose Redis this is), noted (ms, TIME of the last sweep or after it)
   7 tries   hash   key -> attempts
   8 pools   hash   key -> JSON list of pools where its name may hold ports
   9 sweep   string when the outstanding sweep for lost hints was sent (ms)
@@ -20,6 +20,13 @@ local snap, dirty, hold, queued, timer, meta, tries, pools, sweep, hints = unpac
 local function now()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- A time of the timer. TIME is noted when it is far ahead of the last sweep: one that goes back is known by the note.
+local function after(ms)
+  local time = now()
+  if time > tonumber(redis.call('HGET', meta, 'noted') or 0) + 2000 then redis.call('HSET', meta, 'noted', time) end
+  return time + ms
 end
 
 local function enqueue(k, message)

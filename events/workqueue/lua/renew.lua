@@ -5,6 +5,6 @@ Returns 1, or 0 if the token no longer holds the key.
 ]]
 local k, token, lease, list = unpack(ARGV)
 if redis.call('HGET', hold, k) ~= token then return 0 end
-redis.call('ZADD', timer, now() + lease, k)
+redis.call('ZADD', timer, after(lease), k)
 add_pools(k, list)
 return 1

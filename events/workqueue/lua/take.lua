@@ -20,5 +20,5 @@ local number = string.format('%.0f', math.max(tonumber(m[2] or 0) + 1, t[1] * 10
 local token = number .. '-' .. nonce
 redis.call('HSET', meta, 'tok', number)
 redis.call('HSET', hold, k, token)
-redis.call('ZADD', timer, now() + lease, k)
+redis.call('ZADD', timer, after(lease), k)
 return {token, gen, redis.call('HGET', snap, k), redis.call('HGET', tries, k), redis.call('HGET', pools, k)}

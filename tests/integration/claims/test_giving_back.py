@@ -41,7 +41,7 @@ def given_back(redis: Redis, kube: Kube, pod: Json, discard: bool = False) -> bo
     services.kube = kube.api
 
     def run(run: Run) -> Outcome:
-        answers.append(give_back(services, run, kube.namespace, pod, "drain-1", discard, now=NOON))
+        answers.append(give_back(services, run, kube.namespace, pod, "drain-1", NOON, discard))
         return Settled()
 
     queue, key = Workqueue(redis, publish=lambda _: None), f"podclaim/{kube.namespace}/a"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 from redis import Redis
 
@@ -36,7 +34,7 @@ class Trio:
             pools=parts.names,
             ledger=parts.ledger,
             dispatcher=parts.dispatcher,
-            now=lambda: datetime.now(UTC),
+            now=kube.api.clock.now,
         )
 
     def go_on(self, rounds: int = 8) -> None:

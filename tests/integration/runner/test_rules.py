@@ -13,6 +13,7 @@ from redis import Redis
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from domain.slots.job import Job, JobRecord, Placed
+from events.clock import touch
 from tests.integration.runner.conftest import POOL
 from workers.jobs.dispatch import Dispatcher
 from workers.runner.attempts import Attempts
@@ -166,7 +167,9 @@ def test_a_start_that_ended_before_it_was_remembered_is_reported_as_absent(runne
 
     runner.submit("j")
     message = runner.take()
-    (runner.directory / f"{message.attempt}.1-1.asked").write_text(message.id)  # as a killed process leaves it
+    question = runner.directory / f"{message.attempt}.1-1.asked"  # as a killed process leaves it
+    question.write_text(message.id)
+    touch(question)
     assert runner.ledger.start(message.id, message.phase, message.attempt, message.uid)
     for _ in range(2):
         runner.beat()

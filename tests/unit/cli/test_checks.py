@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from workers.cli.checks import judge_clock, judge_memory, judge_queue, judge_scripting, judge_server
+from workers.cli.checks import judge_memory, judge_queue, judge_scripting, judge_server
+from workers.cli.clocks import judge_clock
 from workers.cli.permissions import Permission
 from workers.cli.sentinel_checks import judge_replication
 from workers.stores.sentinel_facts import Replication
@@ -50,7 +51,7 @@ def test_a_server_without_the_fixes_of_its_lua_is_warned_of(
 
 @pytest.mark.parametrize("ahead, ok", [(0.0, True), (2.9, True), (-2.9, True), (3.1, False), (-3.1, False)])
 def test_clocks_may_differ_by_three_seconds(ahead: float, ok: bool) -> None:
-    assert judge_clock(ahead).ok is ok
+    assert judge_clock("Redis", ahead).ok is ok
 
 
 @pytest.mark.parametrize(

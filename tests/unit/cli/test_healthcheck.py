@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from compose.sandbox.free_ports import free_port
 from workers.cli.main import app
+from workers.heartbeat import beat
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -71,10 +72,10 @@ def test_who_does_not_answer_is_not_well(name: str) -> None:
 def test_beat_has_a_file_of_its_own(tmp_path: Path) -> None:
     of_worker, of_beat = tmp_path / "heartbeat", tmp_path / "heartbeat.beat"
     settings = {"BERTHMASTER_CELERY__HEARTBEAT_FILE": str(of_worker)}
-    of_worker.touch()
-    of_beat.touch()
+    beat(of_worker)
+    beat(of_beat)
     assert probe("beat", **settings) == (0, "sent every tick in time 0 s ago")
-    long_ago = time.time() - 120
+    long_ago = time.monotonic() - 120
     os.utime(of_beat, (long_ago, long_ago))
     away = f"redis://127.0.0.1:{free_port()}/0"
     assert probe("beat", "--ready", BERTHMASTER_REDIS__URL=away, **settings)[0] == 1

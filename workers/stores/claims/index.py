@@ -20,6 +20,8 @@ from events.workqueue.scripts import Scripts
 
 PHASES: Final = "berthmaster:claims"
 """Key of a hash: namespace/name of a claim -> its phase, for who counts them."""
+EXACT: Final = timedelta(seconds=5)
+"""What two workers know of one server's clock may differ by less."""
 LUA: Final = Path(__file__).parent / "lua"
 
 
@@ -57,7 +59,7 @@ class ClaimIndex:
         """Whether it is so long ago that somebody was told so, or that Redis was new."""
         key, now = f"{prefix(namespace)}checked", self._redis.time()[0]
         last: Any = self._redis.get(key)
-        if last is not None and now - int(last) < period.total_seconds():
+        if last is not None and 0 <= now - int(last) < period.total_seconds():
             return False
         self._redis.set(key, now, ex=2 * period)
         return last is not None
@@ -98,12 +100,15 @@ class ClaimIndex:
         self._redis.hdel(_tried(namespace, uid), pod)
 
     def missing_since(self, namespace: str, uid: str, pod: str, now: datetime) -> datetime:
-        """Since when that pod, which it names, was not there; `now` if it was until now."""
+        """Since when that pod, which it names, was not there; `now` if it was until now.
+
+        `now` is the API server's clock: one that went back since begins the time anew.
+        """
         key = f"{prefix(namespace)}missing"
         stored: Any = self._redis.hget(key, uid)
         told, since = orjson.loads(stored) if stored else ("", 0.0)
-        if told == pod:
-            return datetime.fromtimestamp(since, UTC)
+        if told == pod and since <= now.timestamp() + EXACT.total_seconds():
+            return min(now, datetime.fromtimestamp(since, UTC))
         self._redis.hset(key, uid, orjson.dumps([pod, now.timestamp()]))
         return now
 

@@ -16,7 +16,7 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local b = redis.call('HMGET', bucket, 'level', 'at', 'seq', spare)
 local level, at, seq = tonumber(b[1]) or burst, tonumber(b[2]) or now, tonumber(b[3]) or 0
-local owed_at = tonumber(b[4]) or now + owed
+local owed_at = math.min(tonumber(b[4]) or now + owed, now + owed)
 if now < at then redis.call('DEL', line, due) end -- another server's clock: its promises mean nothing here
 level = math.min(burst, level + math.max(0, now - at) * rate)
 

@@ -36,7 +36,7 @@ local function reindex(lb, used, most, now, now_most) -- `used` of `most` has be
 end
 
 local function inherit(lb, was) -- how long it is empty, and that it is retiring: that stays with the load balancer of one ARN
-  if was.e then call('HSET', LBS, 'e:' .. lb.name, was.e) end
+  if was.e then call('HSET', LBS, 'e:' .. lb.name, string.format('%.0f', math.min(was.e, now_us() / 1000))) end
   if was.r and cjson.decode(was.j).arn == lb.arn then lb.retiring = true end
   if lb.retiring then lb.capacity = 0; call('HSET', LBS, 'r:' .. lb.name, 1) end
 end

@@ -4,5 +4,5 @@
 -- Returns {'OK'} | {'OTHER'}.
 local key, token, left = unpack(ARGV)
 if redis.call('GET', key) ~= token then return { 'OTHER' } end
-if left then redis.call('SET', key, '', 'PX', left) else redis.call('DEL', key) end -- nobody's: it only keeps others away
+if left then redis.call('SET', key, '-' .. left, 'PX', left) else redis.call('DEL', key) end -- nobody's: it only keeps others away
 return { 'OK' }

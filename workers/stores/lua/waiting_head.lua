@@ -46,7 +46,7 @@ local function join(name, ports, picky, kinds) -- keeps its place in the line wh
   local _, joined = demand_of(name)
   local names = leave(name) -- before it waits again: a waiter that has just failed is not woken for the same free ports
   local freed = call('HGET', META, 'freed') or 0
-  joined = joined or now_ms()
+  joined = joined or math.max(now_ms(), (call('ZREVRANGE', WAITING, 0, 0, 'WITHSCORES')[2] or 0) + 1) -- last, whatever TIME says
   call('ZADD', WAITING, joined, name)
   call('HSET', DEMAND, name, string.format('%d:%.0f:%d:%s:%s', ports, joined, picky, freed, table.concat(kinds, ',')))
   call('HINCRBY', META, 'demand', ports); call('HINCRBY', META, 'waiters', 1); claim(name, ports)

@@ -1,10 +1,16 @@
--- The sweep's look at a pool: woken waiters without progress wait again, those that fit are woken.
+-- The sweep's look at a pool: woken waiters without progress wait again, those that fit are woken. Who was woken in the future was
+-- woken before TIME went back.
 -- KEYS[1] prefix of the pool.
 -- ARGV server, milliseconds after which a woken waiter counts as forgotten.
 -- Returns {'NOT_READY'} | {'OK', epoch, ports short, 1 if an intent is open, woken names}.
 local server, forgotten = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
-for _, name in ipairs(call('ZRANGEBYSCORE', WOKEN, '-inf', now_ms() - forgotten, 'LIMIT', 0, 1000)) do
+local now, late = now_ms(), {}
+for _, range in ipairs({ { '-inf', now - forgotten }, { '(' .. now, '+inf' } }) do
+  local names = call('ZRANGEBYSCORE', WOKEN, range[1], range[2], 'LIMIT', 0, 1000)
+  for _, name in ipairs(names) do late[#late + 1] = name end
+end
+for _, name in ipairs(late) do
   local ports, joined, picky, _, kinds = demand_of(name)
   call('ZREM', WOKEN, name); call('ZADD', WAITING, joined, name)
   call('HINCRBY', META, 'woken', -ports); call('HINCRBY', META, 'stuck', ports * picky)

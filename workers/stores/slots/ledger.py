@@ -29,6 +29,7 @@ NAMES: Final = (
 )
 OF_RUNNERS: Final = ("finish", "report", "start", "undo")
 MOST: Final = 1000
+PAUSE: Final = timedelta(minutes=1)
 
 
 class NotVerified(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
@@ -183,8 +184,9 @@ class SlotLedger:
         status, *rest = self.call("undo", job, attempt, _ms(wait))
         return (int(rest[0]), _placed(rest[1])) if status == b"OK" else (-1, ())
 
-    def sweep(self, remember: timedelta) -> Swept:
-        _, expired, placed = self.call("sweep", _ms(remember), MOST)
+    def sweep(self, remember: timedelta, pause: timedelta = PAUSE) -> Swept:
+        """`pause`: sweeps come more often; reservations last for as much longer as none came."""
+        _, expired, placed = self.call("sweep", _ms(remember), MOST, _ms(pause))
         return Swept(_texts(expired), _placed(placed))
 
     def verification(self) -> str:
@@ -251,7 +253,7 @@ class SlotLedger:
         """Pods that booted side by side count once. Only the run that has the pool says so."""
         key, now = f"{self.prefix}unready", self.redis.time()[0]
         known, at = self.redis.hmget(key, "revision", "at")
-        if known == revision.encode() and age.total_seconds() >= now - int(at or 0):
+        if known == revision.encode() and age.total_seconds() >= now - int(at or 0) >= 0:
             return
         if known != revision.encode():
             self.redis.delete(key)

@@ -86,18 +86,21 @@ class Standing:
 def standing(ledger: SlotLedger) -> Standing:
     """How large the pool shall be, read only; -1 pods where that was never decided."""
     pipe: Any = ledger.redis.pipeline(transaction=True)
-    pipe.hmget(f"{ledger.prefix}meta", "inc", "seen", "mark", "size", "up", "down")
+    pipe.hmget(f"{ledger.prefix}meta", "inc", "seen", "mark", "asked", "size", "up", "down")
     pipe.time()
-    (inc, seen, mark, size, up, down), (seconds, micros) = pipe.execute()
-    server, now = incarnation(ledger.redis).encode(), int(seconds) * 1_000_000 + int(micros)
-    asked = timedelta(microseconds=max(0, now - int(mark))) if mark and seen == server else timedelta(0)
+    (inc, seen, mark, since, size, up, down), (seconds, micros) = pipe.execute()
+    server, now = incarnation(ledger.redis).encode(), int(seconds) * 1000 + int(micros) // 1000
+    since = int(since or int(mark or 0) // 1000)  # a mark is a time too, where nothing else says it
+    asked = timedelta(milliseconds=max(0, now - since)) if mark and seen == server else timedelta(0)
     if inc != server:
         return Standing(None, asked)
-    return Standing(Size(int(size or -1), *(now // 1000 - int(at) if at else -1 for at in (up, down))), asked)
+    return Standing(Size(int(size or -1), *(now - int(at) if at else -1 for at in (up, down))), asked)
 
 
 def _unready(told: dict[bytes, bytes], now: int) -> Unready:
-    since = timedelta(seconds=max(0, now - int(told.get(b"at", now))))
+    """A time of the future is from before TIME went back: what has waited since then has waited long enough."""
+    at = int(told.get(b"at", now))
+    since = timedelta(seconds=now - (at if at <= now else 0))
     return Unready(told.get(b"revision", b"").decode(), int(told.get(b"count", 0)), since)
 
 

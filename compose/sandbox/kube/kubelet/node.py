@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from events.clock import wall_clock
 from events.kube_api import AlreadyExists, KubeApi, NotFound
 
 Json = dict[str, Any]
@@ -24,14 +24,14 @@ class Node:
         """Raises KubeError."""
         if not self.known:
             self.register()
-        renewed = {"spec": {"renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
+        renewed = {"spec": {"renewTime": wall_clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
         self.api.patch(f"{LEASES}/{self.name}", renewed)
 
     def register(self) -> None:
         self.create(NODES, {"metadata": {"name": self.name, "labels": {"kubernetes.io/hostname": self.name}}})
         lease = {"holderIdentity": self.name, "leaseDurationSeconds": 40}
         self.create(LEASES, {"metadata": {"name": self.name}, "spec": lease})
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = wall_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         ready = {"type": "Ready", "status": "True", "reason": "SandboxReady", "message": "played by the sandbox"}
         times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
         room = {"cpu": "1000", "memory": "1000Gi", "pods": "100000"}

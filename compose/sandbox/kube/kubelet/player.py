@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from threading import Event, Thread
 from typing import Any, Final
@@ -18,6 +17,7 @@ from compose.sandbox.kube.kubelet.runners import Runners, is_runner
 from compose.sandbox.kube.kubelet.steps import Answer, Bind, End, Later, Pace, Report, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Key, Timers
 from domain.claims.labels import SESSIONS
+from events.clock import wall_clock
 from events.kube_api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
 
 Json = dict[str, Any]
@@ -158,7 +158,7 @@ class Player:
         pod, seen = self.pods.get(key), self.seen.get(key)
         if pod is None or seen is None:
             return
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = wall_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         draw = partial(self.draw, pod["metadata"]["uid"])
         age = time.monotonic() - seen[2]
         step = next_step(pod, age, self.node.name, self.pace, draw, now)

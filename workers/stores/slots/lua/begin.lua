@@ -21,7 +21,7 @@ if call('HGET', META, 'seen') ~= server then
   local t, old = call('TIME'), tonumber(call('HGET', META, 'mark') or 0)
   local mark = string.format('%.0f', math.max(old + 1, t[1] * 1000000 + t[2]))
   call('HDEL', META, 'inc')
-  call('HSET', META, 'seen', server, 'mark', mark)
+  call('HSET', META, 'seen', server, 'mark', mark, 'asked', now_ms())
 end
 if listed == '' then return { 'OK', call('HGET', META, 'mark') } end
 if listed ~= call('HGET', META, 'mark') then return { 'NOT_READY' } end

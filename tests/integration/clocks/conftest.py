@@ -1,0 +1,53 @@
+"""A Redis server whose TIME a test sets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from compose.sandbox.redis_server import RedisServer
+from events.incarnation import connect
+from tests.support.shifted_clock import ShiftedClock
+from tests.support.waiting import eventually
+
+NEAR = 60.0  # seconds; less than any jump of a test
+
+
+class RedisClock:
+    """Of a server that runs with `clock`."""
+
+    def __init__(self, redis: Redis, clock: ShiftedClock) -> None:
+        self._redis, self._clock = redis, clock
+
+    def move(self, seconds: float) -> None:
+        """Returns once the server's scripts see it: it keeps the time for a moment."""
+        self._clock.move(seconds)
+        eventually(lambda: abs(self._redis.time()[0] - time.time() - seconds) < NEAR)
+
+
+@pytest.fixture(scope="session")
+def moving_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RedisServer, ShiftedClock]]:
+    directory = tmp_path_factory.mktemp("moving-redis")
+    server, clock = RedisServer(directory, appendonly=False), ShiftedClock(directory)
+    server.daemon.env |= clock.variables
+    server.start()
+    yield server, clock
+    server.kill()
+
+
+@pytest.fixture
+def redis(moving_server: tuple[RedisServer, ShiftedClock]) -> Iterator[Redis]:
+    client = connect(moving_server[0].url)
+    client.flushall()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def clock(redis: Redis, moving_server: tuple[RedisServer, ShiftedClock]) -> Iterator[RedisClock]:
+    made = RedisClock(redis, moving_server[1])
+    yield made
+    made.move(0)
