@@ -180,7 +180,7 @@ def _refused(seen: Observed) -> Step | None:
 
 def _refusal(seen: Observed) -> tuple[PortsState, str, timedelta | None] | None:
     if seen.problem:
-        return PortsState.FAILED, seen.problem, None
+        return PortsState.FAILED, seen.problem, seen.recheck if seen.of_pools else None
     lacking = {w.pool for w in _lacking(seen)}
     if missing := sorted(p for p in lacking if seen.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
         return PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL
