@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from domain.claims.additions import Additions, additions
 from domain.claims.labels import (
     ADDED,
     CLAIM_SET,
@@ -133,7 +134,9 @@ class ClaimPods:
         return items
 
     def hold(self, pod: Json, wanted: Mapping[str, str], added: Mapping[str, str], token: str) -> Json:
-        """Makes it Bound with exactly these labels of ours and `added` ones. Raises Conflict or NotFound.
+        """Makes it Bound with exactly these labels of ours and `added` ones (see additions_to).
+
+        Raises Conflict or NotFound.
 
         It is a new version in any case, so that what was decided from an older one conflicts.
         """
@@ -170,6 +173,13 @@ def added_labels(pod: Json) -> dict[str, str | None]:
         return {}
     told_of = found.items() if isinstance(found, dict) else ()
     return {key: was for key, was in told_of if _others(key) and (was is None or proper_value(was))}
+
+
+def additions_to(pod: Json, asked: Mapping[str, str]) -> Additions:
+    """What of the labels that its claim asks for the pod gets."""
+    known, labels = added_labels(pod), pod["metadata"].get("labels") or {}
+    kept = {key for key in labels if key not in known}
+    return additions(asked, kept | {key for key, was in known.items() if was is not None})
 
 
 def _others(key: str) -> bool:
