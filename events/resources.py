@@ -102,7 +102,7 @@ def pool_pods(namespace: str = "") -> Resource:
         name="poolpods",
         kind="poolpod",
         path=f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods",
-        snapshot=dict,
+        snapshot=lambda _: {},
         key=lambda meta: routing.pod_pool_key(meta["namespace"], (meta.get("labels") or {}).get(POOL_LABEL, "")),
         query={"labelSelector": POOL_LABEL},
     )

@@ -16,7 +16,7 @@ from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, serving, whole
 from domain.ports.observed import Ids, Observed
-from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
+from domain.ports.pod import ENABLED, LIMITS, MESSAGE, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.retaining import Left, left_by_the_dead, mislabelled
 from domain.ports.steps import (
@@ -69,7 +69,7 @@ def _rebuilding(seen: Observed) -> Step | None:
         return None
     reason = f"the ledger of pool {pool} is being rebuilt"
     if seen.pod and seen.wants and not seen.pod.outputs.state:
-        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason))
+        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason[: LIMITS[MESSAGE]]))
     return Stop(REBUILDING, reason)
 
 
@@ -264,6 +264,7 @@ def _show(seen: Observed, state: PortsState, message: str, wait: timedelta | Non
 def _outputs(seen: Observed, state: PortsState, message: str, keep: Ids) -> Outputs:
     """Only a bound pod is shown ports that it was not shown before."""
     assert seen.pod
+    message = message[: LIMITS[MESSAGE]]
     held = [e for e in _own(seen) if e.id in keep]
     if state is PortsState.BOUND:
         return Outputs(state, endpoints(seen.wants, held, seen.dns_names), message)

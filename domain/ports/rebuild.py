@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from domain.ports.endpoints import Shown, shown
 from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import widened
-from domain.ports.pod import PORTS, PodView
-from domain.ports.request import RequestError, parse_ports
+from domain.ports.pod import PodView
+from domain.ports.request import RequestError, wants_of
 from domain.ports.want import Want
 
 Place = tuple[str, int]  # load balancer, port
@@ -104,7 +104,7 @@ def rebuild(
 def _claim(pool: str, pod: PodView, default_spec: str, segment: int, offered: Callable[[Place], bool]) -> _Claim:
     wants: tuple[Want, ...] | None
     try:
-        asked = parse_ports(pod.annotations[PORTS], default_spec)
+        asked = wants_of(pod, default_spec)
         wants = tuple(widened(want, segment) for want in asked if want.pool == pool)
     except RequestError:
         wants = None

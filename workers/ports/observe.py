@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
 
 from domain.errors import TerminalError
 from domain.ports.backend import Backend
@@ -14,9 +13,9 @@ from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import fitted, not_permitted
 from domain.ports.holding import by_key
 from domain.ports.observed import Observed
-from domain.ports.pod import PORTS, RETAIN, PodView
+from domain.ports.pod import RETAIN, PodView
 from domain.ports.pool import PoolState, PortPoolSpec
-from domain.ports.request import RequestError, parse_ports
+from domain.ports.request import RequestError, wants_of
 from domain.ports.retention import retention
 from domain.ports.want import Want
 from workers.pools.config import PoolConfig
@@ -25,10 +24,6 @@ from workers.stores.ledger import Carrier, Granted, PoolRun
 
 EntryId = tuple[str, str, int]
 MOST_PORTS = 65536
-
-
-_wants = lru_cache(maxsize=1024)(parse_ports)
-"""Pods of one template ask in the same words."""
 
 
 @dataclass
@@ -79,7 +74,7 @@ class World:
         if not self.pod or not self.pod.wants_ports:
             return
         try:
-            wants = _wants(self.pod.annotations[PORTS], default)
+            wants = wants_of(self.pod, default)
             self.retain = retention(self.pod.annotations.get(RETAIN), retain_for)
             self.wants = wants
         except RequestError as error:

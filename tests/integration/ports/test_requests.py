@@ -225,3 +225,25 @@ def test_tls_and_quic_take_their_number_also_after_a_loss_of_redis(fleet: Fleet)
     fleet.settle()
     assert fleet.shown("a") == before
     assert {row["loadBalancer"] for row in fleet.shown("b")[1]}.isdisjoint(row["loadBalancer"] for row in before[1])
+
+
+@pytest.mark.row("HO-03")
+def test_a_request_that_is_too_long_is_said_on_the_pod_and_costs_no_port(fleet: Fleet) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.5", x="x" * 100_000)
+    fleet.pod("b", "7777/UDP@arena" + "," * 200_000, ip="10.0.0.6")
+    fleet.settle()
+    held = fleet.owners("arena")
+    assert (fleet.state("a"), fleet.shown("a")[2]) == ("Bound", "ignored, unknown: berthmaster.dev/x")
+    words = "berthmaster.dev/ports has 200014 characters, at most 16384 are read: shorten it"
+    assert (fleet.state("b"), fleet.shown("b")[2]) == ("Failed", words)
+    assert "PortsFailed" in fleet.events("b")
+    fleet.annotate("a", ports_retain="24h" + " " * 1000)
+    fleet.settle()
+    assert (fleet.state("a"), fleet.owners("arena")) == ("Failed", held)
+    assert "berthmaster.dev/ports-retain has 1003 characters" in fleet.shown("a")[2]
+    assert sum(len(body) for body in fleet.redis.hvals("{queue}snap")) < 20_000
+    fleet.annotate("a", ports_retain=None)
+    fleet.annotate("b", ports="7777/UDP@arena")
+    fleet.settle()
+    assert (fleet.state("a"), fleet.state("b")) == ("Bound", "Bound")

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import orjson
 
 from domain.claims.pod import ClaimablePod, Phase
 from domain.errors import StaleToken
 from workers.stores.slots.ledger import SlotLedger
+
+MOST_LABELS: Final = 100
+"""Labels of a pod that the index keeps; whoever may write the pod chooses how many it has."""
 
 
 def page(ledger: SlotLedger, owner: str, start: int, count: int) -> tuple[ClaimablePod, ...]:
@@ -72,7 +76,7 @@ def _facts(pod: ClaimablePod) -> bytes:
         "revision": pod.revision,
         "created": pod.created.isoformat(),
         "lastOwner": pod.last_owner,
-        "labels": dict(pod.labels),
+        "labels": dict(islice(sorted(pod.labels.items()), MOST_LABELS)),
     }
     return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
 
