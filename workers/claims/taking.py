@@ -24,6 +24,7 @@ from workers.kube.claimable_pods import ClaimPods, additions_to, claimable
 from workers.run import Run
 from workers.stores.slots.claimable import page
 from workers.stores.slots.ledger import NotVerified, SlotLedger
+from workers.stores.slots.unreadable import UnreadableLedger
 
 log = structlog.get_logger()
 Json = dict[str, Any]
@@ -162,7 +163,7 @@ class Taking:
     def _page(self, pool: str, start: int) -> tuple[ClaimablePod, ...]:
         try:
             return page(self._services.ledger(f"{self._namespace}/{pool}"), self._claim.owner, start, PAGE)
-        except NotVerified:
+        except (NotVerified, UnreadableLedger):  # others may have a pod
             self.unverified.append(pool)
             return ()
 

@@ -27,7 +27,7 @@ from domain.claims.labels import (
 )
 from domain.claims.pod import USED, ClaimablePod, Phase
 from events.kube_api import KubeApi, NotFound
-from workers.kube.pods import pod_path
+from workers.kube.pods import pod_path, pods_path
 from workers.kube.pool_pods import POOL, REVISION
 
 Json = dict[str, Any]
@@ -129,7 +129,7 @@ class ClaimPods:
 
     def labelled(self, uid: str) -> list[Json]:
         """All that carry the label of that claim."""
-        path = f"/api/v1/namespaces/{self._namespace}/pods"
+        path = pods_path(self._namespace)
         items: list[Json] = self._kube.list(path, labelSelector=f"{CLAIMED_BY}={uid}")["items"]
         return items
 

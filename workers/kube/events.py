@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from events.kube_api import AlreadyExists, KubeApi, KubeError
+from events.kube_api import AlreadyExists, KubeApi, KubeError, path_of
 from workers.kube.our_kinds import API_VERSION
 
 log = structlog.get_logger()
@@ -59,7 +59,7 @@ class KubeEvents:
             "count": 1,
         } | _now()
         try:
-            self._kube.create(f"/api/v1/namespaces/{namespace}/events", body)
+            self._kube.create(path_of("/api/v1", "namespaces", namespace, "events"), body)
         except AlreadyExists:
             pass
         except KubeError as error:  # an Event is for people: work never stops for it

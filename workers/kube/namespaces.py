@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from events.kube_api import KubeApi, NotFound
+from events.kube_api import KubeApi, NotFound, path_of
 
 KEPT = timedelta(seconds=30)
 MOST_KEPT = 1000
@@ -38,6 +38,6 @@ class Namespaces:
 
     def _read(self, name: str) -> Mapping[str, str]:
         try:
-            return dict(self._kube.get(f"/api/v1/namespaces/{name}")["metadata"].get("labels") or {})
+            return dict(self._kube.get(path_of("/api/v1", "namespaces", name))["metadata"].get("labels") or {})
         except NotFound:
             return {}

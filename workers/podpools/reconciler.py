@@ -40,6 +40,7 @@ from workers.podpools.wanting import count, wake
 from workers.podpools.watching import watched
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.unreadable import UnreadableLedger, readable
 from workers.stores.slots.view import view
 
 log = structlog.get_logger()
@@ -88,7 +89,11 @@ class PodPoolRun:
             return Settled()
         if left := too_soon(self._ledger):
             return Wait(left, "the last run was just now, and looked at many pods")
-        outcome = self._valid(spec)
+        try:
+            outcome = self._valid(spec)
+        except UnreadableLedger as error:
+            self._event("LedgerUnreadable", str(error), str(error), warning=True)
+            raise
         if len(self._pods_seen) >= self._services.many:
             rest(self._ledger, self._looked)
         return outcome
@@ -128,7 +133,8 @@ class PodPoolRun:
                 self._ledger.set_aside(pod.uid)
                 self._pods.take_back(there)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
-        asked = utc_now() - datetime.fromtimestamp(int(mark) / 1e6, UTC)
+        with readable():
+            asked = utc_now() - datetime.fromtimestamp(int(mark) / 1e6, UTC)
         heard = watched(self._ledger, self._services.silence, looks=True)
         made = made_of(revision_of(spec), issued.name)
         cared = list(needs(seen, made, patience, asked, heard, known=not issued.problem))
