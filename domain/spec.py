@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -17,10 +17,6 @@ from pydantic.alias_generators import to_camel
 from domain.duration import spelled
 
 S = TypeVar("S")
-NAME: Final = r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?"
-"""What Kubernetes names its objects, as an expression."""
-SUBDOMAIN: Final = "[a-z0-9]([a-z0-9-]*[a-z0-9])?([.][a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
-"""The same to the letter (DNS-1123, no dot beside a dot), for a text whose length is limited otherwise, to 253."""
 Length = Annotated[str, Field(pattern="^[0-9]{1,9}(s|m|h)$")]
 """A length of time as Kubernetes' own expressions read it: `90s`, `10m`, `24h`."""
 

@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from domain.claims.claim import ClaimPhase, WhenLost
 from domain.claims.labels import VALUE
 from domain.claims.pod_claim_rules import CLAIM_RULES, UNRESERVED
-from domain.spec import SUBDOMAIN, Spec, broken_rules
+from domain.names import SUBDOMAIN
+from domain.spec import Spec, broken_rules
 from domain.status import Condition, Shape
 
 PodName = Annotated[str, Field(pattern=f"^{SUBDOMAIN}$", max_length=253)]

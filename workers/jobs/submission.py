@@ -7,8 +7,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import to_json
 
+from domain.names import NAME
 from domain.slots.job import Job, WhenLost
-from domain.spec import NAME, each_once
+from domain.spec import each_once
 from workers.jobs.messages import Body
 
 LARGEST: Final = 256 * 1024

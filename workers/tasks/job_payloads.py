@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, StringConstraints
 
-from domain.spec import NAME
+from domain.names import NAME
 from workers.jobs.result import kept
 from workers.jobs.submission import JobId, Phase, Pool, Submission
 from workers.tasks.payloads import Payload, ReconcileKey

@@ -14,7 +14,7 @@ import structlog
 from celery import Task, current_task
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from domain.spec import NAME
+from domain.names import NAME
 from events import tracing
 from workers import metrics
 from workers.jobs.submission import faults
