@@ -90,9 +90,9 @@ class PodView:
     annotations: Mapping[str, str] = field(default_factory=dict)
     ips: tuple[str, ...] = ()
     phase: str = "Pending"
+    gate: str | None = None  # status of the condition GATE ('' = not there); None: the pod is not ready without it
     unknown_annotations: tuple[str, ...] = ()  # with our prefix; the first few by name
     oversized: Mapping[str, int] = field(default_factory=dict)  # annotation -> its length; the value is cut
-    gate: str | None = None  # status of the condition GATE ('' = not there); None: the pod is not ready without it
 
     @classmethod
     def from_snapshot(cls, version: int, body: Mapping[str, Any]) -> PodView:

@@ -83,8 +83,9 @@ class PureWorld:
         made = PodView("games", name, version=self.version, annotations={}, **kept | changes)
         shown = with_outputs(made, outputs, self.version)
         read = Annotations.of({**shown.annotations, **notes})
-        known = {"unknown_annotations": read.unknown, "oversized": read.oversized}
-        self.pods[name] = replace(shown, annotations=read.values, **known)
+        self.pods[name] = replace(
+            shown, annotations=read.values, unknown_annotations=read.unknown, oversized=read.oversized
+        )
         return self.pods[name]
 
     def shown(self, name: str = "a") -> Outputs:

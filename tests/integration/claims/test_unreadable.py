@@ -16,7 +16,7 @@ def test_a_forged_name_in_one_pool_leaves_a_claim_the_pods_of_another(world: Cla
     world.pod("p2", size="big")
     facts = f"{{sp:{world.namespace}/cold}}claimable-facts"
     (uid,) = world.redis.hkeys(facts)
-    world.redis.hset(facts, uid, orjson.dumps(orjson.loads(world.redis.hget(facts, uid)) | {"name": name}))
+    world.redis.hset(facts, uid, orjson.dumps(orjson.loads(world.redis.hget(facts, uid) or b"") | {"name": name}))
     world.claim(poolName="", selector={"size": "big"})
     world.run()
     assert (world.phase(), world.pod_of()) == ("Bound", "p2")

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -124,7 +124,7 @@ def numbers_of_good(redis: Redis) -> dict[tuple[str, ...], float]:
 def vandalise(redis: Redis, chance: random.Random) -> None:
     """One key of the pool: of another type, or with a value that is none of ours."""
     key, value = f"{{sp:{BROKEN}}}{chance.choice(KEYS)}", chance.choice(VALUES)
-    kind = redis.type(key).decode() if chance.random() < 0.8 else "another"
+    kind = cast("bytes", redis.type(key)).decode() if chance.random() < 0.8 else "another"
     if kind == "hash":
         fields: Any = redis.hkeys(key)
         redis.hset(key, chance.choice(fields), value)

@@ -21,7 +21,7 @@ from events.resources import pods
 from events.schemas import pod_snapshot
 from events.sender import entry
 from tests.support.pods import pod
-from tests.unit.ports.test_states import kinds, world
+from tests.unit.ports.worlds import kinds, world
 
 HUGE = 200_000
 

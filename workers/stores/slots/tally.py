@@ -30,7 +30,7 @@ def count(_server: bytes, stored: list[bytes], jobs: int, ended: int, size: Any)
     slots = Counter(_state(pod, slot) for pod in pods for slot in pod["s"])
     held = {state: slots[state] for state in ("running", "reserved")}
     return {
-        "berthmaster_pool_pods": {view: views[view] for view in VIEWS},
+        "berthmaster_pool_pods": {view: views[View(view)] for view in VIEWS},
         "berthmaster_slots": {state: slots[state] for state in SLOT_STATES},
         "berthmaster_jobs": {"waiting": max(0, jobs - ended - sum(held.values())), **held, "ended": ended},
         "berthmaster_pool_size": {} if size is None else {"": int(size)},
