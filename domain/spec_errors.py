@@ -8,6 +8,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 MOST: Final = 5
+LONGEST: Final = 900
+"""Characters: the name of an unknown field is as long as somebody wrote it."""
 
 
 def spec_problem(error: ValidationError) -> str:
@@ -15,7 +17,7 @@ def spec_problem(error: ValidationError) -> str:
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [f"{_path(fault)}: {fault['msg'].removeprefix('Value error, ')}" for fault in faults[:MOST]]
     more = f" (and {len(faults) - MOST} more)" if len(faults) > MOST else ""
-    return "; ".join(lines) + more
+    return "; ".join(lines)[:LONGEST] + more
 
 
 def _path(fault: ErrorDetails) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 
@@ -14,11 +14,16 @@ class Shape(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
+LONGEST: Final = 1024
+Words = Annotated[str, BeforeValidator(lambda text: str(text)[:LONGEST])]
+"""For people. What is wrong may be as long as what somebody wrote; a status may not."""
+
+
 class Condition(Shape):
     type: Annotated[str, Field(description="what it is about")]
     status: Annotated[str, Field(description="True or False")]
     reason: Annotated[str, Field(description="why, in a word for programs")]
-    message: Annotated[str, Field(description="why, in words for people")]
+    message: Annotated[Words, Field(description="why, in words for people")]
 
 
 def write_refused(problem: str) -> Condition:

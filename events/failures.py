@@ -29,6 +29,10 @@ class Position(NamedTuple):
     history: int
     version: int
 
+LONGEST_NAME: Final = 253
+LONGEST_MESSAGE: Final = 1024
+"""Characters that are kept: the old form of a Kubernetes Event limits neither."""
+
 
 class FailureFeed:
     """Other controllers' `AllocationFailed`: told to the stream, and the pod, if it is one of ours, runs again."""
@@ -82,11 +86,10 @@ def position(stored: bytes) -> Position:
 def failure(event: Mapping[str, Any]) -> AllocationFailed:
     """Of a Kubernetes Event. The key of another kind than Pod is its kind in lower case, namespace and name."""
     about = event.get("involvedObject") or {}
-    kind, namespace, name = (about.get(field) or "" for field in ("kind", "namespace", "name"))
+    kind, namespace, name, uid = (str(about.get(f) or "")[:LONGEST_NAME] for f in ("kind", "namespace", "name", "uid"))
     key = pod_key(namespace, name) if kind == "Pod" else "/".join(filter(None, (kind.lower(), namespace, name)))
-    return AllocationFailed(
-        key=key, uid=about.get("uid") or "", reporter=reporter(event), message=event.get("message") or ""
-    )
+    message = str(event.get("message") or "")[:LONGEST_MESSAGE]
+    return AllocationFailed(key=key, uid=uid, reporter=reporter(event)[:LONGEST_NAME], message=message)
 
 
 def told(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:

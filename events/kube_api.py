@@ -8,10 +8,11 @@ that imports it.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import orjson
 from kubernetes import client, config
@@ -51,6 +52,7 @@ __all__ = [
     "Stalled",
     "Unavailable",
     "error_of_status",
+    "path_of",
     "refused_so_far",
     "refused_writes",
     "shown",
@@ -64,6 +66,8 @@ PAGE: Final = 500
 JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
+PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~:%@+-]+)+")
+"""No empty segment, none that leads up, and nothing that ends a path."""
 NO_ACCOUNT: Final = (config.ConfigException,)
 
 
@@ -166,7 +170,9 @@ class KubeApi:
         body: Body = None,
         content_type: str = "application/json",
     ) -> BaseHTTPResponse:
-        """The answer with its body unread. Raises KubeError for every answer but success."""
+        """The answer with its body unread. Raises KubeError for every answer but success, and for an odd path."""
+        if not PATH.fullmatch(path):
+            raise Invalid(400, "BadRequest", f"{path[:200]!r} is no path of the API")
         headers = {
             "Accept": "application/json",
             "Content-Type": content_type,
@@ -199,6 +205,17 @@ class KubeApi:
 
     def close(self) -> None:
         self.connection.rest_client.pool_manager.clear()
+
+
+def path_of(root: str, *segments: str) -> str:
+    """A path from its parts; `root` is ours, as `/api/v1`. What may come from elsewhere is a segment: it is quoted.
+
+    Raises Invalid for a segment that would lead elsewhere, by Kubernetes' own rule for names in paths.
+    """
+    for segment in segments:
+        if segment in ("", ".", "..") or "/" in segment or "%" in segment:
+            raise Invalid(400, "BadRequest", f"{segment[:80]!r} cannot be a part of a path")
+    return "/".join((root, *(quote(segment, safe=":") for segment in segments)))
 
 
 def query_string(query: Json) -> str:

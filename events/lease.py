@@ -12,7 +12,7 @@ import time
 from threading import RLock
 from typing import Final
 
-from events.kube_api import Conflict, Json, KubeApi, NotFound
+from events.kube_api import Conflict, Json, KubeApi, NotFound, path_of
 from events.settings import LeaseSettings
 
 GROUP: Final = "/apis/coordination.k8s.io/v1"
@@ -24,8 +24,8 @@ class Lease:
 
     def __init__(self, kube: KubeApi, settings: LeaseSettings, identity: str) -> None:
         self.kube, self.settings, self.identity = kube, settings, identity
-        self.collection = f"{GROUP}/namespaces/{settings.namespace}/leases"
-        self.path = f"{self.collection}/{settings.name}"
+        self.collection = path_of(GROUP, "namespaces", settings.namespace, "leases")
+        self.path = path_of(self.collection, settings.name)
         self.number = 0
         self.until = 0.0  # on the monotonic clock: how long we may publish
         self.seen, self.seen_at = "", 0.0  # the version of the Lease that we saw last, and since when

@@ -104,7 +104,7 @@ def pool_pods(namespace: str = "") -> Resource:
         name="poolpods",
         kind="poolpod",
         path=f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods",
-        snapshot=dict,
+        snapshot=lambda _: {},
         key=labelled_pool,
         query={"labelSelector": POOL_LABEL},
     )

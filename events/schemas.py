@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict
 
+from domain.ports.pod import Annotations
+
 PREFIX: Final = "berthmaster.dev/"
 GATE: Final = PREFIX + "ports-bound"
 STREAM_FIELD: Final = "event"
@@ -26,13 +28,15 @@ Json = dict[str, Any]
 def pod_snapshot(obj: Mapping[str, Any]) -> Json:
     """Of a Pod as the API sends it. Total: whatever is missing is empty."""
     meta, status = obj.get("metadata") or {}, obj.get("status") or {}
-    annotations: Json = meta.get("annotations") or {}
+    kept = Annotations.of(meta.get("annotations") or {})
     conditions = status.get("conditions") or ()
     return {
         "namespace": meta.get("namespace", ""),
         "name": meta.get("name", ""),
         "uid": meta.get("uid", ""),
-        "annotations": {name: value for name, value in annotations.items() if name.startswith(PREFIX)},
+        "annotations": dict(kept.values),
+        **({"unknown": list(kept.unknown)} if kept.unknown else {}),
+        **({"oversized": dict(kept.oversized)} if kept.oversized else {}),
         "ips": [entry["ip"] for entry in status.get("podIPs") or () if entry.get("ip")] or pod_ip(status),
         "phase": status.get("phase", "Pending"),
         "deleting": "deletionTimestamp" in meta,

@@ -43,6 +43,9 @@ GAUGES: Final = {
     "berthmaster_epoch": Told("Capacity epoch of a pool: each growth raises it.", ("pool",)),
     "berthmaster_scale_up_open": Told("1 while load balancers are being added to the pool.", ("pool",)),
     "berthmaster_ledger_verified": Told("1 if the ledger of the pool is trusted, 0 until it is rebuilt.", ("pool",)),
+    "berthmaster_pool_readable": Told(
+        "0 if the ledger of the pool holds what cannot be read: it has no other gauge then.", ("pool",)
+    ),
     "berthmaster_drift": Told(
         "Differences between AWS, ledger and pods, as the last audit saw them.", ("pool", "kind")
     ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from domain.claims.additions import LABELS_APPLIED, Additions
 from domain.claims.claim import Claim, phase_of
 from domain.claims.decision import View
 from domain.claims.labels import moment
@@ -79,6 +80,13 @@ def _kept(before: Mapping[str, Any] | None) -> Condition | None:
     said = Condition.model_validate(before)
     goes_on = said.reason in (ASKED, TAKEN, DRAINING)
     return said.model_copy(update={"reason": "Ended"}) if goes_on else said
+
+
+def labels_applied(added: Additions) -> Condition | None:
+    """None where nothing is asked for."""
+    if added.left_out:
+        return Condition(type=LABELS_APPLIED, status="False", reason="LabelsLeftOut", message=added.in_words())
+    return Condition(type=LABELS_APPLIED, status="True", reason="Applied", message="") if added.labels else None
 
 
 def has_moved(source: str, target: str) -> Condition:

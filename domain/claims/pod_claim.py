@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from domain.claims.claim import ClaimPhase, WhenLost
 from domain.claims.labels import VALUE
-from domain.claims.pod_claim_rules import CLAIM_RULES
+from domain.claims.pod_claim_rules import CLAIM_RULES, UNRESERVED
 from domain.names import SUBDOMAIN
 from domain.spec import Spec, broken_rules
 from domain.status import Condition, Shape
@@ -41,7 +41,13 @@ class PodClaimSpec(Spec):
     owner_name: Annotated[
         LabelValue, Field(description="label `owner` of the pod; pods that it had last are tried first")
     ] = ""
-    additional_pod_labels: Annotated[Labels, Field(description="labels of the pod while it is bound")] = {}
+    additional_pod_labels: Annotated[
+        Labels,
+        Field(
+            description="labels of the pod while it is bound; one that the pool's template has is left out",
+            json_schema_extra={"x-kubernetes-validations": [UNRESERVED]},
+        ),
+    ] = {}
     when_lost: Annotated[
         WhenLost, Field(description="Rebind: takes another pod when its own is lost; Stay: remains Lost")
     ] = WhenLost.REBIND

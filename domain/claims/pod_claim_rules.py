@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from domain.claims.additions import RESERVED
 from domain.claims.labels import KEY, LONGEST_PREFIX, PREFIX, proper_key
 from domain.spec import Rule, validation
 
@@ -54,6 +55,14 @@ CLAIM_RULES: Final[tuple[Rule[PodClaimSpec], ...]] = (
     *_keys("selector", "selector"),
     *_keys("additionalPodLabels", "additional_pod_labels"),
 )
+UNRESERVED: Final = {
+    "rule": f"self.all(key, !key.matches('{RESERVED}'))",
+    "message": "additionalPodLabels must not be under kubernetes.io or k8s.io: those labels are reserved",
+    "reason": "FieldValueInvalid",
+}
+"""One of `x-kubernetes-validations` of the field itself: a server that compares lets a claim keep what it had before
+there was the rule. The worker's model has no such rule for the same reason; it leaves such labels out.
+"""
 KEPT: Final = ("poolName", "selector", "ownerName")
 
 

@@ -61,10 +61,22 @@ def widened(want: Want, segment: int) -> Want:
 
 
 def _refuse_without_certificate(want: Want, spec: PortPoolSpec, certificate: str) -> None:
+    """Without the pool's list a pod's author could serve any certificate of the AWS account."""
     if certificate and not _CERTIFICATE.fullmatch(certificate):
         raise RequestError(f"{CERTIFICATE} is not the ARN of a certificate of ACM or IAM: {certificate[:80]!r}")
-    if not certificate and not spec.certificate_arn:
-        raise RequestError(
-            f"{want.names[0][0]} asks for TLS and there is no certificate: the pod has no annotation {CERTIFICATE}"
-            f" and pool {want.pool} no certificateArn"
-        )
+    if spec.certificate_for(certificate):
+        return
+    if certificate:
+        raise RequestError(not_permitted(want.pool, certificate))
+    raise RequestError(
+        f"{want.names[0][0]} asks for TLS and there is no certificate: the pod has no annotation {CERTIFICATE}"
+        f" and pool {want.pool} no certificateArn"
+    )
+
+
+def not_permitted(pool: str, certificate: str) -> str:
+    """What a pod is told that names a certificate which the pool does not list."""
+    return (
+        f"{CERTIFICATE}: pool {pool} does not permit {certificate}: list it in the pool's allowedCertificates, or take"
+        " the annotation off for the pool's own certificateArn"
+    )

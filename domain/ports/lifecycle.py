@@ -16,7 +16,7 @@ from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, serving, whole
 from domain.ports.observed import Ids, Observed
-from domain.ports.pod import ENABLED, Outputs, PodView, PortsState
+from domain.ports.pod import ENABLED, LIMITS, MESSAGE, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.retaining import Left, left_by_the_dead, mislabelled
 from domain.ports.steps import (
@@ -69,7 +69,7 @@ def _rebuilding(seen: Observed) -> Step | None:
         return None
     reason = f"the ledger of pool {pool} is being rebuilt"
     if seen.pod and seen.wants and not seen.pod.outputs.state:
-        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason))
+        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason[: LIMITS[MESSAGE]]))
     return Stop(REBUILDING, reason)
 
 
@@ -180,7 +180,7 @@ def _refused(seen: Observed) -> Step | None:
 
 def _refusal(seen: Observed) -> tuple[PortsState, str, timedelta | None] | None:
     if seen.problem:
-        return PortsState.FAILED, seen.problem, None
+        return PortsState.FAILED, seen.problem, seen.recheck if seen.of_pools else None
     lacking = {w.pool for w in _lacking(seen)}
     if missing := sorted(p for p in lacking if seen.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
         return PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL
@@ -264,6 +264,7 @@ def _show(seen: Observed, state: PortsState, message: str, wait: timedelta | Non
 def _outputs(seen: Observed, state: PortsState, message: str, keep: Ids) -> Outputs:
     """Only a bound pod is shown ports that it was not shown before."""
     assert seen.pod
+    message = message[: LIMITS[MESSAGE]]
     held = [e for e in _own(seen) if e.id in keep]
     if state is PortsState.BOUND:
         return Outputs(state, endpoints(seen.wants, held, seen.dns_names), message)

@@ -23,6 +23,7 @@ class Observed:
     pod: PodView | None
     wants: tuple[Want, ...] = ()
     problem: str = ""  # why the annotation cannot be served, see RequestError
+    of_pools: bool = False  # a pool's spec is the problem: another one may permit what this one refuses
     pools: Mapping[str, PoolState] = field(default_factory=dict)
     dns_names: Mapping[str, str] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()  # of every UID of the name

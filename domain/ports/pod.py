@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import Any
+from typing import Any, Final
 
 PREFIX = "berthmaster.dev/"
 PORTS, ENABLED, RETAIN, SAME_PORT = (
@@ -17,7 +17,42 @@ CERTIFICATE = PREFIX + "certificate-arn"
 ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
 OFF = frozenset({"false", "no", "off", "0"})
 """Whoever isolates a pod in a hurry writes any of these."""
-KNOWN_ANNOTATIONS = frozenset({PORTS, ENABLED, RETAIN, SAME_PORT, CERTIFICATE, ENDPOINTS, STATE, MESSAGE})
+LIMITS: Final[Mapping[str, int]] = {
+    PORTS: 16_384,
+    ENABLED: 256,
+    RETAIN: 256,
+    SAME_PORT: 256,
+    CERTIFICATE: 512,
+    ENDPOINTS: 262_144,  # what Kubernetes allows all annotations of an object together
+    STATE: 256,
+    MESSAGE: 1024,
+}
+"""Characters of each annotation of ours. A longer value is not kept, so that nobody fills memory by an annotation."""
+KNOWN_ANNOTATIONS = frozenset(LIMITS)
+INPUTS = (PORTS, ENABLED, RETAIN, SAME_PORT, CERTIFICATE)
+KEPT_OF_OVERSIZED = 64
+MOST_UNKNOWN = 10
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """What is kept of a pod's annotations: `values` of those that we know, and the names of a few that we do not.
+
+    `oversized`: how long a value is that was cut. What is left of it ends with an ellipsis, which nothing of ours
+    does: it is still there, and no text that anybody takes for a shorter request.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+    oversized: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, annotations: Mapping[str, str]) -> Annotations:
+        unknown = sorted(name for name in annotations if name.startswith(PREFIX) and name not in LIMITS)
+        values = {name: annotations[name] for name in LIMITS if name in annotations}
+        oversized = {name: len(value) for name, value in values.items() if len(value) > LIMITS[name]}
+        cut = {name: f"{values[name][:KEPT_OF_OVERSIZED]}…" for name in oversized}
+        return cls({**values, **cut}, tuple(unknown[:MOST_UNKNOWN]), oversized)
 
 
 class PortsState(StrEnum):
@@ -56,15 +91,21 @@ class PodView:
     ips: tuple[str, ...] = ()
     phase: str = "Pending"
     gate: str | None = None  # status of the condition GATE ('' = not there); None: the pod is not ready without it
+    unknown_annotations: tuple[str, ...] = ()  # with our prefix; the first few by name
+    oversized: Mapping[str, int] = field(default_factory=dict)  # annotation -> its length; the value is cut
 
     @classmethod
     def from_snapshot(cls, version: int, body: Mapping[str, Any]) -> PodView:
+        """Cuts a snapshot of an older version, which kept whatever has our prefix."""
+        kept = Annotations.of(body.get("annotations") or {})
         return cls(
             namespace=body["namespace"],
             name=body["name"],
             uid=body["uid"],
             version=version,
-            annotations=body.get("annotations") or {},
+            annotations=kept.values,
+            unknown_annotations=tuple(body.get("unknown") or kept.unknown),
+            oversized={**kept.oversized, **(body.get("oversized") or {})},
             ips=tuple(body.get("ips") or ()),
             phase=body.get("phase") or "Pending",
             gate=body.get("gate"),
@@ -119,8 +160,11 @@ class PodView:
         return f"ignored, unknown: {', '.join(unknown)}"[:512] if unknown else ""
 
     @property
-    def unknown_annotations(self) -> tuple[str, ...]:
-        return tuple(sorted(a for a in self.annotations if a.startswith(PREFIX) and a not in KNOWN_ANNOTATIONS))
+    def oversize(self) -> str:
+        """Which annotation of a request is too long to be read, '' for none."""
+        name = next((each for each in INPUTS if each in self.oversized), "")
+        length = self.oversized.get(name, 0)
+        return f"{name} has {length} characters, at most {LIMITS[name]} are read: shorten it" if name else ""
 
 
 def readiness(outputs: Outputs) -> str:

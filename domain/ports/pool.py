@@ -107,6 +107,15 @@ class PortPoolSpec(Spec):
         Name | None,
         Field(pattern=CERTIFICATE_ARN, description="ARN of the certificate of TLS listeners for pods that name none"),
     ] = None
+    allowed_certificates: Annotated[
+        tuple[Annotated[Name, Field(pattern=CERTIFICATE_ARN)], ...],
+        Field(
+            max_length=100,
+            description="ARNs of certificates that pods may name besides certificateArn; no other if absent",
+            json_schema_extra=AS_SET,
+        ),
+        ONCE,
+    ] = ()
     target_address_type: Annotated[
         Literal["ipv4", "ipv6"], Field(description="which address of a pod is registered; immutable")
     ] = "ipv4"
@@ -151,6 +160,11 @@ class PortPoolSpec(Spec):
         """The same where the account allows a load balancer only so many listeners."""
         most = min(self.capacity_of_one, listeners)
         return most - most % self.segment_length
+
+    def certificate_for(self, asked: str) -> str | None:
+        """What a TLS listener of a pod that names `asked` ('': none) is given; None when the pool permits no such."""
+        permitted = {self.certificate_arn, *self.allowed_certificates} - {None}
+        return (asked if asked in permitted else None) if asked else self.certificate_arn
 
     def blocks(self, name: str, arn: str = "") -> bool:
         """Whether the load balancer gives no new ports."""

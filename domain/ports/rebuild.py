@@ -23,8 +23,8 @@ from types import MappingProxyType
 from domain.ports.endpoints import Shown, shown
 from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import widened
-from domain.ports.pod import PORTS, PodView
-from domain.ports.request import RequestError, parse_ports
+from domain.ports.pod import PodView
+from domain.ports.request import RequestError, wants_of
 from domain.ports.target import target_text
 from domain.ports.want import Want
 
@@ -135,7 +135,7 @@ def rebuild(
 def _claim(pool: str, rules: Rules, registered: Mapping[Place, Collection[str]], pod: PodView) -> _Claim:
     wants: tuple[Want, ...] | None
     try:
-        asked = parse_ports(pod.annotations.get(PORTS, ""), rules.default_spec)
+        asked = wants_of(pod, rules.default_spec)
         wants = tuple(widened(want, rules.segment) for want in asked if want.pool == pool)
     except RequestError:
         wants = None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from domain.ports.pod import LIMITS, PORTS, PodView
 from domain.ports.want import MOST_IN_A_ROW, Protocol, Want
 
 MAX_ENTRIES: Final = 100
@@ -43,9 +44,18 @@ class _Entry:
             yield Want(pool, self.port, carried, ((self.name, self.protocol),), self.end if self.end > self.port else 0)
 
 
+def wants_of(pod: PodView, default: str = "") -> tuple[Want, ...]:
+    """What the pod asks for, if it asks at all. Raises RequestError."""
+    if pod.oversize:
+        raise RequestError(pod.oversize)
+    return parse_ports(pod.annotations[PORTS], default)
+
+
 def parse_ports(text: str, default: str = "") -> tuple[Want, ...]:
     """The wants of an annotation, in its order. An empty text means `default` (a setting). Raises RequestError."""
     source = text if text.strip() else default
+    if len(source) > LIMITS[PORTS]:
+        raise RequestError(f"{PORTS} has {len(source)} characters, at most {LIMITS[PORTS]} are read: shorten it")
     entries = [e.strip() for e in re.split(r"[,\n]", source) if e.strip()]
     if not entries:
         raise RequestError(

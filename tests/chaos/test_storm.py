@@ -27,7 +27,7 @@ from domain.ports.endpoints import shown
 from domain.ports.pod import PodView, PortsState
 from events.incarnation import connect
 from events.kube_api import KubeError
-from tests.support.crowd import BIG, REQUESTS, SMALL, STOCK, Crowd
+from tests.support.crowd import ARN, BIG, REQUESTS, SMALL, STOCK, Crowd
 from tests.support.meddling import Meddling
 from tests.support.served import Books, astray, movement, unnamed, unserved
 from tests.support.spell_faults import Spells
@@ -175,7 +175,7 @@ class Storm:
 
 def big(network: Network) -> dict[str, Any]:
     made = pool(1, network)
-    made["spec"] |= {"endPort": 30000 + PORTS_OF_ONE - 1}
+    made["spec"] |= {"endPort": 30000 + PORTS_OF_ONE - 1, "allowedCertificates": [ARN]}
     made["spec"]["autoCreate"] |= {"maxLoadBalancers": MOST[BIG], "maxPerRound": 2, "scaleDownDelay": "3s"}
     return made
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from compose.sandbox.kube.apply import apply, manifests
+from domain.claims.additions import additions
 from domain.claims.pod_claim import PodClaimSpec
 from domain.claims.pod_claim_set import PodClaimSetSpec
 from domain.scaling.pod_pool import PodPoolSpec
@@ -91,6 +92,31 @@ def test_a_claim_that_makes_no_sense_is_refused_by_server_and_worker(kube: Kube,
     with pytest.raises(ValueError, match=words) as refused:
         PodClaimSpec.model_validate(spec)
     assert words in spec_problem(refused.value)  # type: ignore[arg-type]  # pydantic's
+
+
+@pytest.mark.row("HO-08")
+@pytest.mark.parametrize("key", ["kubernetes.io/os", "app.kubernetes.io/name", "topology.k8s.io/zone", "k8s.io/x"])
+def test_labels_that_kubernetes_reserves_are_refused_by_the_server_and_left_out_by_the_worker(
+    kube: Kube, key: str
+) -> None:
+    """The worker takes a claim that was stored before there was the rule: it keeps its pod."""
+    spec = {"poolName": "warm", "additionalPodLabels": {key: "x"}}
+    with pytest.raises(Invalid, match=r"additionalPodLabels.*kubernetes\.io or k8s\.io"):
+        claim(kube, **spec)
+    with pytest.raises(Invalid, match=r"additionalPodLabels.*kubernetes\.io or k8s\.io"):
+        claim_set(kube, selector={"app": "db"}, template=template({"app": "db"}, **spec))
+    asked = PodClaimSpec.model_validate(spec).additional_pod_labels
+    assert additions(asked, ()).left_out.keys() == {key}
+
+
+@pytest.mark.row("HO-08")
+@pytest.mark.parametrize(
+    "key", ["app", "mykubernetes.io/x", "kubernetes.io.example.com/x", "example.com/kubernetes.io"]
+)
+def test_other_labels_are_nobodys_but_the_templates(kube: Kube, key: str) -> None:
+    asked = claim(kube, poolName="warm", additionalPodLabels={key: "x"})["spec"]["additionalPodLabels"]
+    assert additions(asked, ()).labels == {key: "x"}
+    assert additions(asked, {key}).in_words() == f"label {key} is left out: the pod has it from its pool's template"
 
 
 @pytest.mark.row("WC-47")

@@ -16,7 +16,7 @@ from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error, next_step
 from domain.ports.observed import Observed
-from domain.ports.pod import PORTS, Outputs, PodView, PortsState
+from domain.ports.pod import PORTS, Annotations, Outputs, PodView, PortsState
 from domain.ports.pool import PoolState
 from domain.ports.steps import (
     Allocate,
@@ -82,7 +82,10 @@ class PureWorld:
         kept = {"uid": old.uid, "ips": old.ips, "phase": old.phase} if old else default
         made = PodView("games", name, version=self.version, annotations={}, **kept | changes)
         shown = with_outputs(made, outputs, self.version)
-        self.pods[name] = replace(shown, annotations={**shown.annotations, **notes})
+        read = Annotations.of({**shown.annotations, **notes})
+        self.pods[name] = replace(
+            shown, annotations=read.values, unknown_annotations=read.unknown, oversized=read.oversized
+        )
         return self.pods[name]
 
     def shown(self, name: str = "a") -> Outputs:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from domain.ports.holding import Id
-from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, RETAIN, STATE, Outputs, PodView, readiness
-from domain.ports.request import RequestError, parse_ports
+from domain.ports.pod import ENDPOINTS, MESSAGE, RETAIN, STATE, Outputs, PodView, readiness
+from domain.ports.request import RequestError, wants_of
 from domain.ports.retention import retention
 from domain.ports.want import Want
 
@@ -40,7 +40,7 @@ def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], int, s
     if not pod or not pod.wants_ports:
         return (), 0, ""
     try:
-        wants = parse_ports(pod.annotations[PORTS], default)
+        wants = wants_of(pod, default)
         return wants, retention(pod.annotations.get(RETAIN), timedelta(days=1)), ""
     except RequestError as error:
         return (), 0, str(error)

@@ -15,9 +15,12 @@ from events.workqueue import Standing
 from workers.claims.looking import wish_of
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import ClaimPods, claimable
+from workers.kube.pods import pods_path
 from workers.kube.pool_pods import POOL
 from workers.stores.slots.claimable import present_revision
-from workers.stores.slots.view import view
+from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.unreadable import UnreadableLedger
+from workers.stores.slots.view import PodSlots, view
 
 Json = dict[str, Any]
 TAKEN = {
@@ -100,7 +103,7 @@ def why_not(services: ClaimServices, namespace: str, found: Json, target: str) -
 
 def _pods(services: ClaimServices, namespace: str) -> dict[str, ClaimablePod]:
     """Of all pools of the namespace."""
-    listed = services.kube.list(f"/api/v1/namespaces/{namespace}/pods", labelSelector=POOL)["items"]
+    listed = services.kube.list(pods_path(namespace), labelSelector=POOL)["items"]
     seen = (claimable(pod, services.now()) for pod in listed)
     return {pod.name: pod for pod in seen}
 
@@ -124,15 +127,27 @@ def _whys(
 ) -> Iterator[Candidate]:
     named = services.index.named_by_others(namespace, (pod.name for pod in pods), name)
     ledgers = {pod.pool: services.ledger(f"{namespace}/{pod.pool}") for pod in pods}
-    revisions = {pool: present_revision(ledger) for pool, ledger in ledgers.items()}
-    told = {each.uid: each for ledger in ledgers.values() for each in view(ledger).pods}
+    known = {pool: _known(ledger) for pool, ledger in ledgers.items()}
     for pod in pods:
-        slots = told.get(pod.uid)
-        closed = TAKEN.get(slots.view if slots else "", "") or ("it has jobs" if slots and slots.busy else "")
+        revision, slots = known[pod.pool]
         others = "another claim names it" if pod.name in named else ""
-        yield Candidate(pod.name, pod.pool, pod.phase.value, unfit(claim, pod, revisions[pod.pool]) or others or closed)
+        closed = UNREADABLE if slots is None else _closed(slots.get(pod.uid))
+        yield Candidate(pod.name, pod.pool, pod.phase.value, unfit(claim, pod, revision) or others or closed)
 
 
+def _known(ledger: SlotLedger) -> tuple[str, dict[str, PodSlots] | None]:
+    """The revision of the pool, and its pods by uid: None where its ledger cannot be read."""
+    try:
+        return present_revision(ledger), {pod.uid: pod for pod in view(ledger).pods}
+    except UnreadableLedger:
+        return "", None
+
+
+def _closed(slots: PodSlots | None) -> str:
+    return TAKEN.get(slots.view if slots else "", "") or ("it has jobs" if slots and slots.busy else "")
+
+
+UNREADABLE = "the slot ledger of its pool cannot be read"
 WORDS = {
     Action.TAKE: "looks for a pod",
     Action.TAKE_TARGET: "takes {pod}, to move there",

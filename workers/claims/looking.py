@@ -20,7 +20,7 @@ from domain.claims.labels import BOUND_AT, CLAIM_SET, TARGET_TAKEN
 from domain.claims.pod import ClaimablePod
 from domain.claims.pod_claim import PodClaimSpec
 from workers.claims.services import ClaimServices
-from workers.kube.claimable_pods import ClaimPods, added_labels, claimable, of_its_pool
+from workers.kube.claimable_pods import ClaimPods, added_labels, additions_to, claimable, of_its_pool
 from workers.stores.slots.claimable import present_revision
 
 Json = dict[str, Any]
@@ -123,11 +123,9 @@ class Looking:
     @staticmethod
     def undressed(wish: Wish, pod: Json) -> bool:
         """Whether its own pod does not have the labels that the claim wants now."""
-        labels = pod["metadata"].get("labels") or {}
-        wanted = wish.labels | wish.spec.additional_pod_labels | of_its_pool(pod)
-        return (
-            not wanted.items() <= labels.items() or added_labels(pod).keys() != wish.spec.additional_pod_labels.keys()
-        )
+        labels, added = pod["metadata"].get("labels") or {}, additions_to(pod, wish.spec.additional_pod_labels).labels
+        wanted = wish.labels | dict(added) | of_its_pool(pod)
+        return not wanted.items() <= labels.items() or added_labels(pod).keys() != added.keys()
 
     def revision(self, pool: str) -> str:
         """Of the present template of that pool, '' if unknown."""

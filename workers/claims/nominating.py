@@ -15,6 +15,7 @@ from workers.claims.services import ClaimServices
 from workers.kube.pod_pools import PodPools
 from workers.stores.claims.room import population
 from workers.stores.claims.waiting import WaitingClaim
+from workers.stores.slots.unreadable import UnreadableLedger
 
 Json = dict[str, Any]
 
@@ -60,7 +61,10 @@ class Nominating:
             return None
 
     def _has_room(self, pool: str, spec: PodPoolSpec) -> bool:
-        return population(self._services.ledger(f"{self._namespace}/{pool}")) < spec.max_replicas
+        try:
+            return population(self._services.ledger(f"{self._namespace}/{pool}")) < spec.max_replicas
+        except UnreadableLedger:
+            return False
 
 
 def _labels(spec: PodPoolSpec) -> dict[str, str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from domain.claims.claim import ClaimPhase
-from domain.claims.claim_status import MOVED, Reason, bound, claim_status, moved
+from domain.claims.claim_status import MOVED, Reason, bound, claim_status, home, labels_applied, moved
 from domain.claims.labels import BOUND_AT
 from domain.status import Condition, write_refused
 from workers.claims.acting import Acting
 from workers.claims.looking import Sight, Wish
+from workers.kube.claimable_pods import additions_to
 
 Json = dict[str, Any]
 
@@ -19,10 +20,16 @@ def show(acting: Acting, wish: Wish, seen: Sight, revision: str, otherwise: Reas
     meta, said = acting.claim["metadata"], acting.claim.get("status") or {}
     conditions = [Condition(type="Valid", status="True", reason="Accepted", message="")]
     conditions.append(bound(wish.claim, seen.view, otherwise))
+    if (pod := home(wish.claim, seen.view)) and (labels := _labels(wish, seen.objects[pod.name])):
+        conditions.append(labels)
     if move := moved(wish.claim, seen.view, acting.ended, _said(said, MOVED)):
         conditions.append(move)
     since = (meta.get("annotations") or {}).get(BOUND_AT, "")
     _write(acting, claim_status(wish.claim, seen.view, revision, meta["generation"], since, conditions))
+
+
+def _labels(wish: Wish, pod: Json) -> Condition | None:
+    return labels_applied(additions_to(pod, wish.spec.additional_pod_labels))
 
 
 def show_invalid(acting: Acting, problem: str) -> None:

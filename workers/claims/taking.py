@@ -20,10 +20,11 @@ from domain.errors import TransientError
 from events.kube_api import Conflict, Denied, Invalid, NotFound
 from workers.claims.looking import Looking, Wish
 from workers.claims.services import ClaimServices
-from workers.kube.claimable_pods import ClaimPods, claimable
+from workers.kube.claimable_pods import ClaimPods, additions_to, claimable
 from workers.run import Run
 from workers.stores.slots.claimable import page
 from workers.stores.slots.ledger import NotVerified, SlotLedger
+from workers.stores.slots.unreadable import UnreadableLedger
 
 log = structlog.get_logger()
 Json = dict[str, Any]
@@ -115,8 +116,8 @@ class Taking:
     def hold(self, pod: Json) -> Json:
         """A new version of it, with what the claim wants to be written on it. Raises Conflict or NotFound."""
         self._run.keep(self._services.call_time)
-        added = self._wish.spec.additional_pod_labels
-        return self._pods.hold(pod, self._wish.labels, added, self._run.token)
+        added = additions_to(pod, self._wish.spec.additional_pod_labels)
+        return self._pods.hold(pod, self._wish.labels, added.labels, self._run.token)
 
     def _unfit(self, pod: Json) -> str:
         return self._looking.unfit(self._claim, claimable(pod, self._services.now()))
@@ -162,7 +163,7 @@ class Taking:
     def _page(self, pool: str, start: int) -> tuple[ClaimablePod, ...]:
         try:
             return page(self._services.ledger(f"{self._namespace}/{pool}"), self._claim.owner, start, PAGE)
-        except NotVerified:
+        except (NotVerified, UnreadableLedger):  # others may have a pod
             self.unverified.append(pool)
             return ()
 

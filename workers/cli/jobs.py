@@ -22,6 +22,7 @@ from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
 from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.ledger import SlotLedger, load_scripts
+from workers.stores.slots.unreadable import UnreadableLedger
 from workers.stores.slots.view import ends, view
 from workers.stores.slots.view import jobs as jobs_of
 
@@ -144,5 +145,5 @@ def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
     redis: Any = connect_state(settings.redis, Identity(settings.cluster))
     try:
         return question(SlotLedger(redis, load_scripts(redis), pool))
-    except (*OUTAGE, KubeError, Unconfigured) as error:
+    except (*OUTAGE, KubeError, Unconfigured, UnreadableLedger) as error:
         raise refused(in_words(error)) from None

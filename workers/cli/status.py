@@ -22,6 +22,7 @@ from workers.kube.port_pools import PATH
 from workers.settings import WorkerSettings
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
+from workers.stores.slots.unreadable import UnreadableLedger
 
 COLUMNS = ("state", "capacity", "allocated", "waiting", "epoch")
 Json = dict[str, Any]
@@ -41,7 +42,11 @@ def status(as_json: AsJson = False) -> None:
         "problems": problems,
     }
     for pool in found["podPools"]:
-        pool["slots"] = known(partial(slots_grid.slots, redis, pool["name"]), problems)
+        try:
+            pool["slots"] = known(partial(slots_grid.slots, redis, pool["name"]), problems)
+        except UnreadableLedger as error:  # one broken pool is one row that says so
+            pool["slots"], pool["problem"] = None, str(error)
+            problems.append(f"{pool['name']}: {error}")
     say_json(found) if as_json else show(found)
     if problems:
         raise typer.Exit(1)

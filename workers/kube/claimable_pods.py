@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from domain.claims.additions import Additions, additions
 from domain.claims.labels import (
     ADDED,
     CLAIM_SET,
@@ -27,7 +28,7 @@ from domain.claims.labels import (
 from domain.claims.pod import USED, ClaimablePod, Phase
 from domain.names import is_name
 from events.kube_api import KubeApi, NotFound
-from workers.kube.pods import pod_path
+from workers.kube.pods import pod_path, pods_path
 from workers.kube.pool_pods import POOL, REVISION
 
 Json = dict[str, Any]
@@ -129,12 +130,14 @@ class ClaimPods:
 
     def labelled(self, uid: str) -> list[Json]:
         """All that carry the label of that claim."""
-        path = f"/api/v1/namespaces/{self._namespace}/pods"
+        path = pods_path(self._namespace)
         items: list[Json] = self._kube.list(path, labelSelector=f"{CLAIMED_BY}={uid}")["items"]
         return items
 
     def hold(self, pod: Json, wanted: Mapping[str, str], added: Mapping[str, str], token: str) -> Json:
-        """Makes it Bound with exactly these labels of ours and `added` ones. Raises Conflict or NotFound.
+        """Makes it Bound with exactly these labels of ours and `added` ones (see additions_to).
+
+        Raises Conflict or NotFound.
 
         It is a new version in any case, so that what was decided from an older one conflicts.
         """
@@ -171,6 +174,13 @@ def added_labels(pod: Json) -> dict[str, str | None]:
         return {}
     told_of = found.items() if isinstance(found, dict) else ()
     return {key: was for key, was in told_of if _others(key) and (was is None or proper_value(was))}
+
+
+def additions_to(pod: Json, asked: Mapping[str, str]) -> Additions:
+    """What of the labels that its claim asks for the pod gets."""
+    known, labels = added_labels(pod), pod["metadata"].get("labels") or {}
+    kept = {key for key in labels if key not in known}
+    return additions(asked, kept | {key for key, was in known.items() if was is not None})
 
 
 def _others(key: str) -> bool:

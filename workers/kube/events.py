@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import structlog
 
-from events.kube_api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite
+from events.kube_api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite, path_of
 from events.routing import split_key
 from events.workqueue import Snapshot
 from workers import metrics
@@ -88,7 +88,7 @@ class KubeEvents:
             "lastTimestamp": now,
         }
         try:
-            self._kube.create(f"/api/v1/namespaces/{namespace}/events", body)
+            self._kube.create(path_of("/api/v1", "namespaces", namespace, "events"), body)
         except AlreadyExists:
             pass
         except KubeError as error:  # an Event is for people: work never stops for it

@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from events.kube_api import KubeApi, NotFound
+from events.kube_api import KubeApi, NotFound, path_of
 
 KEPT = timedelta(seconds=30)
+MOST_KEPT = 1000
+MOST_CHARACTERS = 8192
+"""Namespaces that are kept, and characters of the labels of one."""
 
 
 class Namespaces:
@@ -23,11 +26,18 @@ class Namespaces:
         until, labels = self._known.get(name, (0.0, {}))
         if self._clock() >= until:
             labels = self._read(name)
-            self._known[name] = (self._clock() + self._kept, labels)
+            self._keep(name, labels)
         return labels
+
+    def _keep(self, name: str, labels: Mapping[str, str]) -> None:
+        """Namespaces come and go, and their labels may be long: few are kept, and only if they are short."""
+        if len(self._known) >= MOST_KEPT:
+            self._known.clear()
+        if sum(len(key) + len(value) for key, value in labels.items()) <= MOST_CHARACTERS:
+            self._known[name] = (self._clock() + self._kept, labels)
 
     def _read(self, name: str) -> Mapping[str, str]:
         try:
-            return dict(self._kube.get(f"/api/v1/namespaces/{name}")["metadata"].get("labels") or {})
+            return dict(self._kube.get(path_of("/api/v1", "namespaces", name))["metadata"].get("labels") or {})
         except NotFound:
             return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from events.kube_api import path_of
 from events.schemas import pool_snapshot
 from events.workqueue import Snapshot
 
@@ -13,8 +14,7 @@ ROOT: Final = f"/apis/{API_VERSION}"
 
 def path(namespace: str, plural: str, name: str = "") -> str:
     """Of an object, or of the collection."""
-    collection = f"{ROOT}/namespaces/{namespace}/{plural}"
-    return f"{collection}/{name}" if name else collection
+    return path_of(ROOT, "namespaces", namespace, plural, *filter(None, (name,)))
 
 
 def as_snapshot(obj: dict[str, Any]) -> Snapshot:

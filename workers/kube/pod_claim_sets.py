@@ -12,6 +12,7 @@ from domain.claims.pod_claim_set import ClaimTemplate
 from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
 from workers.kube.our_kinds import API_VERSION, path
 from workers.kube.pod_claims import claim_path
+from workers.kube.pods import pods_path
 
 Json = dict[str, Any]
 KIND: Final = "PodClaimSet"
@@ -63,7 +64,7 @@ class SetClaims:
 
     def pods(self) -> list[Json]:
         """Live, so that the cost of a deletion is what it says now."""
-        path = f"/api/v1/namespaces/{self._namespace}/pods"
+        path = pods_path(self._namespace)
         items: list[Json] = self._kube.list(path, labelSelector=self._label)["items"]
         return items
 

@@ -10,13 +10,18 @@ from datetime import datetime
 from typing import Any
 
 from domain.ports.pod import ENDPOINTS, GATE, MESSAGE, STATE, Outputs, PodView, readiness
-from events.kube_api import KubeApi, NotFound
+from events.kube_api import KubeApi, NotFound, path_of
 from events.schemas import pod_snapshot
 from events.workqueue import Snapshot
 
 
 def pod_path(namespace: str, name: str) -> str:
-    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+    return path_of("/api/v1", "namespaces", namespace, "pods", name)
+
+
+def pods_path(namespace: str) -> str:
+    """Of the collection."""
+    return path_of("/api/v1", "namespaces", namespace, "pods")
 
 
 def view_of(obj: dict[str, Any]) -> PodView:

@@ -12,7 +12,7 @@ from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, PREFIX, SESSIONS
 from domain.claims.pod import Phase
 from domain.scaling.pod_pool import PodPoolSpec
 from events.kube_api import AlreadyExists, Conflict, Denied, Invalid, KubeApi, NotFound
-from workers.kube.pods import pod_path
+from workers.kube.pods import pod_path, pods_path
 
 log = structlog.get_logger()
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ class PoolPods:
 
     def __init__(self, kube: KubeApi, namespace: str, pool: str, owner: Json) -> None:
         self._kube, self._namespace, self._pool, self._owner = kube, namespace, pool, owner
-        self._collection = f"/api/v1/namespaces/{namespace}/pods"
+        self._collection = pods_path(namespace)
 
     def labelled(self) -> list[Json]:
         """A consistent list of all pods that are called this pool's."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from domain.scaling.runner_token import made
-from events.kube_api import KubeApi, NotFound
+from events.kube_api import KubeApi, NotFound, path_of
 from workers.kube.pool_pods import POOL
 
 Json = dict[str, Any]
@@ -31,11 +31,11 @@ class TokenSecret:
 
     def __init__(self, kube: KubeApi, namespace: str, name: str, pool: str, owner: Json) -> None:
         self._kube, self.name, self._pool, self._owner = kube, name, pool, owner
-        self._collection = f"/api/v1/namespaces/{namespace}/secrets"
+        self._collection = path_of("/api/v1", "namespaces", namespace, "secrets")
 
     def read(self) -> Stored:
         try:
-            found = self._kube.get(f"{self._collection}/{self.name}")
+            found = self._kube.get(path_of(self._collection, self.name))
         except NotFound:
             return Stored()
         meta, data = found["metadata"], found.get("data") or {}
@@ -51,7 +51,7 @@ class TokenSecret:
         if before.version:
             gone = dict.fromkeys(before.tokens.keys() - tokens.keys())
             meta["resourceVersion"] = before.version
-            self._kube.patch(f"{self._collection}/{self.name}", {"metadata": meta, "data": {**data, **gone}})
+            self._kube.patch(path_of(self._collection, self.name), {"metadata": meta, "data": {**data, **gone}})
             return
         meta |= {"name": self.name, "labels": {POOL: self._pool}}
         self._kube.create(self._collection, {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data})

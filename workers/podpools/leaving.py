@@ -25,11 +25,11 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     """A job that nobody cancels waits for a pool of this name to be made again; without any, nothing is left of it."""
     ledger = services.ledger(f"{namespace}/{name}")
     services.names.remove(ledger.pool)
+    forget_user(services, run, ledger)  # first: whatever its runners have written, they write no more
     ledger.forget_size(run.token)
     mark = ledger.verification()
     forget_claimable(ledger)
     services.shown.forget(ledger.prefix)
-    forget_user(services, run, ledger)
     run.keep(services.call_time)  # a pool that was made anew meanwhile has pods by this name
     pods, known = PoolPods(services.kube, namespace, name, owner={}), view(ledger).pods
     with suppress(NotVerified):  # nothing is granted then

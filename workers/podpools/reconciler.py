@@ -42,6 +42,7 @@ from workers.podpools.wanting import count, wake
 from workers.podpools.watching import watched
 from workers.run import Run
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.unreadable import UnreadableLedger
 from workers.stores.slots.view import standing, view
 
 log = structlog.get_logger()
@@ -90,7 +91,11 @@ class PodPoolRun:
             return Settled()
         if left := too_soon(self._ledger):
             return Wait(left, "the last run was just now, and looked at many pods")
-        outcome = self._valid(spec)
+        try:
+            outcome = self._valid(spec)
+        except UnreadableLedger as error:
+            self._event("LedgerUnreadable", str(error), str(error), warning=True)
+            raise
         if len(self._pods_seen) >= self._services.many:
             rest(self._ledger, self._looked)
         return outcome

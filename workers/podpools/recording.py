@@ -13,6 +13,7 @@ from prometheus_client import Counter
 from domain.scaling.decision import Decision
 from domain.scaling.sensed import Accepts, Sensed
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.unreadable import readable, typed
 
 DECISIONS = Counter("berthmaster_scaling_decisions_total", "Decisions about the size of a pod pool.", ["pool", "move"])
 ANY: Final = "any"
@@ -44,8 +45,14 @@ def record_problem(ledger: SlotLedger, problem: str, booting: int) -> None:
 
 def recorded(ledger: SlotLedger) -> Recorded | None:
     """None before the first."""
-    stored: Any = ledger.redis.get(_key(ledger))
-    return Recorded(**orjson.loads(stored)) if stored else None
+    with readable():
+        stored: Any = ledger.redis.get(_key(ledger))
+        return _recorded(orjson.loads(stored)) if stored else None
+
+
+def _recorded(told: dict[str, Any]) -> Recorded:
+    change, size = typed(told["change"], int), typed(told["size"], int)
+    return Recorded(change, typed(told["reason"], str), size, typed(told["seen"], dict))
 
 
 def _keep(ledger: SlotLedger, told: Recorded) -> None:

@@ -9,11 +9,13 @@ from datetime import timedelta
 from typing import Any, Final
 
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.unreadable import readable
 
 SHORTEST: Final = timedelta(minutes=1)
 MILLISECOND: Final = timedelta(milliseconds=1)
 
 
+@readable()
 def watched(ledger: SlotLedger, silence: timedelta, *, looks: bool) -> timedelta:
     """Without a pause in which a runner could have fallen silent. `looks`: this is such a look, by who has the pool.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -34,11 +34,19 @@ class PoolConfig:
         }
 
 
-@lru_cache(maxsize=256)
 def decode_config(text: bytes) -> PoolConfig | None:
-    """None for b''. Cached by its text: every run of every pod reads it."""
+    """None for b''. Cached by its text, if that is not long: every run of every pod reads it."""
     if not text:
         return None
+    return cached(text) if len(text) <= LONGEST_CACHED else _decoded(text)
+
+
+def _decoded(text: bytes) -> PoolConfig:
     stored = orjson.loads(text)
     spec = PortPoolSpec.model_validate(stored["spec"])
     return PoolConfig(stored["uid"], stored["generation"], spec, stored.get("conflict", ""))
+
+
+cached = lru_cache(maxsize=256)(_decoded)
+LONGEST_CACHED: Final = 8192
+"""Bytes of a text: with the number of them it bounds what the cache holds."""

@@ -183,6 +183,8 @@ class Binding:
         except (TransientError, TerminalError, ExceptionGroup) as error:
             if told := cloud_error_in(error):
                 self._tell(told)
+            elif isinstance(error, TerminalError):  # of ours: it says itself what a person must mend
+                self._say(PortsState.FAILED, str(error))
             raise
 
     def _tell(self, error: CloudError) -> None:

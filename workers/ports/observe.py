@@ -6,16 +6,16 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
 
+from domain.errors import TerminalError
 from domain.ports.backend import Backend
 from domain.ports.entry import Entry, EntryState
-from domain.ports.fitting import fitted
+from domain.ports.fitting import fitted, not_permitted
 from domain.ports.holding import by_key
 from domain.ports.observed import Observed
-from domain.ports.pod import PORTS, RETAIN, PodView
+from domain.ports.pod import RETAIN, PodView
 from domain.ports.pool import PoolState, PortPoolSpec
-from domain.ports.request import RequestError, parse_ports
+from domain.ports.request import RequestError, wants_of
 from domain.ports.retention import retention
 from domain.ports.want import Want
 from workers.pools.config import PoolConfig
@@ -24,10 +24,6 @@ from workers.stores.ledger import Carrier, Granted, PoolRun
 
 EntryId = tuple[str, str, int]
 MOST_PORTS = 65536
-
-
-_wants = lru_cache(maxsize=1024)(parse_ports)
-"""Pods of one template ask in the same words."""
 
 
 @dataclass
@@ -52,6 +48,7 @@ class World:
     pod: PodView | None
     wants: tuple[Want, ...] = ()
     problem: str = ""
+    of_pools: bool = False
     live: bool = False
     retain: int = 0
     recheck: timedelta = timedelta(minutes=5)
@@ -77,21 +74,21 @@ class World:
         if not self.pod or not self.pod.wants_ports:
             return
         try:
-            wants = _wants(self.pod.annotations[PORTS], default)
+            wants = wants_of(self.pod, default)
             self.retain = retention(self.pod.annotations.get(RETAIN), retain_for)
             self.wants = wants
         except RequestError as error:
             self.problem = str(error)
 
     def fit(self) -> None:
-        """What the pools can never give is a problem of the request, not a wait."""
+        """What the pools can never give is a problem of the request, not a wait for a port."""
         specs = {pool: access.config.spec for pool, access in self.pools.items() if access.config}
         try:
             with contextlib.suppress(RequestError):
                 return self._fit_in(specs)
             self._fit_in({pool: spec.standing(self._created(pool)) for pool, spec in specs.items()})
         except RequestError as error:
-            self.problem = str(error)
+            self.problem, self.of_pools = str(error), True
 
     def _fit_in(self, specs: Mapping[str, PortPoolSpec]) -> None:
         assert self.pod
@@ -128,14 +125,22 @@ class World:
         return config
 
     def certificate(self, pool: str) -> str:
-        """For TLS listeners; '' when there is none."""
-        return (self.pod.certificate if self.pod else "") or self.config(pool).spec.certificate_arn or ""
+        """For a TLS listener; '' when there is none. Raises TerminalError when the pool permits not the pod's own.
+
+        A request is refused before it takes a port; a port that is held may have lost its listener since.
+        """
+        asked, spec = self.pod.certificate if self.pod else "", self.config(pool).spec
+        given = spec.certificate_for(asked)
+        if asked and not given:
+            raise TerminalError(not_permitted(pool, asked))
+        return given or ""
 
     def observed(self) -> Observed:
         return Observed(
             pod=self.pod,
             wants=self.wants,
             problem=self.problem,
+            of_pools=self.of_pools,
             pools={name: access.state for name, access in self.pools.items()},
             dns_names={name: carrier.dns for name, carrier in self.carriers.items()},
             entries=tuple(self.entries.values()),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
+import structlog
 from redis import Redis
 from redis.client import Pipeline
 
@@ -16,7 +17,11 @@ from workers.stores import ledger_tally
 from workers.stores.claims.index import PHASES
 from workers.stores.pool_names import PodPoolNames, PoolNames
 from workers.stores.slots import tally as slots_tally
+from workers.stores.slots.unreadable import UnreadableLedger, readable
 from workers.stores.ticks import age, done_key
+
+log = structlog.get_logger()
+READABLE: Final = "berthmaster_pool_readable"
 
 Numbers = dict[str, dict[tuple[str, ...], float]]
 """Name of a gauge -> values of its labels -> number."""
@@ -72,15 +77,30 @@ class Tally:
         return found
 
     def _counted(self, pools: Sequence[tuple[Kind, str]]) -> Iterable[tuple[str, dict[str, dict[str, float]]]]:
-        """(pool, gauge -> state, or '' for a gauge without -> number)."""
+        """(pool, gauge -> state, or '' for a gauge without -> number). A pool that cannot be read has one gauge."""
         pipe = self._redis.pipeline(transaction=False)
         pipe.echo(INCARNATION)
         for kind, name in pools:
             kind.ask(pipe, kind.prefix % name)
-        server, *replies = pipe.execute()
+        server, *replies = pipe.execute(raise_on_error=False)
         rest = iter(replies)
         for kind, name in pools:
-            yield name, kind.read(server, *(next(rest) for _ in range(kind.commands)))
+            try:
+                numbers = _of_pool(kind, server, [next(rest) for _ in range(kind.commands)])
+            except UnreadableLedger as error:
+                log.warning("pool_unreadable", pool=name, reason=str(error))
+                yield name, {READABLE: {"": 0.0}}
+            else:
+                yield name, {**numbers, READABLE: {"": 1.0}}
+
+
+@readable()
+def _of_pool(kind: Kind, server: bytes, replies: list[Any]) -> dict[str, dict[str, float]]:
+    """Raises UnreadableLedger, and what says how the server is."""
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+    return kind.read(server, *replies)
 
 
 def _claims(phases: dict[bytes, bytes]) -> dict[tuple[str, ...], float]:

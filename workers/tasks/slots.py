@@ -17,6 +17,7 @@ from workers.bootstrap import Services, services
 from workers.podpools.reconciler import PodPoolsReconciler
 from workers.stores.outage import OUTAGE
 from workers.stores.slots.ledger import PAUSE, Change, NotVerified, SlotLedger
+from workers.stores.slots.unreadable import UnreadableLedger
 from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, OfJob, ReconcilePodPool, SubmitJob
 from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import Nothing, takes
@@ -105,6 +106,8 @@ def sweep_pools(parts: Services) -> None:
             sweep_pool(parts, pool)
         except OUTAGE:
             raise
+        except UnreadableLedger as error:
+            log.warning("pool_unreadable", pool=pool, reason=str(error))
         except Exception:
             log.exception("pool_not_swept", pool=pool)
 

@@ -218,11 +218,12 @@ def test_a_claim_on_a_pod_of_an_older_template_is_outdated_and_keeps_it(world: C
 @pytest.mark.row("WC-12")
 def test_labels_that_a_claim_adds_later_come_to_its_pod(world: ClaimWorld) -> None:
     world.pod("p1", tier="free")
-    world.bound(additionalPodLabels={"tier": "paid"})
-    world.spec(additionalPodLabels={"tier": None, "match": "8"})
+    world.bound(additionalPodLabels={"rank": "gold"})
+    world.spec(additionalPodLabels={"rank": None, "match": "8"})
     world.run()
     assert world.labels("p1")["match"] == "8"
     assert world.labels("p1")["tier"] == "free"
+    assert "rank" not in world.labels("p1")
 
 
 @pytest.mark.row("WC-09")

@@ -15,13 +15,15 @@ from workers.claims.looking import wish_of
 @pytest.mark.row("WC-19", "WC-12", "WC-21")
 def test_a_deleted_claim_gives_its_pod_back_and_is_gone(world: ClaimWorld) -> None:
     world.pod("p1", tier="free")
-    world.bound(ownerName="alice", additionalPodLabels={"tier": "paid"})
+    world.bound(ownerName="alice", additionalPodLabels={"match": "7"})
+    assert world.labels("p1")["match"] == "7"
     world.delete()
     assert not world.gone()
     world.run()
     assert world.gone()
     assert (world.holder("p1"), world.last_owner("p1")) == ("Draining", "alice")
     assert world.labels("p1")["tier"] == "free"
+    assert "match" not in world.labels("p1")
     assert world.views() == {"p1": "claimed"}, "its pool opens it when it has drained"
     assert world.redis.hexists("{queue}dirty", f"podpool/{world.namespace}/warm")
     assert list(world.redis.scan_iter("{claims:*")) == []

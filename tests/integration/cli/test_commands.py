@@ -16,6 +16,7 @@ from compose.sandbox.free_ports import free_port
 from tests.fixtures.kube import SandboxKube
 from tests.support.command_line import berthmaster
 from tests.support.slot_world import SlotWorld
+from workers.stores.slots.unreadable import PROBLEM
 
 ARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/arena-0/0123456789abcdef"
 POOL = {
@@ -93,6 +94,29 @@ def test_status_says_what_is_wrong_with_a_pod_pool(places: dict[str, str], kube_
     text = berthmaster(places, "status").output
     assert "5 pods never reported" in text
     assert "no worker has looked at it yet" in text
+
+
+@pytest.mark.row("HO-07")
+def test_a_pool_whose_ledger_cannot_be_read_is_one_row_that_says_so(
+    places: dict[str, str], kube_sandbox: SandboxKube, redis: Redis
+) -> None:
+    broken, good = (pod_pool(kube_sandbox, name, {}) for name in ("cli-broken", "cli-good"))
+    for name in (broken, good):
+        SlotWorld(redis, name).add("a")
+    redis.hset(f"{{sp:{broken}}}pods", "a", "nonsense")
+    result = berthmaster(places, "status", "--json")
+    found = {pool["name"]: pool for pool in orjson.loads(result.output)["podPools"]}
+    assert result.exit_code == 1
+    assert found[broken]["slots"] is None
+    assert PROBLEM in found[broken]["problem"]
+    assert ([pod["pod"] for pod in found[good]["slots"]], found[good]["problem"]) == (["pod-a"], "")
+    assert any(problem.startswith(f"{broken}: {PROBLEM}") for problem in orjson.loads(result.output)["problems"])
+    text = berthmaster(places, "status").output
+    assert f"{good}  □□□\n" in text
+    for command in (("jobs", broken), ("explain", "pod-pool", broken)):
+        refused = berthmaster(places, *command)
+        assert refused.exit_code == 1
+        assert PROBLEM in refused.output + refused.stderr
 
 
 def pod_pool(kube: SandboxKube, name: str, status: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from tests.fixtures.aws import Aws
 from tests.support.fleet import Fleet
 from tests.support.interruption import Fuse, Killed
 from tests.support.world_checks import check_all
+from workers.kube.port_pools import PATH
 
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0be47a57"
 WRITES = ("Create", "Delete", "Modify", "Register", "Deregister", "AddTags")
@@ -146,7 +147,7 @@ def test_a_run_that_died_half_made_and_unseen_is_given_back_after_a_loss_of_redi
 
 @pytest.mark.row("BD-25", "AL-05")
 def test_tls_ends_at_the_load_balancer_with_the_certificate_of_pod_or_pool(fleet: Fleet) -> None:
-    fleet.pool("arena", certificateArn=CERTIFICATE)
+    fleet.pool("arena", certificateArn=CERTIFICATE, allowedCertificates=[CERTIFICATE + "1"])
     fleet.pod("a", "web=443/TLS@arena", ip="10.0.0.5")
     fleet.pod("b", "web=443/TLS@arena", ip="10.0.0.6", certificate_arn=CERTIFICATE + "1")
     fleet.settle()
@@ -170,8 +171,46 @@ def test_tls_without_a_certificate_is_said_and_takes_no_port(fleet: Fleet, aws: 
     assert "PortsFailed" in fleet.events("a")
     assert not writes(aws)
     fleet.annotate("a", certificate_arn=CERTIFICATE)
+    fleet.api.patch(f"{PATH}/arena", {"spec": {"allowedCertificates": [CERTIFICATE]}})
     fleet.settle()
     assert fleet.state("a") == "Bound"
+
+
+@pytest.mark.row("HO-11")
+def test_a_certificate_that_the_pool_does_not_list_takes_no_port(fleet: Fleet, aws: Aws) -> None:
+    """Any certificate of the account, and with it the name of somebody else, could be served otherwise."""
+    fleet.pool("arena", certificateArn=CERTIFICATE)
+    fleet.pod("a", "web=443/TLS@arena,game=7777/UDP@arena", ip="10.0.0.5", certificate_arn=CERTIFICATE + "1")
+    fleet.settle()
+    state, shown, message = fleet.shown("a")
+    assert (state, shown, fleet.owners("arena")) == ("Failed", [], {})
+    assert f"pool arena does not permit {CERTIFICATE}1" in message
+    assert "PortsFailed" in fleet.events("a")
+    assert not writes(aws)
+    fleet.api.patch(f"{PATH}/arena", {"spec": {"allowedCertificates": [CERTIFICATE + "1"]}})
+    fleet.settle()
+    fleet.due()
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+
+
+@pytest.mark.row("HO-11")
+def test_a_listener_that_is_made_again_does_not_get_a_certificate_that_is_not_listed(fleet: Fleet) -> None:
+    fleet.pool("arena", certificateArn=CERTIFICATE)
+    fleet.pod("a", "web=443/TLS@arena", ip="10.0.0.5")
+    fleet.settle()
+    fleet.annotate("a", certificate_arn=CERTIFICATE + "1")
+    fleet.settle()
+    assert fleet.state("a") == "Bound"
+    fleet.redis.flushall()
+    lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
+    for listener in fleet.driver.listeners(lb.arn):
+        fleet.driver.delete_listener(listener.arn)
+    fleet.pod("b", "web=443/TLS@arena", ip="10.0.0.6")
+    fleet.settle()
+    assert {each.certificate for each in fleet.driver.listeners(lb.arn)} == {CERTIFICATE}
+    assert (fleet.state("a"), fleet.state("b")) == ("Failed", "Bound")
+    assert "does not permit" in fleet.shown("a")[2]
 
 
 @pytest.mark.row("AL-05", "AL-19")
@@ -186,3 +225,25 @@ def test_tls_and_quic_take_their_number_also_after_a_loss_of_redis(fleet: Fleet)
     fleet.settle()
     assert fleet.shown("a") == before
     assert {row["loadBalancer"] for row in fleet.shown("b")[1]}.isdisjoint(row["loadBalancer"] for row in before[1])
+
+
+@pytest.mark.row("HO-03")
+def test_a_request_that_is_too_long_is_said_on_the_pod_and_costs_no_port(fleet: Fleet) -> None:
+    fleet.pool("arena")
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.5", x="x" * 100_000)
+    fleet.pod("b", "7777/UDP@arena" + "," * 200_000, ip="10.0.0.6")
+    fleet.settle()
+    held = fleet.owners("arena")
+    assert (fleet.state("a"), fleet.shown("a")[2]) == ("Bound", "ignored, unknown: berthmaster.dev/x")
+    words = "berthmaster.dev/ports has 200014 characters, at most 16384 are read: shorten it"
+    assert (fleet.state("b"), fleet.shown("b")[2]) == ("Failed", words)
+    assert "PortsFailed" in fleet.events("b")
+    fleet.annotate("a", ports_retain="24h" + " " * 1000)
+    fleet.settle()
+    assert (fleet.state("a"), fleet.owners("arena")) == ("Failed", held)
+    assert "berthmaster.dev/ports-retain has 1003 characters" in fleet.shown("a")[2]
+    assert sum(len(body) for body in fleet.redis.hvals("{queue}snap")) < 20_000
+    fleet.annotate("a", ports_retain=None)
+    fleet.annotate("b", ports="7777/UDP@arena")
+    fleet.settle()
+    assert (fleet.state("a"), fleet.state("b")) == ("Bound", "Bound")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, cast
 
+import pytest
+
 from events.kube_api import KubeApi, NotFound
-from workers.kube.namespaces import Namespaces
+from workers.kube.namespaces import MOST_CHARACTERS, MOST_KEPT, Namespaces
 
 
 class Api:
@@ -36,3 +38,22 @@ def test_a_namespace_that_is_gone_has_no_labels() -> None:
     api = Api()
     api.labels = None
     assert Namespaces(cast("KubeApi", api)).labels("games") == {}
+
+
+@pytest.mark.row("HO-03")
+def test_what_is_kept_of_namespaces_is_bounded_in_number_and_length() -> None:
+    api = Api()
+    namespaces = Namespaces(cast("KubeApi", api))
+    api.labels = {"team": "x" * MOST_CHARACTERS}
+    for _ in range(3):
+        assert namespaces.labels("long") == api.labels
+    assert api.asked == 3, "long ones are read each time"
+    api.labels = {"team": "a"}
+    for number in range(MOST_KEPT):
+        namespaces.labels(f"n{number}")
+    asked = api.asked
+    namespaces.labels("n0")
+    assert api.asked == asked, "as many as are kept are asked for once"
+    namespaces.labels("one-more")
+    namespaces.labels("n0")
+    assert api.asked == asked + 2

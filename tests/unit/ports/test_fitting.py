@@ -68,7 +68,7 @@ def test_segments_count_as_ports_of_the_pod() -> None:
 
 @pytest.mark.row("BD-25")
 def test_tls_needs_a_certificate_of_the_pod_or_of_the_pool() -> None:
-    assert fit("443/TLS@arena", ARN) == ["arena 443/TLS"]
+    assert fit("443/TLS@arena", ARN, arena=pool_spec(allowed_certificates=(ARN,))) == ["arena 443/TLS"]
     assert fit("443/TLS@arena", arena=pool_spec(certificate_arn=ARN)) == ["arena 443/TLS"]
     assert refusal("web=443/TLS@arena") == (
         "web asks for TLS and there is no certificate: the pod has no annotation berthmaster.dev/certificate-arn"
@@ -97,7 +97,28 @@ def test_a_certificate_that_can_be_none_is_refused_in_one_line(text: str) -> Non
     ],
 )
 def test_certificates_of_acm_and_iam_are_taken(arn: str) -> None:
-    assert fit("443/TLS@arena", arn)
+    assert fit("443/TLS@arena", arn, arena=pool_spec(allowed_certificates=(arn,)))
+
+
+@pytest.mark.row("HO-11")
+def test_a_pod_names_only_a_certificate_that_its_pool_lists_or_has() -> None:
+    own, listed, other = ARN, ARN + "2", ARN + "3"
+    arena = pool_spec(certificate_arn=own, allowed_certificates=(listed,))
+    for certificate in ("", own, listed):
+        assert fit("443/TLS@arena", certificate, arena=arena) == ["arena 443/TLS"]
+    for spec in (arena, pool_spec(), pool_spec(allowed_certificates=(listed,))):
+        message = refusal("443/TLS@arena", other, arena=spec)
+        assert message == (
+            f"berthmaster.dev/certificate-arn: pool arena does not permit {other}: list it in the pool's"
+            " allowedCertificates, or take the annotation off for the pool's own certificateArn"
+        )
+    assert fit("443/TCP@arena", other) == ["arena 443/TCP"]
+
+
+@pytest.mark.row("HO-11")
+def test_a_certificate_must_be_permitted_by_each_pool_of_the_entry() -> None:
+    arena, lobby = pool_spec(allowed_certificates=(ARN,)), pool_spec(certificate_arn=ARN + "2")
+    assert "pool lobby does not permit" in refusal("443/TLS@arena+lobby", ARN, arena=arena, lobby=lobby)
 
 
 @pytest.mark.row("AL-11")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.unreadable import readable
 
 
+@readable()
 def population(ledger: SlotLedger) -> int:
     """Pods that have reported, and those that shall be created and were not seen yet."""
     pipe = ledger.redis.pipeline(transaction=True)

@@ -7,31 +7,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import orjson
 
+from domain.claims.labels import moment
 from domain.claims.pod import ClaimablePod, Phase
 from domain.errors import StaleToken
 from workers.stores.slots.ledger import SlotLedger
+from workers.stores.slots.unreadable import name, readable, typed, uid
+
+MOST_LABELS: Final = 100
+"""Labels of a pod that the index keeps; whoever may write the pod chooses how many it has."""
 
 
 def page(ledger: SlotLedger, owner: str, start: int, count: int) -> tuple[ClaimablePod, ...]:
     """Up to `count` that `owner` had last, then up to `count` of all, the oldest first, from `start` on.
 
-    Raises NotVerified.
+    Raises NotVerified, UnreadableLedger.
     """
     _, known, oldest = ledger.call("page", owner, start, count)
     found = (_pod(ledger, facts) for facts in (*(known if start == 0 else ()), *oldest))
     return tuple({pod.uid: pod for pod in found}.values())
 
 
+@readable()
 def present_revision(ledger: SlotLedger) -> str:
     """What new pods are made from, '' before the first run."""
     stored: Any = ledger.redis.hget(f"{ledger.prefix}meta", "revision")
     return stored.decode() if stored else ""
 
 
+@readable()
 def keep_claimable(ledger: SlotLedger, token: str, revision: str, pods: Collection[ClaimablePod]) -> str:
     """Exactly these from now on, except what has got jobs or was closed meanwhile. The revision that claims were told.
 
@@ -52,6 +60,7 @@ def tell_revision(ledger: SlotLedger, revision: str) -> None:
     ledger.redis.hset(f"{ledger.prefix}meta", "told", revision)
 
 
+@readable()
 def forget_claimable(ledger: SlotLedger) -> None:
     """The pool is gone."""
     stored: Any = ledger.redis.hvals(f"{ledger.prefix}claimable-facts")
@@ -72,20 +81,31 @@ def _facts(pod: ClaimablePod) -> bytes:
         "revision": pod.revision,
         "created": pod.created.isoformat(),
         "lastOwner": pod.last_owner,
-        "labels": dict(pod.labels),
+        "labels": dict(islice(sorted(pod.labels.items()), MOST_LABELS)),
     }
     return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
 
 
+@readable()
 def _pod(ledger: SlotLedger, facts: bytes) -> ClaimablePod:
+    """Its name becomes a part of a path."""
     told = orjson.loads(facts)
+    labels = typed(told["labels"], dict)
     return ClaimablePod(
-        name=told["name"],
-        uid=told["uid"],
+        name=name(told["name"]),
+        uid=uid(told["uid"]),
         pool=ledger.pool.rpartition("/")[2],
-        revision=told["revision"],
+        revision=typed(told["revision"], str),
         phase=Phase.IDLE,
-        created=datetime.fromisoformat(told["created"]),
-        last_owner=told["lastOwner"],
-        labels=told["labels"],
+        created=moment_of(told["created"]),
+        last_owner=typed(told["lastOwner"], str),
+        labels={typed(key, str): typed(value, str) for key, value in labels.items()},
     )
+
+
+def moment_of(text: str) -> datetime:
+    """Raises ValueError, also for a time of no zone, which compares with none of ours."""
+    created = moment(text)
+    if created is None:
+        raise ValueError(f"{text[:40]!r} is no time")
+    return created

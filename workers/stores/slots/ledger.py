@@ -16,12 +16,14 @@ from redis import Redis
 
 from domain.errors import StaleToken, TransientError
 from domain.slots.job import Job, JobRecord, Placed
-from events.incarnation import INCARNATION, PAUSE, doubt
+from events.incarnation import INCARNATION, doubt
+from events.incarnation import PAUSE as READ_AGAIN_AFTER
 from events.workqueue.scripts import PreloadedScript, Script
-from workers.stores.slots.records import asked, decoded, told_of
+from workers.stores.slots.records import decoded, placed_of, told_of
+from workers.stores.slots.unreadable import readable
 
 LUA: Final = Path(__file__).parent / "lua"
-PARTS: Final = ("names", "gate", "pods", "jobs", "attempts", "ending", "placing", "telling")
+PARTS: Final = ("names", "gate", "shapes", "pods", "jobs", "attempts", "ending", "placing", "telling")
 NAMES: Final = (
     *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "forget", "forget_size"),
     *("gone", "hold"),
@@ -139,7 +141,7 @@ class SlotLedger:
     def submit(self, job: Job, wait: timedelta = timedelta(0)) -> tuple[JobRecord, tuple[Placed, ...]]:
         """Idempotent by id: said again, what has become of it."""
         _, record, placed = self.call("submit", job.id, orjson.dumps(told_of(job)), _ms(wait))
-        return decoded(job.id, record), _placed(placed)
+        return decoded(job.id, record), placed_of(placed)
 
     def confirm(self, job: str, plan: str) -> Change:
         """`plan` is the attempt whose result was seen."""
@@ -148,6 +150,7 @@ class SlotLedger:
     def cancel(self, job: str) -> Change:
         return _change(self.call("cancel", job))
 
+    @readable()
     def record(self, job: str) -> JobRecord | None:
         stored: Any = self.redis.hget(f"{self.prefix}jobs", job)
         return decoded(job, stored) if stored else None
@@ -166,7 +169,7 @@ class SlotLedger:
             view=view.decode(),
             stop=_texts(stop),
             known=_texts(known),
-            placed=_placed(placed),
+            placed=placed_of(placed),
         )
 
     def start(self, job: str, phase: str, attempt: str, uid: str) -> Started | None:
@@ -182,12 +185,12 @@ class SlotLedger:
     def undo(self, job: str, attempt: str, wait: timedelta) -> tuple[int, tuple[Placed, ...]]:
         """The message could not be sent. How often that was so; -1: it is not this attempt any more."""
         status, *rest = self.call("undo", job, attempt, _ms(wait))
-        return (int(rest[0]), _placed(rest[1])) if status == b"OK" else (-1, ())
+        return (int(rest[0]), placed_of(rest[1])) if status == b"OK" else (-1, ())
 
     def sweep(self, remember: timedelta, pause: timedelta = PAUSE) -> Swept:
         """`pause`: sweeps come more often; reservations last for as much longer as none came."""
         _, expired, placed = self.call("sweep", _ms(remember), MOST, _ms(pause))
-        return Swept(_texts(expired), _placed(placed))
+        return Swept(_texts(expired), placed_of(placed))
 
     def verification(self) -> str:
         """The mark of the present one, begun if need be: ask before pods are listed."""
@@ -201,7 +204,7 @@ class SlotLedger:
         self.call("begin", mark or self.verification(), orjson.dumps(sorted(uids)))
 
     def gone(self, uid: str) -> tuple[Placed, ...]:
-        return _placed(self.call("gone", uid)[1])
+        return placed_of(self.call("gone", uid)[1])
 
     def fence(self, uid: str, token: str, floor: int) -> str:
         """'' when the pod is fenced; else why not: UNKNOWN, BUSY, CLOSED, FLOOR."""
@@ -220,7 +223,7 @@ class SlotLedger:
     def open(self, uid: str, token: str = "") -> tuple[Placed, ...] | None:
         """The pod was written in Kubernetes just before. None: its view has changed."""
         status, *rest = self.call("open", uid, token)
-        return _placed(rest[0]) if status == b"OK" else None
+        return placed_of(rest[0]) if status == b"OK" else None
 
     def set_aside(self, uid: str, *, for_good: bool = False) -> bool:
         """No new jobs, whatever runs on it. False: its view has changed."""
@@ -249,6 +252,7 @@ class SlotLedger:
         """Nothing is known of a pool that is gone. False: it has pods or jobs, or is there again."""
         return bool(self.call("forget", token)[0] == b"OK")
 
+    @readable()
     def never_ready(self, revision: str, age: timedelta) -> None:
         """Pods that booted side by side count once. Only the run that has the pool says so."""
         key, now = f"{self.prefix}unready", self.redis.time()[0]
@@ -269,9 +273,11 @@ class SlotLedger:
             self.redis.srem(f"{self.prefix}names", *names)
 
     def call(self, script: str, *args: Any) -> list[Any]:
-        reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))
+        """Raises NotVerified, and UnreadableLedger when the script meets what none of ours has written."""
+        with readable():
+            reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))
         if reply[0] == b"NOT_READY":
-            doubt(self.redis, PAUSE)
+            doubt(self.redis, READ_AGAIN_AFTER)
             raise NotVerified(f"the slots of pod pool {self.pool} are being verified")
         return reply
 
@@ -280,19 +286,16 @@ def _ms(length: timedelta) -> int:
     return length // timedelta(milliseconds=1)
 
 
+@readable()
 def _texts(replies: Sequence[bytes]) -> tuple[str, ...]:
     return tuple(reply.decode() for reply in replies)
 
 
-def _placed(replies: Sequence[bytes]) -> tuple[Placed, ...]:
-    told = map(orjson.loads, replies)
-    return tuple(Placed(**each | {"job": asked(each["id"], each["job"])}) for each in told)
-
-
+@readable()
 def _change(reply: list[Any]) -> Change:
     status, *rest = reply
     state = rest[0].decode() if rest else ""
-    return Change(status == b"OK", state, _placed(rest[1]) if len(rest) > 1 else ())
+    return Change(status == b"OK", state, placed_of(rest[1]) if len(rest) > 1 else ())
 
 
 def _refusal(reply: list[Any]) -> str:

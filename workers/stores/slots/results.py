@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -32,5 +33,6 @@ class Results:
         found: Any = self._redis.xread({self._key: at}, count=1000, block=max(1, wait // timedelta(milliseconds=1)))
         for _, entries in found or ():
             for place, told in entries:
-                fields = {name.decode(): value.decode() for name, value in told.items()}
-                yield Result(place.decode(), fields["job"], fields["state"], fields["attempt"], fields["result"])
+                with suppress(LookupError, UnicodeError):  # an entry that is none of ours
+                    fields = [told[name].decode() for name in (b"job", b"state", b"attempt", b"result")]
+                    yield Result(place.decode(), *fields)

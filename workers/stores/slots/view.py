@@ -10,11 +10,16 @@ from typing import Any
 
 import orjson
 
+from domain.names import is_name
+from domain.scaling.members import View
 from domain.scaling.unready import Unready
 from domain.slots.job import JobRecord
 from events.incarnation import incarnation
 from workers.stores.slots.ledger import Size, SlotLedger
 from workers.stores.slots.records import decoded
+from workers.stores.slots.unreadable import listed, readable, texts, typed
+from workers.stores.slots.unreadable import name as name_of
+from workers.stores.slots.unreadable import uid as uid_of
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class SlotsView:
         return next((pod for pod in self.pods if pod.uid == uid), None)
 
 
+@readable()
 def view(ledger: SlotLedger) -> SlotsView:
     """Two round trips."""
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
@@ -70,7 +76,7 @@ def view(ledger: SlotLedger) -> SlotsView:
         states["running"],
         states["reserved"],
         _waiting(ledger, sorted(kind.decode() for kind in kinds)),
-        frozenset(name.decode() for name in names),
+        frozenset(filter(is_name, (name.decode(errors="replace") for name in names))),
         _unready(unready, int(seconds)),
     )
 
@@ -83,6 +89,7 @@ class Standing:
     asked: timedelta = timedelta(0)
 
 
+@readable()
 def standing(ledger: SlotLedger) -> Standing:
     """How large the pool shall be, read only; -1 pods where that was never decided."""
     pipe: Any = ledger.redis.pipeline(transaction=True)
@@ -113,25 +120,37 @@ def _waiting(ledger: SlotLedger, kinds: list[str]) -> dict[str, int]:
 
 
 def _pod(uid: bytes, told: dict[str, Any], now: int) -> PodSlots:
-    slots = tuple(slot["j"] if slot else "" for slot in told["s"])
+    entries, layout = [slot or None for slot in listed(told["s"])], texts(told["l"])
+    jobs, states = texts([slot["j"] if slot else "" for slot in entries]), tuple(_state(slot) for slot in entries)
+    if len(entries) != len(layout):
+        raise ValueError(f"{len(entries)} slots of {len(layout)}")
     silent = timedelta(milliseconds=max(0, now - int(told["t"])))
-    states = tuple(slot["s"] if slot else "" for slot in told["s"])
     closed = timedelta(milliseconds=max(0, now - int(told.get("c", now))))
-    return PodSlots(uid.decode(), told["n"], told["v"], told["k"], tuple(told["l"]), slots, silent, states, closed)
+    pod = uid_of(uid.decode()), name_of(told["n"]), View(told["v"]).value, typed(told["k"], str)
+    return PodSlots(*pod, layout, jobs, silent, states, closed)
+
+
+def _state(slot: dict[str, Any] | None) -> str:
+    state = slot["s"] if slot else ""
+    if state not in ("", "running", "reserved"):
+        raise ValueError(f"{str(state)[:40]!r} is no state of a slot")
+    return str(state)
 
 
 def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:
     """All that are remembered, in pages."""
     for job, told in ledger.redis.hscan_iter(f"{ledger.prefix}jobs", count=500):
-        yield decoded(job.decode(), told)
+        yield decoded(job.decode(errors="replace"), told)
 
 
+@readable()
 def ends(ledger: SlotLedger) -> dict[str, datetime]:
     """When each job ended that has; UTC, by Redis' clock."""
     told: Any = ledger.redis.zrange(f"{ledger.prefix}ended", 0, -1, withscores=True)
     return {job.decode(): _moment(at) for job, at in told}
 
 
+@readable()
 def ended(ledger: SlotLedger, job: str) -> datetime | None:
     """When one did, None for one that has not."""
     at: Any = ledger.redis.zscore(f"{ledger.prefix}ended", job)
@@ -151,6 +170,7 @@ class Place:
     later: bool = False
 
 
+@readable()
 def place_of(ledger: SlotLedger, job: JobRecord) -> Place:
     """`ahead` is -1 for a job in no line."""
     pipe, p = ledger.redis.pipeline(transaction=False), ledger.prefix

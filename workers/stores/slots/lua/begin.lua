@@ -11,9 +11,9 @@ if call('HGET', META, 'seen') ~= server then
   call('DEL', PODS, KEYED, SIGS, CLASSES, DUE, LATER, SENT, EXPECT, NAMES) -- of NAMES an older copy may have some that were used
   local flat = call('HGETALL', JOBS)
   for i = 1, #flat, 2 do
-    local j = cjson.decode(flat[i + 1])
-    call('DEL', P .. 'blocked:' .. j.k)
-    if j.s ~= 'done' then
+    local j = job_of(flat[i])
+    if j then call('DEL', P .. 'blocked:' .. j.k) end
+    if j and j.s ~= 'done' then
       j.s, j.u, j.x = 'unknown', nil, nil
       keep_job(flat[i], j)
     end

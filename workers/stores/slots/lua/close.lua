@@ -12,7 +12,7 @@ if busy(pod) > 0 then return { 'BUSY' } end
 if view == 'fenced' then
   local left, flat = -1, call('HVALS', PODS)
   for _, json in ipairs(flat) do
-    local v = cjson.decode(json).v
+    local v = (json_of(json) or {}).v
     if v == 'open' or v == 'claimed' then left = left + 1 end
   end
   if left < tonumber(floor) then return { 'FLOOR' } end

@@ -11,6 +11,8 @@ if j.s ~= 'reserved' then return { over and 'REFUSED' or 'OK', j.s, placed } end
 call('ZREM', DUE, id)
 j.s, j.i = 'confirmed', j.i + 1
 keep_job(id, j)
-if has_key(id, j) then run_in(id, j, j.u, pod_of(j.u), j.x) end
+local pod = j.u and pod_of(j.u)
+if not pod or not pod.s[j.x] then finish_job(id, j, 'lost')
+elseif has_key(id, j) then run_in(id, j, j.u, pod, j.x) end
 place(server)
 return { 'OK', job_of(id).s, placed }

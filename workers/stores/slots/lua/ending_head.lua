@@ -7,6 +7,7 @@ local function leave_slot(j)
   j.u, j.x = nil, nil
 end
 
+local requeue
 local function pass_key(id, j) -- to the first in its line, also by who only waited for a slot; a confirmed job has its own
   local holder = call('HGET', KEYED, j.k)
   if holder and holder ~= id then return end
@@ -15,6 +16,7 @@ local function pass_key(id, j) -- to the first in its line, also by who only wai
   local next_job = first and job_of(first)
   if not next_job then return end
   if next_job.s ~= 'confirmed' then return enqueue(first, next_job) end
+  if not (next_job.u and pod_of(next_job.u)) then return requeue(first, next_job) end
   call('HSET', KEYED, j.k, first)
   run_in(first, next_job, next_job.u, pod_of(next_job.u), next_job.x)
 end
@@ -30,10 +32,10 @@ local function finish_job(id, j, outcome, result)
 end
 
 local function conclude(id, j, outcome, result) -- what runs has ended: a further phase keeps the slot for a person's decision
-  if outcome ~= 'succeeded' or j.s ~= 'running' or not j.f[j.i + 1] then
+  local pod = j.u and pod_of(j.u)
+  if outcome ~= 'succeeded' or j.s ~= 'running' or not j.f[j.i + 1] or not (pod and pod.s[j.x]) then
     return finish_job(id, j, j.s == 'cancelling' and 'cancelled' or outcome, result)
   end
-  local pod = pod_of(j.u)
   set_slot(j.u, pod, j.x, { j = id, a = j.a, s = 'reserved', g = pod.s[j.x].g })
   j.s, j.l, j.z = 'reserved', j.a, result
   keep_job(id, j)
@@ -42,7 +44,7 @@ local function conclude(id, j, outcome, result) -- what runs has ended: a furthe
   pass_key(id, j)
 end
 
-local function requeue(id, j) -- from its first phase: what a plan saw is gone with its pod
+requeue = function(id, j) -- from its first phase: what a plan saw is gone with its pod
   dequeue(id, j)
   leave_slot(j)
   j.s, j.i, j.l = 'waiting', 1, nil

@@ -6,7 +6,9 @@ local _, token = unpack(ARGV)
 if newer_run(token) or call('HLEN', PODS) + call('HLEN', JOBS) > 0 then return { 'KEPT' } end
 for _, class in ipairs(call('SMEMBERS', CLASSES)) do call('DEL', P .. 'free:' .. class) end
 for _, kinds in ipairs(call('SMEMBERS', SIGS)) do call('DEL', P .. 'wait:' .. kinds) end
-for _, facts in ipairs(call('HVALS', FACTS)) do call('DEL', P .. 'owned:' .. cjson.decode(facts).lastOwner) end
+for _, json in ipairs(call('HVALS', FACTS)) do
+  call('DEL', P .. 'owned:' .. tostring((json_of(json) or {}).lastOwner))
+end
 call('DEL', META, PODS, JOBS, KEYED, SIGS, CLASSES, DUE, LATER, SENT, ENDED, EXPECT, NAMES, RESULTS, CLAIMABLE, FACTS)
 for _, name in ipairs({ 'decision', 'pace', 'unready', 'watched' }) do call('DEL', P .. name) end -- of the pool's runs
 return { 'OK' }

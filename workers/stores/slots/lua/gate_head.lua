@@ -4,7 +4,7 @@
 local function ready(server) return call('HGET', META, 'inc') == server end
 
 local function newer_run(token) -- has the pool; a token is microseconds and a nonce
-  return tonumber((call('HGET', META, 'run') or '0'):match('^%d+')) > tonumber(token:match('^%d+'))
+  return tonumber((call('HGET', META, 'run') or '0'):match('^%d+') or 0) > tonumber(token:match('^%d+'))
 end
 
 local function now_ms()

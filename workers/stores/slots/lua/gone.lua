@@ -14,7 +14,8 @@ call('HDEL', PODS, uid)
 unclaimable(uid)
 local left = {}
 for _, json in ipairs(call('HVALS', PODS)) do
-  for _, class in ipairs(cjson.decode(json).l) do left[class] = true end
+  local other = json_of(json)
+  for _, class in ipairs(is_pod(other) and other.l or {}) do left[class] = true end
 end
 for _, class in ipairs(pod and pod.l or {}) do -- what no slot takes any more makes no phase free of its serial key
   if not left[class] then call('SREM', CLASSES, class) end

@@ -5,7 +5,9 @@
 -- ARGV and returns: see each script. State: waiting, placed, running, reserved, confirmed, cancelling, unknown, done.
 local function job_of(id)
   local json = call('HGET', JOBS, id)
-  return json and cjson.decode(json)
+  local j = json and json_of(json)
+  if is_job(j) then return j end
+  if json then call('HDEL', JOBS, id) end
 end
 
 local function keep_job(id, j) call('HSET', JOBS, id, cjson.encode(j)) end

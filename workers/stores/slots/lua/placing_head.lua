@@ -9,7 +9,7 @@ local function pickier(a, b)
 end
 
 local function room_for(classes, phases) -- uid, class: the pickiest slot that takes them, on the fullest pod
-  for _, class in ipairs(classes) do
+  for _, class in ipairs(phases and classes or {}) do
     local uid = takes(class, phases) and call('ZRANGE', P .. 'free:' .. class, 0, 0)[1]
     if uid then return uid, class end
   end
@@ -26,7 +26,9 @@ local function most_urgent(classes) -- id, job, uid, class of the first waiting 
     if not head[1] then
       call('SREM', SIGS, kinds)
     elseif not low or tonumber(head[2]) < low then
-      local at, fit = room_for(classes, job_of(head[1]).f)
+      local j = job_of(head[1])
+      if not j then call('ZREM', P .. 'wait:' .. kinds, head[1]) end
+      local at, fit = room_for(classes, j and j.f)
       if at then id, low, uid, class = head[1], tonumber(head[2]), at, fit end
     end
   end
@@ -37,13 +39,13 @@ local function place(server)
   if not ready(server) then return end
   local classes = call('SMEMBERS', CLASSES)
   table.sort(classes, pickier)
-  while #placed < MOST do
+  for _ = 1, 10 * MOST do -- what is in an index and nowhere else leaves it
     local id, uid, class = most_urgent(classes)
-    if not id then return end
-    local j = job_of(id)
-    if has_key(id, j) then
-      local pod = pod_of(uid)
-      run_in(id, j, uid, pod, slot_of(pod, class))
+    if not id or #placed == MOST then return end
+    local j, pod = job_of(id), pod_of(uid)
+    local x = pod and slot_of(pod, class)
+    if not x then call('ZREM', P .. 'free:' .. class, uid)
+    elseif has_key(id, j) then run_in(id, j, uid, pod, x)
     else
       call('ZREM', P .. 'wait:' .. kinds_of(j), id)
     end

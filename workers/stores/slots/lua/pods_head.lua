@@ -5,7 +5,9 @@
 -- fullest first. The state of a slot is running or reserved; nobody counts them but who reads them all.
 local function pod_of(uid)
   local json = call('HGET', PODS, uid)
-  return json and cjson.decode(json)
+  local pod = json and json_of(json)
+  if is_pod(pod) then return pod end
+  if json then call('HDEL', PODS, uid) end
 end
 
 local function busy(pod)
@@ -17,9 +19,9 @@ end
 local function unclaimable(uid)
   if call('ZREM', CLAIMABLE, uid) == 0 then return end
   local facts = call('HGET', FACTS, uid)
-  local owner = facts and cjson.decode(facts).lastOwner or ''
+  local owner = facts and (json_of(facts) or {}).lastOwner
   call('HDEL', FACTS, uid)
-  if owner ~= '' then call('ZREM', P .. 'owned:' .. owner, uid) end
+  if type(owner) == 'string' and owner ~= '' then call('ZREM', P .. 'owned:' .. owner, uid) end
 end
 
 local function keep_pod(uid, pod) -- and its place in the index

@@ -5,10 +5,11 @@
 local server, token, asked, least, most, present = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 local m = call('HMGET', META, 'size', 'up', 'down', 'run')
-local latest = tonumber((m[4] or '0'):match('^%d+')) -- a token is microseconds and a nonce
+local latest = tonumber((m[4] or '0'):match('^%d+') or 0) -- a token is microseconds and a nonce
 if m[4] ~= token and latest >= tonumber(token:match('^%d+')) then return { 'STALE' } end
 call('HSET', META, 'run', token)
-local size, now = tonumber(m[1] or present), now_ms()
+local size, now = tonumber(m[1]) or tonumber(present), now_ms()
+m[2], m[3] = tonumber(m[2]), tonumber(m[3])
 local wanted = math.max(tonumber(least), math.min(tonumber(most), tonumber(asked) or size))
 if wanted > size then m[2] = now; call('HSET', META, 'up', now) end
 if wanted < size then m[3] = now; call('HSET', META, 'down', now) end

@@ -6,7 +6,7 @@ local server, id, phase, attempt, uid = unpack(ARGV)
 if not ready(server) then return { 'NOT_READY' } end
 local j, pod = job_of(id), pod_of(uid)
 local mine = j and j.s == 'placed' and j.a == attempt and j.f[j.i] == phase and j.u == uid
-if not (mine and pod) then return { 'REFUSED' } end
+if not (mine and pod and pod.s[j.x]) then return { 'REFUSED' } end
 j.s = 'running'
 keep_job(id, j)
 call('ZREM', SENT, id)

@@ -31,17 +31,20 @@ end
 call('HSET', META, 'swept', now)
 if not ready(server) then return { 'NOT_READY' } end
 for _, id in ipairs(call('ZRANGE', DUE, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
-  finish_job(id, job_of(id), 'expired')
-  expired[#expired + 1] = id
+  local j = job_of(id)
+  call('ZREM', DUE, id)
+  if j then finish_job(id, j, 'expired'); expired[#expired + 1] = id end
 end
 for _, id in ipairs(call('ZRANGE', LATER, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
   call('ZREM', LATER, id)
-  enqueue(id, job_of(id))
+  local j = job_of(id)
+  if j then enqueue(id, j) end
 end
 for _, id in ipairs(call('ZRANGE', SENT, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
   local j = job_of(id)
-  call('ZADD', SENT, now + AGAIN, id)
-  placed[#placed + 1] = message(id, j, pod_of(j.u))
+  local pod = j and j.u and pod_of(j.u)
+  if pod then call('ZADD', SENT, now + AGAIN, id); placed[#placed + 1] = message(id, j, pod)
+  else call('ZREM', SENT, id); if j then lose(id, j) end end
 end
 for _, id in ipairs(call('ZRANGE', ENDED, '-inf', now - kept, 'BYSCORE', 'LIMIT', 0, most)) do
   call('ZREM', ENDED, id); call('HDEL', JOBS, id)

@@ -12,7 +12,7 @@ end
 
 local function settle(uid, x, id, j, item, state) -- it is in that slot of that pod, running or reserved
   local was = pod_of(uid).s[x]
-  if was and was.j ~= id then lose(was.j, job_of(was.j)) end -- a slot has one job: who has it now was told later
+  if was and was.j ~= id and job_of(was.j) then lose(was.j, job_of(was.j)) end -- a slot has one job: who has it now was told later
   local pod = pod_of(uid)
   local cancelled = j.s == 'cancelling' and j.a == item[2]
   dequeue(id, j)
