@@ -29,6 +29,7 @@ class Position(NamedTuple):
     history: int
     version: int
 
+
 LONGEST_NAME: Final = 253
 LONGEST_MESSAGE: Final = 1024
 """Characters that are kept: the old form of a Kubernetes Event limits neither."""

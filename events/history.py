@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Final
 
 import structlog
@@ -49,7 +48,7 @@ def announce(kube: KubeApi, lease: Lease, history: int, evidence: str) -> None:
     """An Event on the Lease, for who runs `kubectl describe`; it is for people, so nothing stops for it."""
     log.warning("api_history_begun", history=history, evidence=evidence)
     namespace, name = lease.settings.namespace, lease.settings.name
-    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    stamp = kube.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     digest = hashlib.sha256(f"{history} {evidence}".encode()).hexdigest()[:16]
     about = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "namespace": namespace, "name": name}
     body = {

@@ -23,8 +23,8 @@ from events.event_stream import EventStream
 from events.failures import FailureFeed
 from events.feeds import SnapshotFeed
 from events.follower import Follower
-from events.identity import AnotherFleet, Identity
 from events.history import NEW_HISTORY, NewHistoryError, announce
+from events.identity import AnotherFleet, Identity
 from events.kube_api import KubeApi
 from events.lease import Lease
 from events.metrics import Metrics

@@ -62,7 +62,7 @@ def transport(settings: WorkerSettings) -> dict[str, Any]:
 
 def worker(settings: WorkerSettings) -> dict[str, Any]:
     return {
-        "worker_consumer": "workers.own_consumer:OwnConsumer",  # runs tasks of ours only, and takes none of another fleet
+        "worker_consumer": "workers.own_consumer:OwnConsumer",  # runs tasks of ours, of our fleet
         "worker_pool": settings.celery.pool,  # tasks wait for AWS and Kubernetes: threads, at a tenth of the memory
         "worker_concurrency": settings.celery.concurrency,
         "worker_prefetch_multiplier": 1,  # what a worker has reserved waits behind its slowest task

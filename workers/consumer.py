@@ -20,7 +20,6 @@ from workers.envelope import MessageRefused, brief
 log = structlog.get_logger()
 
 
-
 class TolerantConsumer(Consumer):
     """Rejects, counts and names what Celery cannot make a request of."""
 

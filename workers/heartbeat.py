@@ -46,9 +46,7 @@ def silence() -> float:
     return time.monotonic() - _beaten[0]
 
 
-def judge(
-    file: Path, broker_answers: Callable[[], bool], did: str = "consumed", refusal: str | None = None
-) -> Verdict:
+def judge(file: Path, broker_answers: Callable[[], bool], did: str = "consumed", refusal: str | None = None) -> Verdict:
     """`broker_answers` is asked only if the file is stale. `did` is what it shows, `refusal` why Redis takes no writes
     now, None if it does.
     """

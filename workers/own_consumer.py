@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 from celery.worker.state import maybe_shutdown
 from kombu.transport.virtual import Channel
 
+from events.clock import wall_clock
 from workers import envelope
 from workers.bootstrap import services
 from workers.consumer import TolerantConsumer
@@ -46,4 +46,4 @@ class OwnConsumer(TolerantConsumer):
         return super().create_task_handler(*args, **options)
 
     def read(self, message: Any) -> None:
-        envelope.read(message, self._tasks, datetime.now(UTC))
+        envelope.read(message, self._tasks, wall_clock())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, Any, Final
 
-import orjson
 import typer
 
 from events import routing
@@ -13,6 +12,7 @@ from events.identity import Identity
 from events.workqueue import Workqueue
 from workers.cli.configured import configured
 from workers.cli.doctor import AsJson
+from workers.cli.output import say, say_json
 from workers.cli.troubles import in_words
 from workers.stores.client import connect_state
 from workers.stores.outage import OUTAGE
@@ -38,11 +38,11 @@ def adopt_redis(owner: From = "", dry_run: Trial = False, as_json: AsJson = Fals
         if not why and present and not dry_run and not queue.adopt(present, heir):
             why = "another process changed whose it is meanwhile: look again"
     except OUTAGE as error:
-        typer.echo(in_words(error), err=True)
+        say(in_words(error), err=True)
         raise typer.Exit(1) from None
     told: dict[str, Any] = {"owner": str(present or ""), "fleet": str(heir), "has": dict(sorted(living.items()))}
     told |= {"done": not (why or dry_run), "why": why}
-    typer.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode() if as_json else in_lines(told, dry_run))
+    say_json(told) if as_json else say(*in_lines(told, dry_run).splitlines())
     if why and present and not present.matches(heir):
         raise typer.Exit(1)
 

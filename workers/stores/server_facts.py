@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 from redis import Redis
 from redis.exceptions import RedisError
 
+from events.clock import wall_clock
 from events.redis_address import without
 from events.settings import RedisSettings
 from workers.stores.client import connect_briefly
-
-from events.clock import wall_clock
 
 
 class ServerFacts(NamedTuple):
