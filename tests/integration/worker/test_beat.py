@@ -27,6 +27,7 @@ from workers.schedule import Schedule
 
 HOUR = 3600.0
 LONG_AGO = 120.0  # seconds
+SLOW, DESTROYS = "tests.support.slow_destructor", "destroys"  # an application that is not for this process
 SEVERAL = 30  # beat repeats a refused message five times
 OFTEN = {routing.QUEUE_TICK: 1, routing.PORTS_SWEEP: 2, routing.SLOTS_SWEEP: 2}
 SELDOM = (routing.PORTS_AUDIT, routing.PODPOOLS_AUTOSCALE)
@@ -135,3 +136,14 @@ def test_a_beat_that_leaves_one_task_out_has_no_heartbeat(tmp_path: Path, monkey
 
     assert file_after_ticks(tasks)
     assert not file_after_ticks({**tasks, "never": {"task": "third", "schedule": Never(0.01)}})
+
+
+@pytest.mark.row("TM-05")
+def test_a_beat_that_a_signal_finds_in_a_destructor_ends(tmp_path: Path, server: RedisServer) -> None:
+    options = ("--scheduler", f"{SLOW}:SlowSchedule")
+    beat = CeleryProcess("beat", "slow", tmp_path, server.url, {}, options, SLOW).start()
+    try:
+        eventually(lambda: DESTROYS in beat.tail(), timeout=60)
+        assert beat.terminate(15) == 0
+    finally:
+        beat.kill()
