@@ -39,14 +39,14 @@ def judge(file: Path, broker_answers: Callable[[], bool], now: float, refusal: s
     """`now` as in `time.time()`. `broker_answers` is asked only if the file is stale. `refusal`: why Redis takes no
     writes now, None if it does.
     """
-    since = file.with_name(file.name + REFUSED_SUFFIX)
+    refused = file.with_name(file.name + REFUSED_SUFFIX)
     if refusal:
-        if not since.exists():
-            since.touch()
+        if not refused.exists():
+            refused.touch()
         file.with_name(file.name + OUTAGE_SUFFIX).touch()
-        lasts = _age(since, now)
+        lasts = _age(refused, now)
         return Verdict(alive=lasts <= LONGEST_REFUSAL, ready=False, reason=f"refused for {lasts:.0f} s: {refusal}")
-    since.unlink(missing_ok=True)
+    refused.unlink(missing_ok=True)
     if (age := _age(file, now)) <= FRESH:
         return Verdict(alive=True, ready=True, reason=f"consumed {age:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)
