@@ -65,9 +65,9 @@ def test_a_refusal_over_tls_is_an_outage_for_state_and_broker(
     url = address(port, authority, authority)
     transport_guard.install()
     with (
+        REAL["NOREPLICAS"](redis_server),
         connect_state(RedisSettings(url=url)) as state,
         connection(url, {}) as broker,
-        REAL["NOREPLICAS"](redis_server),
     ):
         with pytest.raises(RefusedError):
             state.set("a", 1)

@@ -45,8 +45,10 @@ class RefusingProxy(TcpProxy):
     @contextmanager
     def refusing(self, answer: str) -> Iterator[None]:
         self.answer = answer
-        yield
-        self.answer = ""
+        try:
+            yield
+        finally:
+            self.answer = ""
 
     def _copy(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
@@ -68,8 +70,10 @@ def client(server: RedisServer) -> Redis:
 def configured(server: RedisServer, name: str, value: object, before: object) -> Iterator[None]:
     with client(server) as redis:
         redis.config_set(name, value)
-        yield
-        redis.config_set(name, before)
+        try:
+            yield
+        finally:
+            redis.config_set(name, before)
 
 
 @contextmanager

@@ -30,8 +30,8 @@ def aged(file: Path, seconds: float) -> Path:
     return file
 
 
-def judged(file: Path, broker: bool = True) -> Verdict:
-    return judge(file, answers if broker else is_away)
+def judged(file: Path, broker: bool = True, refusal: str | None = None) -> Verdict:
+    return judge(file, answers if broker else is_away, refusal=refusal)
 
 
 @pytest.mark.row("EV-16")
@@ -53,6 +53,18 @@ def test_a_file_from_before_the_clock_was_set_back_does_not_keep_a_worker_alive(
 @pytest.mark.row("EV-16")
 def test_while_the_broker_is_away_a_worker_is_alive_but_not_ready(file: Path) -> None:
     assert judged(aged(file, 3600), broker=False)[:2] == (True, False)
+
+
+@pytest.mark.row("RD-22", "EV-16")
+def test_a_worker_is_not_ready_while_redis_refuses_and_dead_after_five_minutes_of_it(file: Path) -> None:
+    refused = file.with_name("heartbeat.refused")
+    aged(file, 1)
+    assert judged(file, refusal="OOM")[:2] == (True, False)
+    for age, alive in ((299, True), (301, False)):
+        aged(refused, age)
+        assert judged(file, refusal="OOM") == (alive, False, f"refused for {age} s: OOM")
+    assert judged(file)[:2] == (True, True)
+    assert not refused.exists()
 
 
 @pytest.mark.row("EV-16")
