@@ -69,7 +69,7 @@ class StateGauges(Collector):
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         try:
-            told = {HEARTBEAT: {(): heartbeat.age()}, **self._read()}
+            told: dict[str, Samples] = {HEARTBEAT: {(): heartbeat.age()}, **self._read()}
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can
             log.warning("state_unreadable", error=str(error))
             return [_family(READABLE, {(): 0}), _family(HEARTBEAT, {(): heartbeat.age()})]
