@@ -24,6 +24,8 @@ class TolerantConsumer(Consumer):
     """Rejects, counts and names what Celery cannot make a request of."""
 
     connection_errors: Any
+    task_consumer: Any
+    strategies: Any
 
     def on_unknown_message(self, body: Any, message: Any) -> None:  # noqa: ARG002 - Celery's signature
         self.refuse(message, "no_task", "headers.task: missing")

@@ -75,7 +75,7 @@ class StateGauges(Collector):
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         try:
-            told = {HEARTBEAT: {(): heartbeat.silence()}, **self._read()}
+            told: dict[str, Samples] = {HEARTBEAT: {(): heartbeat.silence()}, **self._read()}
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can
             warn(log, "state_unreadable", error)
             return [_family(READABLE, {(): 0}), _family(HEARTBEAT, {(): heartbeat.silence()})]

@@ -61,7 +61,7 @@ def handing_over(execute: Callable[..., Any]) -> Callable[..., Any]:
     return handed
 
 
-class SettledRequest(Request):  # type: ignore[misc]  # Celery has no types there
+class SettledRequest(Request):
     """Celery derives a class of each task from it, and overrides methods there: those are guarded as well."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -88,6 +88,7 @@ class SettledRequest(Request):  # type: ignore[misc]  # Celery has no types ther
         """Rejects the message, if nothing has settled it, and says so."""
         metrics.MESSAGES_REFUSED.labels("unsettled").inc()
         log.error("message_unsettled", task=brief.repr(self.name), id=brief.repr(self.id), error=brief.repr(str(error)))
-        for end in (lambda: task_ready(self), lambda: self.reject(requeue=False)):
-            with suppress(Exception):
-                end()
+        with suppress(Exception):
+            task_ready(self)
+        with suppress(Exception):
+            self.reject(requeue=False)

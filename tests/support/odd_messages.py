@@ -13,7 +13,7 @@ from events import routing
 
 Message = dict[str, Any]
 DEEP: Final = '{"a":' * 5000 + "1" + "}" * 5000
-CANVAS: Final = {"task": "queue.tick", "args": [], "kwargs": {}, "options": {}, "subtask_type": None}
+CANVAS: Final[dict[str, Any]] = {"task": "queue.tick", "args": [], "kwargs": {}, "options": {}, "subtask_type": None}
 VALUES: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, -1, 5, 2**31, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf")),
     *("", " ", "x", "x" * 70_000, "\ud800", "\x00\x1b[2J", "é", "never", "2999-01-01T00:00:00", "0001-01-01T00:00:00"),

@@ -31,7 +31,7 @@ def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     server = RedisServer(directory / "redis").start()
     fleet = Fleet(directory, server)
     try:
-        yield fleet.start(beats=0, BERTHMASTER_CELERY__POOL=request.param, **SETTINGS)
+        yield fleet.start(1, 0, **SETTINGS, BERTHMASTER_CELERY__POOL=request.param)
     finally:
         fleet.end()
         server.kill()

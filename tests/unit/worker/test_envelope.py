@@ -128,9 +128,9 @@ def read_eta(channel: Any, seconds: int) -> datetime:
 @pytest.mark.row("HO-01")
 def test_what_celery_itself_sends_is_taken(channel: Any) -> None:
     """Also when a task retries."""
-    app = create_app(configured, ())
+    app: Any = create_app(configured, ())
     sent = app.amqp.as_task_v2(
-        "i-1", "slots.submit", [{}], {}, countdown=10, retries=3, root_id="i-0", origin="gen1@host", now=NOW
+        "i-1", "slots.submit", ({},), {}, countdown=10, retries=3, root_id="i-0", origin="gen1@host", now=NOW
     )
     assert isinstance(sent, amqp.task_message)
     raw = {**whole("k"), "body": encoded(sent.body), "headers": orjson.loads(encoded(dict(sent.headers)))}
@@ -143,9 +143,9 @@ def test_every_message_is_read_into_a_request_or_refused_with_a_reason(
     channel: Any, request: pytest.FixtureRequest
 ) -> None:
     """Whatever was read, Celery makes a request of, and the request says what it is."""
-    app = create_app(configured, ())
+    app: Any = create_app(configured, ())
     app.finalize()
-    task = app.task(nothing, name=routing.PORTS_RECONCILE)
+    task = app.task(name="tests.nothing")(nothing)
     ends, longest = Counter[str](), 0
     for raw in odd_messages(seed_of(request), INPUTS):
         try:
