@@ -36,7 +36,8 @@ _REFUSED: Final[ContextVar[list[RefusedWrite] | None]] = ContextVar("refused_wri
 @contextmanager
 def refused_writes() -> Iterator[list[RefusedWrite]]:
     """Those of this thread in the block, as they come; what the block shows to people itself is taken off."""
-    token = _REFUSED.set(refused := [])
+    refused: list[RefusedWrite] = []
+    token = _REFUSED.set(refused)
     try:
         yield refused
     finally:

@@ -60,7 +60,7 @@ class WatchfulWorker:
             self.worker.queue.done(taken, None)
 
     def look(self, key: str, snapshot: Snapshot) -> None:
-        version, uid, gone, _ = snapshot
+        version, uid, gone = snapshot.version, snapshot.uid, snapshot.gone
         if version < self.acted.get(key, 0):
             self.wrong.append(f"{key}: acted on version {version} after {self.acted[key]}")
         self.acted[key] = max(version, self.acted.get(key, 0))

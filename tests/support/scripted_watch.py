@@ -47,7 +47,6 @@ class World:
         def restore() -> None:
             with self.changed:
                 self.version, self.objects, self.history = deepcopy(then)
-                self.changed.notify_all()
 
         return restore
 

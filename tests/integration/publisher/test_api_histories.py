@@ -55,7 +55,7 @@ def test_after_an_etcd_was_restored_from_a_backup_the_publisher_follows_what_is_
     api.create("/api/v1/namespaces", {"metadata": {"name": "games"}})
     first = create(api, "a")
     create(api, "b")
-    scope = {"namespace": "games", "lease": {"namespace": "games"}}
+    scope: dict[str, Any] = {"namespace": "games", "lease": {"namespace": "games"}}
     with publishing(server.settings(), redis_url, **scope) as running:
         assert set(worker.living()) == {A, B}
         server.backup()
