@@ -61,12 +61,15 @@ def test_a_probe_says_the_same_when_the_wall_clock_is_set(tmp_path: Path) -> Non
     clock, fresh, stale = ShiftedClock(tmp_path), tmp_path / "fresh", tmp_path / "stale"
     touch(fresh)
     command = [sys.executable, "-c", LOOK]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, env=clock.variables, text=True, **pipes) as process:  # type: ignore[call-overload]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=clock.variables, text=True, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin
+        assert process.stdout
 
         def alive(file: Path) -> str:
+            assert process.stdout
             print(file, file=process.stdin, flush=True)
-            return str(process.stdout.readline().strip())
+            return process.stdout.readline().strip()
 
         for seconds in (0, 3600, -3600):
             clock.move(seconds)
