@@ -59,8 +59,22 @@ def test_every_folder_of_lua_scripts_is_known_to_luacheck() -> None:
     ],
 )
 def test_the_domain_may_not_look_at_a_clock_or_take_a_chance(statement: str, said: str) -> None:
+    assert said in linted("domain/ports/probe.py", statement)
+
+
+@pytest.mark.row("TM-04")
+@pytest.mark.parametrize("package", ["events", "workers/podpools", "compose/sandbox"])
+@pytest.mark.parametrize(
+    "look", ["from datetime import UTC, datetime\n\nx = datetime.now(UTC)\n", "import time\n\nx = time.time()\n"]
+)
+def test_one_module_alone_looks_at_the_wall_clock(package: str, look: str) -> None:
+    assert "TID251" in linted(f"{package}/probe.py", look)
+    assert "TID251" not in linted("events/clock.py", look)
+
+
+def linted(file: str, statement: str) -> str:
     command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise"]
-    command += ["--stdin-filename", "domain/ports/probe.py", "-"]
+    command += ["--stdin-filename", file, "-"]
     source = '"""A probe."""\n\n' + statement
     answer = subprocess.run(command, input=source, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert said in answer.stdout
+    return answer.stdout

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
@@ -58,13 +59,16 @@ class SkewedFleet:
         told = [orjson.loads(line) for line in lines if line.startswith(b"{") and b"key_reconciled" in line]
         return sum(each.get("key") == key for each in told)
 
+    def has_run(self, key: str, times: int) -> bool:
+        return self.runs(key) >= times
+
     def looks_again(self, key: str, kind: str, name: str) -> None:
         """After two more runs, which began after this."""
         before = self.runs(key)
         for times in (1, 2):
             notes = {"metadata": {"annotations": {"test/look": f"{time.monotonic()}"}}}
             self.api.patch(f"{GROUP}/{kind}/{name}", notes)
-            eventually(lambda least=before + times: self.runs(key) >= least, PATIENCE)
+            eventually(partial(self.has_run, key, before + times), PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +90,8 @@ def right_again(fleet: SkewedFleet) -> Iterator[None]:
         clock.move(0)
 
 
-def some(count: Callable[[], int], number: int) -> None:
-    eventually(lambda: count() == number, PATIENCE)
+def some_pods(fleet: SkewedFleet, pool: str, number: int) -> None:
+    eventually(lambda: len(fleet.pods(pool)) == number, PATIENCE)
 
 
 @OFF
@@ -96,7 +100,7 @@ def test_a_worker_ten_minutes_off_removes_no_booting_pod(fleet: SkewedFleet, sec
     name = f"boot{seconds}"
     fleet.clocks["worker"].move(seconds)
     fleet.create("PodPool", name, template=TEMPLATE, minReplicas=2, maxReplicas=2, readyTimeout="300s")
-    some(lambda: len(fleet.pods(name)), 2)
+    some_pods(fleet, name, 2)
     booting = fleet.pods(name).keys()
     fleet.looks_again(f"podpool/{NAMESPACE}/{name}", "podpools", name)
     assert fleet.pods(name).keys() == booting
@@ -155,7 +159,7 @@ def test_a_publisher_keeps_its_lease_and_publishes_when_its_clock_jumps(fleet: S
         fleet.clocks["publisher"].move(seconds)
         name = f"late{number}"
         fleet.create("PodPool", name, template=TEMPLATE, minReplicas=1, maxReplicas=1, readyTimeout="300s")
-        some(lambda pool=name: len(fleet.pods(pool)), 1)  # type: ignore[misc]
+        some_pods(fleet, name, 1)
         after = renewed(fleet, last)
         assert all(after[field] == before[field] for field in ("holderIdentity", "leaseTransitions", "acquireTime"))
         assert after["renewTime"] > last["renewTime"]
@@ -171,7 +175,7 @@ def renewed(fleet: SkewedFleet, last: Json) -> Json:
 @pytest.mark.row("TM-03")
 def test_the_fleet_goes_on_when_time_of_redis_goes_back(fleet: SkewedFleet) -> None:
     fleet.create("PodPool", "back", template=TEMPLATE, minReplicas=1, maxReplicas=2, readyTimeout="300s")
-    some(lambda: len(fleet.pods("back")), 1)
+    some_pods(fleet, "back", 1)
     fleet.clocks["redis"].move(-600)
     before = fleet.runs(f"podpool/{NAMESPACE}/back")
     eventually(lambda: fleet.runs(f"podpool/{NAMESPACE}/back") > before + 5, PATIENCE)  # more than events ask for
