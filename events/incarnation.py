@@ -231,13 +231,18 @@ def doubt(client: Redis, pause: float = 0.0) -> bool:
     return bool(knowledge and knowledge.doubt(pause))
 
 
+def doubt_at_times(client: Redis) -> bool:
+    """The same for who was refused: while the publisher is away each command is."""
+    return doubt(client, PAUSE)
+
+
 def refused_by_another(client: Redis) -> bool:
     """For who was told that the server is not ready: whether it is another than it was taken for, so that asking again
     helps.
     """
     knowledge = _knowledge(client)
     before = knowledge.incarnation if knowledge else b""
-    return doubt(client, PAUSE) and incarnation(client).encode() != before
+    return doubt_at_times(client) and incarnation(client).encode() != before
 
 
 def _knowledge(client: Redis) -> ServerKnowledge | None:

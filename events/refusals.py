@@ -82,7 +82,7 @@ class Refusable:
         connection.set_parser(parser_class)
         parser: Any = self.__dict__["_parser"]
         parser.parse_error = recognising(parser.parse_error)
-        if isinstance(parser, HiredisParser):
+        if issubclass(parser_class, HiredisParser):
             parser.read_response = raising(parser.read_response)
 
 

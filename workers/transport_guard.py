@@ -154,7 +154,8 @@ CONSUMER_GUARDS = {
 PIPELINE_GUARDS = {"_disconnect_raise_on_watching": _raise_on_watching}
 OF = ((Channel, GUARDS), (QoS, QOS_GUARDS), (Consumer, CONSUMER_GUARDS), (Pipeline, PIPELINE_GUARDS))
 unguarded = {name: getattr(kind, name) for kind, guards in OF for name in guards}
-unguarded["_remove_from_indices"] = QoS._remove_from_indices
+of_qos: Any = QoS
+unguarded["_remove_from_indices"] = of_qos._remove_from_indices
 """What kombu and Celery ship, as it was when this module was imported."""
 QUIET = Quiet()
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from domain.claims.draining import DrainWait
+from domain.names import SUBDOMAIN
 from domain.scaling.pod_pool_rules import RULES
 from domain.scaling.sensed import Accepts, Policy
-from domain.spec import SUBDOMAIN, Length, Spec, broken_rules, each_once, length
+from domain.spec import Length, Spec, broken_rules, each_once, length
 
 OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
 PASSWORD_VARIABLE: Final = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a variable

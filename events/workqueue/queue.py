@@ -21,6 +21,7 @@ from events import routing
 from events.identity import FIELDS, AnotherFleet, Identity
 from events.incarnation import INCARNATION, Argument, doubt, refused_by_another
 from events.refused_names import refuse_name
+from events.workqueue.arguments import chunks, decoded, listed, milliseconds
 from events.workqueue.entries import (
     Known,
     Mark,
@@ -40,9 +41,7 @@ from events.workqueue.scripts import Scripts
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order
 SWEEP_EXPIRES: Final = timedelta(minutes=2)  # a sweep's own message may be lost too
-CHUNK: Final = 500
 NOT_READY: Final = Refusal.NOT_READY.value.encode()
-TO_MS: Final = timedelta(milliseconds=1)
 
 
 class Workqueue:
@@ -286,26 +285,9 @@ class Workqueue:
         return len(found)
 
 
-def milliseconds(time: timedelta) -> int:
-    """Rounded up: a wait of less than a millisecond is a wait."""
-    return -(-time // TO_MS)
-
-
 def proper(keys: Sequence[str]) -> list[str]:
     """Those that a reconciler takes."""
     for key in keys:
         if not routing.is_key(key):
             refuse_name("key", "the workqueue", key)
     return [key for key in keys if routing.is_key(key)]
-
-
-def listed(pools: Sequence[str] | None) -> bytes:
-    return b"" if pools is None else orjson.dumps(list(pools))
-
-
-def decoded(keys: Sequence[bytes]) -> list[str]:
-    return [key.decode() for key in keys]
-
-
-def chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK))

@@ -79,7 +79,7 @@ class Storm:
 
     def foreign(self, network: Network) -> str:
         client = self.aws.client()
-        tags = [{"Key": "berthmaster.dev/listeners-of", "Value": CLUSTER}]
+        tags: list[Any] = [{"Key": "berthmaster.dev/listeners-of", "Value": CLUSTER}]
         made = client.create_load_balancer(Name="users-own", Type="network", Subnets=list(network.subnets), Tags=tags)
         self.annex = made["LoadBalancers"][0]["LoadBalancerArn"]
         group = client.create_target_group(Name="users-own", Protocol="TCP", Port=443, VpcId=network.vpc)

@@ -20,6 +20,9 @@ class DeafRequest(Request):
         pass
 
 
-@shared_task(name=routing.PORTS_RECONCILE, Request=f"{__name__}:{DeafRequest.__name__}")
+OPTIONS: dict[str, Any] = {"name": routing.PORTS_RECONCILE, "Request": f"{__name__}:{DeafRequest.__name__}"}
+
+
+@shared_task(**OPTIONS)
 def reconcile(*_args: Any) -> None:
     pass

@@ -21,14 +21,8 @@ from events.resources import POOL_LABEL
 Json = dict[str, Any]
 PODS, POOLS = "/api/v1/pods", "/apis/berthmaster.dev/v1alpha1/portpools"
 POOL_PODS = "/api/v1/pods?pool"  # pods of pod pools are followed apart; a script for pods is not theirs
-EXPIRED = {
-    "kind": "Status",
-    "apiVersion": "v1",
-    "status": "Failure",
-    "reason": "Expired",
-    "code": 410,
-    "message": "old",
-}
+STATUS = {"kind": "Status", "apiVersion": "v1", "status": "Failure"}
+EXPIRED = STATUS | {"reason": "Expired", "code": 410, "message": "old"}
 
 
 class World:

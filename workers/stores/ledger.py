@@ -18,7 +18,7 @@ from redis import Redis
 from domain.errors import StaleToken, TransientError
 from domain.ports.entry import Entry
 from domain.ports.placement import Ordering
-from events.incarnation import INCARNATION, PAUSE, doubt
+from events.incarnation import INCARNATION, doubt_at_times
 from events.workqueue.scripts import Script
 from workers.stores.ledger_codec import encode_item, entries_of, texts
 from workers.stores.ledger_scripts import HEADS, LUA, SCRIPTS
@@ -266,7 +266,7 @@ class Ledger:
         """The script's reply. Raises NotReady, whatever the script."""
         reply: list[Any] = self._scripts[script]([self.prefix], args)
         if reply[0] == b"NOT_READY":
-            doubt(self.redis, PAUSE)
+            doubt_at_times(self.redis)
             raise NotReady(f"the ledger of pool {self.pool} is not ready")
         return reply
 

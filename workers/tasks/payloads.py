@@ -90,7 +90,8 @@ class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not 
         try:
             return super().retry(*args, **options)
         except Reject as error:
-            raise Reject(error.reason, requeue=True) from error
+            rejection: Any = error
+            raise Reject(rejection.reason, requeue=True) from error
 
 
 P = TypeVar("P", bound=Payload)

@@ -2,8 +2,7 @@
 
 KEYS, one shard under one hash tag:
   1 snap    hash   key -> <history, 6 digits>.<version, 20 digits><L|G><uid>|<body>
-  2 dirty   hash   key -> generation of its last mark; if only marks have come since it was N:
-                   <generation>@N@<history>.<version>
+  2 dirty   hash   key -> generation of its last mark; if only marks have come since it was N: <generation>@N@<version>
   3 hold    hash   key -> token of its holder
   4 queued  zset   key, when its hint was sent (ms)
   5 timer   zset   key, when its lease ends or its wait is over (ms); a key is in at most one of queued and timer

@@ -113,11 +113,11 @@ def questions(ledger: SlotLedger) -> dict[str, Callable[[], Any]]:
 
 
 def readable_gauges(redis: Redis) -> dict[tuple[str, ...], float]:
-    return Tally(redis, ()).read()["berthmaster_pool_readable"]
+    return Tally(redis, (), {}).read()["berthmaster_pool_readable"]
 
 
 def numbers_of_good(redis: Redis) -> dict[tuple[str, ...], float]:
-    read = Tally(redis, ()).read().items()
+    read = Tally(redis, (), {}).read().items()
     return {(gauge, *labels): n for gauge, samples in read for labels, n in samples.items() if GOOD in labels}
 
 
@@ -159,7 +159,7 @@ def test_a_pool_that_cannot_be_read_is_named_by_a_gauge_and_others_are_counted(
 ) -> None:
     assert readable_gauges(redis) == {(GOOD,): 1, (BROKEN,): 1}
     redis.hset(f"{broken.ledger.prefix}pods", "u1", "nonsense")
-    numbers = Tally(redis, ()).read()
+    numbers = Tally(redis, (), {}).read()
     assert numbers["berthmaster_pool_readable"] == {(GOOD,): 1, (BROKEN,): 0}
     assert {labels[0] for labels in numbers["berthmaster_jobs"]} == {GOOD}
     redis.set(f"{broken.ledger.prefix}jobs", "a text")

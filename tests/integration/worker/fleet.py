@@ -151,7 +151,7 @@ def samples(worker: CeleryProcess, name: str, labels: dict[str, str]) -> list[fl
     return [float(line.split()[-1]) for line in lines if line.startswith(name) and all(part in line for part in wanted)]
 
 
-def during(seconds: float, do: Callable[[], None], every: float = 0.025) -> None:
+def during(seconds: float, do: Callable[[], object], every: float = 0.025) -> None:
     """Calls `do` again and again: a load."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

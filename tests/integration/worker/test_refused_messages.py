@@ -73,7 +73,8 @@ def test_a_task_whose_repetition_redis_refuses_goes_back_to_its_queue(server: Re
     task.push_request(id="1", args=(), kwargs={}, retries=0, called_directly=False, delivery_info={})
     with REAL["OOM"](server), pytest.raises(Reject) as rejected:
         task.retry(exc=RedisConnectionError("refused"), countdown=0)
-    assert rejected.value.requeue
+    rejection: Any = rejected.value
+    assert rejection.requeue
 
 
 def unacknowledged(server: RedisServer) -> int:

@@ -39,7 +39,7 @@ def test_three_hundred_patches_of_a_long_annotation_add_little_to_stream_and_sna
     for version in range(300):
         notes = {PORTS: "7777/UDP@arena", "berthmaster.dev/x": f"{version}" + "x" * HUGE}
         item = pods().item(pod("a", annotations=notes, resourceVersion=str(version + 1)))
-        written += len(entry(pods(), item.mark, "2026-01-01T00:00:00+00:00"))
+        written += len(entry(pods(), item.mark, 1, "2026-01-01T00:00:00+00:00", HUGE))
     assert written < 300 * 1024
 
 

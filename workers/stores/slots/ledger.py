@@ -16,8 +16,7 @@ from redis import Redis
 
 from domain.errors import StaleToken, TransientError
 from domain.slots.job import Job, JobRecord, Placed
-from events.incarnation import INCARNATION, doubt
-from events.incarnation import PAUSE as READ_AGAIN_AFTER
+from events.incarnation import INCARNATION, doubt_at_times
 from events.workqueue.scripts import PreloadedScript, Script
 from workers.stores.slots.records import decoded, placed_of, told_of
 from workers.stores.slots.unreadable import readable
@@ -26,8 +25,8 @@ LUA: Final = Path(__file__).parent / "lua"
 PARTS: Final = ("names", "gate", "shapes", "pods", "jobs", "attempts", "ending", "placing", "telling")
 NAMES: Final = (
     *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "forget", "forget_size"),
-    *("gone", "hold"),
-    *("keep_claimable", "open", "page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
+    *("gone", "hold", "keep_claimable"),
+    *("open", "page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
 )
 OF_RUNNERS: Final = ("finish", "report", "start", "undo")
 MOST: Final = 1000
@@ -277,7 +276,7 @@ class SlotLedger:
         with readable():
             reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))
         if reply[0] == b"NOT_READY":
-            doubt(self.redis, READ_AGAIN_AFTER)
+            doubt_at_times(self.redis)
             raise NotVerified(f"the slots of pod pool {self.pool} are being verified")
         return reply
 
