@@ -24,9 +24,8 @@ from workers.stores.slots.unreadable import readable
 LUA: Final = Path(__file__).parent / "lua"
 PARTS: Final = ("names", "gate", "shapes", "pods", "jobs", "attempts", "ending", "placing", "telling")
 NAMES: Final = (
-    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "forget", "forget_size"),
-    *("gone", "hold", "keep_claimable"),
-    *("open", "page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
+    *("aside", "begin", "cancel", "close", "confirm", "enlist", "finish", "forget", "forget_size", "gone", "hold"),
+    *("keep_claimable", "open", "page", "report", "resize", "start", "submit", "sweep", "take_over", "undo"),
 )
 OF_RUNNERS: Final = ("finish", "report", "start", "undo")
 MOST: Final = 1000

@@ -20,8 +20,8 @@ local function all_fit(list, kind)
 end
 
 local JOB = {
-  s = 'string', f = 'table', i = 'number', a = 'string', u = 'string?', x = 'number?', k = 'string',
-  r = 'number', q = 'number', h = 'number', y = 'string', l = 'string?', t = 'number', o = 'string?', z = 'string?', b = 'string',
+  s = 'string', f = 'table', i = 'number', a = 'string', u = 'string?', x = 'number?', k = 'string', r = 'number',
+  q = 'number', h = 'number', y = 'string', l = 'string?', t = 'number', o = 'string?', z = 'string?', b = 'string',
 }
 local POD = { n = 'string', v = 'string', k = 'string', t = 'number', c = 'number?', l = 'table', s = 'table' }
 local SLOT = { j = 'string', a = 'string', s = 'string', g = 'number' }
