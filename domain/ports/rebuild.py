@@ -135,7 +135,7 @@ def rebuild(
 def _claim(pool: str, rules: Rules, registered: Mapping[Place, Collection[str]], pod: PodView) -> _Claim:
     wants: tuple[Want, ...] | None
     try:
-        asked = wants_of(pod, rules.default_spec)
+        asked = wants_of(pod, rules.default_spec) if pod.opted_in else ()
         wants = tuple(widened(want, rules.segment) for want in asked if want.pool == pool)
     except RequestError:
         wants = None

@@ -10,7 +10,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, RLock, Thread
@@ -18,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from compose.sandbox.kube.kubelet.runners import value_of
 from events.kube_api import KubeApi, NotFound
 from tests.support.celery_worker import CeleryProcess
 from tests.support.job_diary import Diary, Pen
@@ -104,7 +107,9 @@ class RunnerNodes:
         for uid in running.keys() - live.keys():
             self._end(running[uid], uid)
         for uid in live.keys() - running.keys() - self.gone.keys():
-            self._run(self._place(), self._pod(live[uid]))
+            with suppress(NotFound, KeyError):  # its Secret is not there yet
+                pod = self._pod(live[uid])
+                self._run(self._place(), pod)
 
     def running(self) -> dict[str, Node]:
         return {uid: node for node in self.nodes for uid in node.pods}
@@ -115,10 +120,14 @@ class RunnerNodes:
 
     def _pod(self, pod: Json) -> Pod:
         meta = pod["metadata"]
-        told = {v["name"]: _value(v, meta) for v in pod["spec"]["containers"][0]["env"]}
+        told = {v["name"]: value_of(v, meta, self._secret) for v in pod["spec"]["containers"][0]["env"]}
         spool = self._directory / f"spool-{meta['name']}"
         own = {"BERTHMASTER_RUNNER__HEARTBEAT": HEARTBEAT, "BERTHMASTER_RUNNER__SPOOL": str(spool)}
         return Pod(meta["name"], meta["uid"], told | own, spool)
+
+    def _secret(self, namespace: str, name: str) -> dict[str, str]:
+        data = self._api.get(f"/api/v1/namespaces/{namespace}/secrets/{name}").get("data") or {}
+        return {key: b64decode(value).decode() for key, value in data.items()}
 
     def _end(self, node: Node, uid: str) -> None:
         """The pod is being removed: by scale-down, for nothing else is allowed to."""
@@ -211,10 +220,3 @@ def _unremembered(pod: Pod) -> list[str]:
 
 def _untold(pod: Pod) -> list[str]:
     return [kept.attempt for kept in Spool(pod.spool).all() if not kept.told]
-
-
-def _value(variable: Json, meta: Json) -> str:
-    if "value" in variable:
-        return str(variable["value"])
-    path: str = variable["valueFrom"]["fieldRef"]["fieldPath"]
-    return str(meta[path.removeprefix("metadata.")])

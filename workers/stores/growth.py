@@ -143,7 +143,8 @@ class Growth:
         The key of one that failed has no token any more.
         """
         epoch: Any = self.redis.hget(f"{self.prefix}meta", "epoch")
-        return bool(epoch and self.redis.get(self.key_of(epoch.decode())))
+        held: Any = self.redis.get(self.key_of(epoch.decode())) if epoch else None
+        return bool(held) and not held.startswith(b"-")
 
     def key_of(self, epoch: str) -> str:
         return f"{self.prefix}scale-up:{epoch}"

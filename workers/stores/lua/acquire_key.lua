@@ -5,8 +5,9 @@ Returns {'OK'} | {'OTHER'}.
 A key that is to live for longer than its own length was set before TIME went back: its time is over.
 ]]
 local key, value = ARGV[1], ARGV[2]
-local held = redis.call('GET', key)
-local length = held and tonumber(held:match('-(%d+)$'))
-if held and not (length and redis.call('PTTL', key) > length) then return { 'OTHER' } end
-redis.call('SET', key, value, 'PX', value:match('-(%d+)$'))
+local length = value:match('-(%d+)$')
+if redis.call('SET', key, value, 'NX', 'PX', length) then return { 'OK' } end
+local theirs = tonumber(redis.call('GET', key):match('-(%d+)$'))
+if not theirs or redis.call('PTTL', key) <= theirs then return { 'OTHER' } end
+redis.call('SET', key, value, 'PX', length)
 return { 'OK' }
