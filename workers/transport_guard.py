@@ -165,5 +165,5 @@ def install() -> None:
     for kind, guards in OF:
         for name, guard in guards.items():
             setattr(kind, name, guard)
-    for name in ("celery.beat", *(f"celery.worker.{name}" for name in QUIETENED)):
+    for name in ("celery.beat", "celery.app.trace", *(f"celery.worker.{name}" for name in QUIETENED)):
         logging.getLogger(name).addFilter(QUIET)

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 import structlog
 from celery import Celery, Task
-from redis import Redis
+from redis import Redis, RedisError
 
 from domain.slots.job import Placed
 from events.settings import RedisSettings
@@ -119,7 +119,7 @@ class Node:
             waiting = {pod.queue: pod for pod in list(self.pods.values()) if pod.room}
             try:
                 found: Any = self.queues.brpop(random.sample(sorted(waiting), len(waiting)), 1) if waiting else None
-            except AWAY:
+            except (*AWAY, RedisError):
                 found = None
                 time.sleep(0.2)
             if found:
