@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from compose.sandbox.orphans import end_with_us
+
 PATIENCE = 60.0
 """Seconds until a server must answer; a busy machine of two cores takes 4 to 20."""
 
@@ -50,6 +52,7 @@ class Daemon:
         with self.log.open("ab") as log:
             self.swept = False
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.env, start_new_session=True)
+        end_with_us(self.process)
 
     def await_ready(self, ready: Callable[[], bool]) -> None:
         """As `start`, of one that was launched. Not ready in time, it is killed."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from compose.sandbox.orphans import end_with_us
 from tests.support.waiting import eventually
 
 PROBE = "tests.support.probe_tasks"
@@ -43,6 +44,7 @@ class CeleryProcess:
                 stderr=log,
                 start_new_session=True,  # a SIGKILL then takes the children of prefork too
             )
+        end_with_us(self.process)
         return self
 
     def own_options(self) -> list[str]:

@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen
 import orjson
 
 from compose.sandbox.free_ports import free_port
+from compose.sandbox.orphans import end_with_us
 from tests.support.waiting import eventually
 
 COMMAND = [sys.executable, "-c", "from workers.cli.main import app; app()", "flower"]
@@ -32,6 +33,7 @@ class Flower:
         with log.open("w") as file:
             command = [*COMMAND, "--port", str(self.port)]
             self.process = subprocess.Popen(command, env=environment, stdout=file, stderr=file)
+        end_with_us(self.process)
 
     def get(self, path: str, known: bool = True) -> tuple[int, str]:
         secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()

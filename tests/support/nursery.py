@@ -19,6 +19,8 @@ from typing import IO, Any
 
 import orjson
 
+from compose.sandbox.orphans import end_with_us
+
 PROGRAMS = ("events", "workers.cli.launch", "celery")
 IMPORTED = (
     "events.run",
@@ -37,6 +39,7 @@ class Nursery:
     def __init__(self, environment: Mapping[str, str]) -> None:
         command, settings = [sys.executable, "-m", __name__], {**os.environ, **environment}
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=settings)
+        end_with_us(self.process)
 
     def start(self, arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> Child:
         """As `python -m`."""

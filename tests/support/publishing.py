@@ -19,6 +19,7 @@ import orjson
 from pydantic import BaseModel, SecretStr
 from redis import Redis
 
+from compose.sandbox.orphans import end_with_us
 from events import routing
 from events.run import Process
 from events.settings import (
@@ -137,6 +138,7 @@ class PublisherProcess:
         command = [sys.executable, "-m", "events"]
         variables = {**os.environ, **dict(environment("BERTHMASTER", chosen))}
         self.process = subprocess.Popen(command, env=variables, stdout=self.logs, stderr=subprocess.STDOUT)
+        end_with_us(self.process)
 
     def __enter__(self) -> PublisherProcess:
         return self

@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 
 from compose.sandbox.kube.kubelet.runners import value_of
+from compose.sandbox.orphans import end_with_us
 from events.kube_api import KubeApi, NotFound
 from tests.support.celery_worker import CeleryProcess
 from tests.support.job_diary import Diary, Pen
@@ -178,6 +179,7 @@ class RunnerNodes:
                     [sys.executable, "-m", "tests.support.runner_node"],
                     env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                 )  # fmt: skip
+                end_with_us(node.process)
             for pod in node.pods.values():
                 self._run(node, pod)
 

@@ -15,6 +15,7 @@ import orjson
 import psutil
 
 from compose.sandbox.environment import MARK
+from compose.sandbox.orphans import end_with_us
 from tests.support.waiting import eventually
 
 
@@ -40,6 +41,7 @@ class SandboxProcess:
         with self.output.open("w") as output, self.said.open("w") as said:
             environment = {**os.environ, "COLUMNS": "200"}
             self.process = subprocess.Popen(command, stdout=output, stderr=said, env=environment)
+        end_with_us(self.process)
 
     def says(self, words: str, timeout: float = 60) -> None:
         """Waits until it has said so."""
