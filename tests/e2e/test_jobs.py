@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from compose.sandbox.environment import CLUSTER
 from compose.sandbox.workload import NAMESPACE
 from tests.support.command_line import berthmaster
 from tests.support.runner_pods import RunnerPods
@@ -38,7 +39,9 @@ def test_jobs_start_pods_run_once_wait_for_a_person_and_leave_nothing_behind(
             assert two.state == "reserved"
             for n in range(8):
                 fleet.submit(request(f"j{n}", seconds=0.2))
-            confirmed = berthmaster({"BERTHMASTER_REDIS__URL": url}, "confirm", POOL, "two", two.plan)
+            confirmed = berthmaster(
+                {"BERTHMASTER_REDIS__URL": url, "BERTHMASTER_CLUSTER": CLUSTER}, "confirm", POOL, "two", two.plan
+            )
             assert confirmed.exit_code == 0, confirmed.output
             for n in range(8):
                 assert fleet.run(request(f"j{n}", seconds=0.2), timedelta(seconds=60)).outcome == "succeeded"

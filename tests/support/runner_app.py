@@ -16,7 +16,7 @@ from events.incarnation import connect
 from workers.runner import current, install
 
 DIARY = "runner:diary"
-URL = os.environ["BERTHMASTER_RUNNER__REDIS__URL"]
+URL = os.environ.get("DIARY_URL") or os.environ["BERTHMASTER_RUNNER__REDIS__URL"]  # not as the runner's own user
 app: Celery[Any] = Celery("runner")
 install(app)
 

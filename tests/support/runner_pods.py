@@ -54,6 +54,7 @@ class RunnerPods:
         meta = pod["metadata"]
         told = {v["name"]: self._value(v, meta) for v in pod["spec"]["containers"][0]["env"]}
         environment = told | {
+            "DIARY_URL": self._url,
             "BERTHMASTER_RUNNER__HEARTBEAT": "500ms",
             "BERTHMASTER_RUNNER__SPOOL": str(self._directory / f"spool-{meta['name']}"),
             "PYTHONPATH": ":".join(sys.path),

@@ -12,7 +12,7 @@ from tests.support.job_diary import Pen, Run, work
 from workers.runner import RunnerSettings, current, install
 from workers.runner.spool import Spool
 
-app: Celery[Any] = Celery("storm", broker=os.environ["BERTHMASTER_RUNNER__REDIS__URL"])
+app: Celery[Any] = Celery("storm")
 install(app)
 settings = RunnerSettings()
 pen, spool = Pen(Path(os.environ["DIARY"])), Spool(settings.spool)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
 
 Json = dict[str, Any]
+T = TypeVar("T")
 PATIENCE = 20.0
-"""Seconds until a new kind must be served."""
+"""Seconds until a new kind must be served, and its fields known."""
 
 
 def manifests(path: Path) -> list[Json]:
@@ -48,6 +50,7 @@ def apply(api: KubeApi, bodies: Iterable[Json]) -> None:
             change(api, f"{path}/{body['metadata']['name']}", body)
         for kind in kinds_of(body):
             waited_for(api, kind)
+            patiently(partial(require_schema, api, kind))
 
 
 def kinds_of(body: Json) -> list[Json]:
@@ -67,12 +70,31 @@ def change(api: KubeApi, path: str, body: Json) -> None:
 
 
 def waited_for(api: KubeApi, body: Json) -> str:
+    """The path of the object's collection, once it is served."""
+
+    def path() -> str:
+        found = collection(api, body)
+        api.get(found, limit=1)
+        return found
+
+    return patiently(path)
+
+
+def require_schema(api: KubeApi, kind: Json) -> None:
+    """Raises NotFound while nobody can look up the kind's fields: the real server tells them later than it serves it."""
+    version, name = kind["apiVersion"], kind["kind"]
+    schemas = api.get(f"/openapi/v3/apis/{version}")["components"]["schemas"].values()
+    known = (about for schema in schemas for about in schema.get("x-kubernetes-group-version-kind", ()))
+    if all((f"{about['group']}/{about['version']}", about["kind"]) != (version, name) for about in known):
+        raise NotFound(404, "NotFound", f"no schema of {name} in {version}")
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """The answer, as soon as it is no NotFound."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            path = collection(api, body)
-            api.get(path, limit=1)
-            return path
+            return ask()
         except NotFound:
             if time.monotonic() > deadline:
                 raise
