@@ -81,7 +81,7 @@ def waited_for(api: KubeApi, body: Json) -> str:
 
 
 def require_schema(api: KubeApi, kind: Json) -> None:
-    """Raises NotFound while nobody can look up the kind's fields: the real server tells them later than it serves it."""
+    """Raises NotFound while nobody can look up the kind's fields: the real server tells them after it serves it."""
     version, name = kind["apiVersion"], kind["kind"]
     schemas = api.get(f"/openapi/v3/apis/{version}")["components"]["schemas"].values()
     known = (about for schema in schemas for about in schema.get("x-kubernetes-group-version-kind", ()))
