@@ -117,5 +117,5 @@ def test_the_workers_account_writes_what_is_its_own(worker: KubeApi, admin: Kube
 
 @pytest.mark.row("HO-09")
 def test_others_are_not_limited_by_it(worker: KubeApi, admin: KubeApi) -> None:
-    admin.join(f"{PODS}/theirs", IMAGE)
+    admin.join(f"{PODS}/theirs", {"spec": {"containers": [{"name": "a", "image": "theirs"}]}})
     admin.patch(f"{PODS}/theirs", meta(labels={"app": "c"}, annotations={"team": "blue"}))
