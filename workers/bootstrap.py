@@ -6,10 +6,10 @@ part of the question.
 
 from __future__ import annotations
 
+import logging
 import os
 from functools import cached_property, lru_cache
 
-import structlog
 from redis import Redis
 
 from events import routing
@@ -30,7 +30,7 @@ from workers.stores.client import connect_briefly, connect_state
 from workers.stores.tally import Tally
 from workers.stores.ticks import Ticks
 
-log = structlog.get_logger()
+log = logging.getLogger(__name__)  # silent in commands, which set no log up: their output may be JSON
 
 
 class Services:
@@ -88,7 +88,7 @@ def fleet_of(settings: WorkerSettings) -> Identity:
     try:
         return Identity(settings.cluster, read_system(KubeApi.connect(settings.kubernetes)))
     except (KubeError, *NO_ACCOUNT) as error:
-        log.info("kube_system_unread", error=str(error))
+        log.info("kube_system_unread", extra={"error": str(error)})
         return Identity(settings.cluster)
 
 
