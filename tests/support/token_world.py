@@ -20,7 +20,7 @@ def text(told: str | bytes) -> str:
 
 
 def environment(pod: Json) -> dict[str, Json]:
-    return {each["name"]: each for each in pod["spec"]["containers"][0]["env"]}
+    return {each["name"]: each for each in pod["spec"]["containers"][0].get("env") or []}
 
 
 class TokenWorld:

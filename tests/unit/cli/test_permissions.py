@@ -52,4 +52,6 @@ def test_a_publisher_of_one_namespace_needs_no_more_than_that() -> None:
     asked = list(of_publisher(settings))
     assert {each.namespace for each in asked if each.resource == "pods"} == {"games"}
     assert {each.namespace for each in asked if each.resource == "portpools"} == {""}
-    assert "events" not in {each.resource for each in asked}
+    assert [(each.verb, each.namespace) for each in asked if each.resource == "events"] == [
+        ("create", settings.lease.namespace)
+    ]

@@ -9,8 +9,12 @@ import pytest
 import yaml
 from compose_pydantic import ComposeSpecification
 from pydantic import ValidationError
+from redis import Redis
 
 from compose.sandbox.aws.__main__ import arguments
+from compose.sandbox.daemon import Daemon, answers
+from compose.sandbox.free_ports import free_port
+from compose.sandbox.redis_server import server_executable
 from tests.support.commands import unknown_words
 from tests.support.variables import unknown_variables
 
@@ -50,6 +54,25 @@ def test_redis_keeps_what_it_is_told() -> None:
     command = SERVICES["redis"]["command"]
     told = dict(zip(command[1::2], command[2::2], strict=True))
     assert (told["--appendonly"], told["--maxmemory-policy"]) == ("yes", "noeviction")
+
+
+@pytest.mark.row("HO-03", "HO-12")
+def test_redis_takes_its_command(tmp_path: Path) -> None:
+    port = free_port()
+    told = [argument if "REDIS_PASSWORD" not in argument else "secret" for argument in SERVICES["redis"]["command"]]
+    place = ["--bind", "127.0.0.1", "--port", str(port), "--dir", str(tmp_path)]
+    redis = Daemon("redis", [server_executable(), *told[1:], *place], tmp_path)
+    redis.start(lambda: answers(port))
+    try:
+        with Redis(port=port, password="secret", decode_responses=True) as client:
+            settings: Any = client.config_get("max*", "append*")
+    finally:
+        redis.kill()
+    assert (settings["maxmemory"], settings["maxmemory-policy"], settings["appendonly"]) == (
+        str(256 * 2**20),
+        "noeviction",
+        "yes",
+    )
 
 
 @pytest.mark.row("HO-12")
