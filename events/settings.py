@@ -152,13 +152,13 @@ class StreamSettings(Nested):
     """The stream `berthmaster:events`, which other services may follow. Publisher and workers write it."""
 
     length: int = Field(default=100_000, ge=0)
-    """Entries kept (about 0.5 kB each); 0 writes none. The same for publisher and workers."""
+    """Entries kept; 0 writes none. The same for publisher and workers; raising it costs Redis about 0.5 kB each."""
 
     size: int = Field(default=64 * 2**20, ge=2**20)
-    """Bytes of Redis's memory that they may take, looked at each `publisher.probe_every`: the oldest go first."""
+    """Bytes of Redis's memory that they may take; above that the oldest go first, each `publisher.probe_every`."""
 
     entry_size: int = Field(default=64 * 2**10, ge=2**10)
-    """Bytes of the largest snapshot in an entry; of a larger one the entry says its size only (`omitted`)."""
+    """Bytes of the largest snapshot in an entry; above that the entry says its size only (`omitted`)."""
 
 
 class PublisherSettings(Nested):

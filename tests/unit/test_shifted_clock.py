@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from events.clock import wall_clock
 from tests.support.shifted_clock import ShiftedClock
 
-CLOCKS = "import time, datetime; print(time.time(), datetime.datetime.now().timestamp(), time.monotonic(), flush=True)"
-LOOP = f"import sys\nfor _ in sys.stdin: exec({CLOCKS!r})"
+CLOCKS = f"print(time.time(), {wall_clock.__name__}().timestamp(), time.monotonic(), flush=True)"
+LOOP = (
+    f"import sys, time\nfrom {wall_clock.__module__} import {wall_clock.__name__}\nfor _ in sys.stdin: exec({CLOCKS!r})"
+)
 
 
 @pytest.mark.row("TM-01", "TM-04")
@@ -20,7 +24,9 @@ def test_the_clock_of_a_running_process_moves_and_its_monotonic_clock_does_not(t
     clock = ShiftedClock(tmp_path)
     command = [sys.executable, "-c", LOOP]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=clock.variables, stdin=pipe, stdout=pipe, text=True) as process:
+    with subprocess.Popen(
+        command, env={**os.environ, **clock.variables}, stdin=pipe, stdout=pipe, text=True
+    ) as process:
         stdin, stdout = process.stdin, process.stdout
         assert stdin
         assert stdout

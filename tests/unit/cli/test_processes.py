@@ -49,7 +49,7 @@ def test_a_beat_is_celery_s() -> None:
 @pytest.mark.parametrize("name", ["publisher", "worker", "beat", "flower"])
 def test_a_process_ends_before_its_pod_s_time_is_over(name: str) -> None:
     bounds = {
-        "publisher": longest_stop(ProcessSettings()),
+        "publisher": longest_stop(ProcessSettings(cluster="test")),
         "worker": float(worker_command(SETTINGS, None, None, []).arguments[2]),
         "beat": float(beat_command([]).arguments[2]),
         "flower": float(flower_command("127.0.0.1", 5555, []).arguments[2]),

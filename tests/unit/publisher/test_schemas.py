@@ -9,7 +9,6 @@ from events.resources import pods, port_pools
 from events.schemas import (
     ALLOCATION_FAILED,
     GATE,
-    PREFIX,
     AllocationFailed,
     Changed,
     CloudEvent,
@@ -89,7 +88,7 @@ def test_an_entry_of_the_stream_is_a_cloud_event_with_the_snapshot(gone: bool, k
 
 @pytest.mark.row("RD-24", "HO-03")
 def test_an_entry_says_of_a_snapshot_that_is_too_large_only_how_large_it_is() -> None:
-    obj = pod("a", uid="u1", resourceVersion="42", annotations={PREFIX + "x": "x" * 2000})
+    obj = pod("a", uid="u1", resourceVersion="42", annotations={PORTS: "7777/UDP@arena," * 100})
     mark = pods().item(obj).mark
     event = CloudEvent.model_validate_json(entry(pods(), mark, 3, "2026-01-01T00:00:00+00:00", 1000))
     changed = Changed.model_validate(event.data)
