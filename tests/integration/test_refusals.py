@@ -28,7 +28,7 @@ from workers.stores.outage import OUTAGE
 
 LOUD = (b'"level":"warning"', b'"level": "warning"', b"[warning", b'"level":"error"', b'"level":"critical"', b"ERROR/")
 OURS = (b"redis_refuses", b"redis_accepts")
-UNSAID = (b"unregistered task", b"resource_absent", b"stream_stalled", b"Connection to broker lost")
+UNSAID = (b"unknown_task", b"resource_absent", b"stream_stalled", b"Connection to broker lost")
 """What the probing application and the scripted API lack, and connections that were really cut."""
 
 
