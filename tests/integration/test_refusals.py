@@ -28,8 +28,9 @@ from workers.stores.outage import OUTAGE
 
 LOUD = (b'"level":"warning"', b'"level": "warning"', b"[warning", b'"level":"error"', b'"level":"critical"', b"ERROR/")
 OURS = (b"redis_refuses", b"redis_accepts")
-UNSAID = (b"unknown_task", b"resource_absent", b"stream_stalled", b"Connection to broker lost")
-"""What the probing application and the scripted API lack, and connections that were really cut."""
+UNSAID = (b"unknown_task", b"resource_absent", b"stream_stalled", b"Connection to broker lost", b"lost_hints_repeated")
+"""What the probing application and the scripted API lack, connections that were really cut, and hints that a worker had
+taken from its queue when Redis refused the rest: whether there are any is a matter of the moment."""
 
 
 class System:
