@@ -40,7 +40,8 @@ from events.workqueue.scripts import Scripts
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order
-SWEEP_EXPIRES: Final = timedelta(minutes=2)  # a sweep's own message may be lost too
+SWEEP_PERIODS: Final = 2
+"""Periods of the sweep for lost hints after which its own message counts as lost too: one refusal takes both."""
 NOT_READY: Final = Refusal.NOT_READY.value.encode()
 
 
@@ -212,9 +213,9 @@ class Workqueue:
         """Queues keys whose wait is over or whose lease ended, at most `limit`; returns how many."""
         return self._send_found(self._run("sweep_due", limit))
 
-    def ask_sweep_lost(self) -> int | None:
-        """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding."""
-        sent = self._run("ask_sweep", milliseconds(SWEEP_EXPIRES))
+    def ask_sweep_lost(self, period: timedelta = timedelta(seconds=30)) -> int | None:
+        """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding. `period`: of who asks."""
+        sent = self._run("ask_sweep", milliseconds(SWEEP_PERIODS * period))
         return None if sent is None else int(sent)
 
     def sweep_lost(self, sent_ms: int, limit: int = 10_000) -> int:

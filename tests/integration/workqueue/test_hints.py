@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from events import routing
 from events.workqueue import Refusal
 from tests.integration.workqueue.world import EPOCH, HOUR, KEY, World, mark
+from tests.support.waiting import eventually
 
 
 @pytest.mark.row("EV-06")
@@ -118,9 +121,13 @@ def test_a_late_sweep_does_not_end_the_turn_of_another(world: World) -> None:
     assert world.queue.ask_sweep_lost() is None
 
 
-def test_a_lost_sweep_is_asked_for_again_when_it_expires(world: World) -> None:
-    world.queue.ask_sweep_lost()
-    assert 0 < int(str(world.redis.pttl("{queue}sweep"))) <= 600_000
+@pytest.mark.row("RD-22")
+def test_a_sweep_that_is_lost_with_the_hints_is_asked_for_again_after_two_of_its_periods(world: World) -> None:
+    period = timedelta(seconds=3)
+    assert world.queue.ask_sweep_lost(period) is not None
+    assert 0 < int(str(world.redis.pttl("{queue}sweep"))) <= 6_000
+    world.redis.pexpire("{queue}sweep", 1)
+    eventually(lambda: world.queue.ask_sweep_lost(period) is not None)
 
 
 @pytest.mark.row("EV-07")
