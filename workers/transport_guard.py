@@ -110,7 +110,7 @@ def _unconfirmed(qos: Any) -> deque[Any]:
 
 
 def _raise_on_watching(pipeline: Any, connection: Any, error: Exception, *args: Any, **options: Any) -> None:
-    if refused(error):
+    if pipeline.watching and refused(error):
         connection.disconnect()
         raise error
     unguarded["_disconnect_raise_on_watching"](pipeline, connection, error, *args, **options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from compose.sandbox.daemon import Daemon, answers
 from compose.sandbox.free_ports import free_port
@@ -38,7 +39,7 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        user = f":{self.password}@" if self.password else ""
+        user = f":{quote(self.password, safe='')}@" if self.password else ""
         return f"redis://{user}127.0.0.1:{self.port}/0"
 
     def command(self) -> list[str]:

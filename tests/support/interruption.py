@@ -40,6 +40,8 @@ class Guarded:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._target, name)
+        if not callable(method):
+            return method
         if name == "on_behalf_of":
             return lambda *args, **kwargs: Guarded(method(*args, **kwargs), self._fuse)
         return lambda *args, **kwargs: self._fuse.run(lambda: method(*args, **kwargs))

@@ -25,6 +25,7 @@ from workers.runner.settings import RunnerRedis
 from workers.stores.client import connect_state
 from workers.stores.ledger import NotReady
 from workers.stores.outage import OUTAGE
+from workers.stores.slots.preload import preload
 from workers.stores.slots.user import RunnerUser
 
 
@@ -101,6 +102,7 @@ def test_runners_report_to_the_new_master_and_take_jobs_again(
         runners.submit("before")
         assert runners.reaches("before", "done").outcome == "succeeded"
         fail_over(careful, client)
+        assert preload(runners.ledger) == ""  # as the pool's run does: no replica has scripts either
         assert user.ensure("1-a", [digest("of runners")]) == ""
         runners.ledger.begin([])
         runners.ready("a")
