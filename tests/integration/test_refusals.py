@@ -13,6 +13,7 @@ import pytest
 
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
+from events.workqueue import Workqueue
 from tests.integration.runner.conftest import RunnerPool
 from tests.integration.worker.fleet import Fleet, during
 from tests.support.celery_worker import CeleryProcess
@@ -157,6 +158,14 @@ def test_a_minute_without_memory_is_survived_and_probes_show_it(system: System) 
     assert system.runners.reaches("minute", "done", 60).outcome == "succeeded"
     eventually(system.calm, 60)
     assert system.noise() == []
+
+
+@pytest.mark.row("RD-22")
+def test_a_key_is_run_though_a_refusal_took_its_hint_and_the_sweep_that_looks_for_it(system: System) -> None:
+    redis, key = system.fleet.redis, "pod/games/unhinted"
+    redis.set("{queue}sweep", redis.time()[0] * 1000, px=120_000)
+    Workqueue(redis, lambda _: None).touch([key])
+    eventually(lambda: system.fleet.diary(key, "ended"), 60)
 
 
 @pytest.mark.row("RD-22")
