@@ -1,6 +1,6 @@
 """A proxy on loopback that can swallow everything, as a network does when it loses a route: no reset, no answer.
 
-Connections made before `swallow` stay dead after `pass_on`: what a half-open connection is.
+Connections made before or after `swallow` stay dead after `pass_on`: what a half-open connection is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ class TcpProxy:
         self._target, self._swallows = target, False
         self._open: list[socket.socket] = []
         self._dead: set[socket.socket] = set()
+        self.swallowed = 0  # connections that were accepted and never answered
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self._spawn(self._accept)
@@ -45,7 +46,9 @@ class TcpProxy:
             while True:
                 client, _ = self._listener.accept()
                 self._open.append(client)
-                if not self._swallows:
+                if self._swallows:
+                    self.swallowed += 1
+                else:
                     self._join(client)
 
     def _join(self, client: socket.socket) -> None:
