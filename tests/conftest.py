@@ -4,11 +4,22 @@ Machines are shared and slow at times: a slow example is no fault, and each test
 suite tries the same examples each time; `pytest --hypothesis-profile=search` tries others.
 """
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
+
+from events.refusals import spell
 
 pytest.register_assert_rewrite("tests.support")  # else what is wrong is not said where it is asserted there
 pytest_plugins = ["tests.fixtures.redis", "tests.fixtures.kube", "tests.fixtures.aws", "tests.fixtures.processes"]
 settings.register_profile("search", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def _spell() -> Iterator[None]:
+    """A Redis that refused one test's process is not the one that the next test asks."""
+    yield
+    spell.answers.clear()

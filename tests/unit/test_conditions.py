@@ -23,7 +23,7 @@ SOURCES = {
     "pools": (domain.ports.pool_status,),
     "warm-pods": (domain.scaling.pool_status,),
 }
-ELSEWHERE = {"Accepted", "AllFound", "Failed", "False", "Running", "Succeeded", "True"}
+ELSEWHERE = {"Accepted", "AllFound", "Failed", "False", "FieldValueInvalid", "Running", "Succeeded", "True"}
 """Words of Kubernetes, and of what is right, where there is nothing more to say."""
 
 

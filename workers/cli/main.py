@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+import structlog
 import typer
 
 from workers.cli import processes
@@ -23,6 +26,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 processes.add_to(app)
+
+
+@app.callback()
+def keep_logs_apart(context: typer.Context) -> None:
+    """What a command prints may be JSON: what its parts log goes to standard error."""
+    if not structlog.is_configured():
+        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+        context.call_on_close(structlog.reset_defaults)
+
+
 app.command()(audit)
 app.command()(doctor)
 app.command()(status)

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from compose.sandbox.redis_server import RedisServer
 from events import routing
+from events.clock import age
 from events.incarnation import connect
 from tests.support.celery_worker import CeleryProcess
 from tests.support.shifted_clock import ShiftedClock
@@ -49,8 +50,8 @@ class Beat(CeleryProcess):
         messages: Any = self.redis.lrange(routing.QUEUES[task], 0, -1)
         return sum(orjson.loads(message)["headers"]["task"] == task for message in messages)
 
-    def probe(self) -> int:
-        return CliRunner().invoke(app, ["healthcheck", "beat"], env=self.settings()).exit_code
+    def probe(self, *options: str) -> int:
+        return CliRunner().invoke(app, ["healthcheck", "beat", *options], env=self.settings()).exit_code
 
 
 @pytest.fixture(scope="module")
@@ -99,15 +100,15 @@ def test_the_probe_fails_for_a_beat_whose_ticks_the_broker_does_not_take(beat: B
 
     def is_left_stale() -> bool:
         """Through several messages that the broker refuses, each some times over."""
-        os.utime(file, (time.time() - LONG_AGO,) * 2)
+        os.utime(file, (time.monotonic() - LONG_AGO,) * 2)
         refusals = refused() + SEVERAL
         eventually(lambda: refused() >= refusals, timeout=60)
-        return time.time() - file.stat().st_mtime >= LONG_AGO
+        return age(file) >= LONG_AGO
 
     eventually(file.exists)
     beat.redis.config_set("maxmemory", 1)
     eventually(is_left_stale, timeout=60)
-    assert beat.probe() == 1
+    assert beat.probe("--ready") == 1
     beat.redis.config_set("maxmemory", 0)
     eventually(lambda: beat.probe() == 0, timeout=30)
 
