@@ -144,8 +144,18 @@ class SentinelGroup:
     def fail_over(self) -> Member:
         """As an operator asks for it: both live. The new master."""
         old = self.master()
-        self.voice.ask("FAILOVER", MASTER)
+        eventually(self._promotes)
         return self.await_other(old)
+
+    def _promotes(self) -> bool:
+        """False until the sentinel has seen that a replica is in step."""
+        try:
+            self.voice.ask("FAILOVER", MASTER)
+        except ResponseError as error:
+            if "NOGOODSLAVE" not in str(error):
+                raise
+            return False
+        return True
 
     def kill_master(self) -> Member:
         """The new master."""

@@ -31,9 +31,9 @@ processes.add_to(app)
 @app.callback()
 def keep_logs_apart(context: typer.Context) -> None:
     """What a command prints may be JSON: what its parts log goes to standard error."""
-    if not structlog.is_configured():
-        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
-        context.call_on_close(structlog.reset_defaults)
+    before = structlog.get_config()
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    context.call_on_close(lambda: structlog.configure(**before))
 
 
 app.command()(audit)
