@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from compose.sandbox.daemon import Daemon, answers
 from compose.sandbox.free_ports import free_port
