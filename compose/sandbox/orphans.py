@@ -6,6 +6,7 @@ what runs then and is still the process that was named is killed, with its proce
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
@@ -31,7 +32,16 @@ def end_with_us(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> Non
 def _watcher(_of: int) -> subprocess.Popen[bytes]:
     """One a process; a forked child makes its own."""
     command = [sys.executable, "-S", "-E", __file__]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    watcher = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    atexit.register(_dismiss, watcher, os.getpid())
+    return watcher
+
+
+def _dismiss(watcher: subprocess.Popen[bytes], of: int) -> None:
+    """An orderly end; a forked child that ends leaves its parent's watcher alone."""
+    if os.getpid() == of:
+        with suppress(BrokenPipeError):
+            watcher.communicate()
 
 
 def started(pid: int) -> str:
