@@ -38,10 +38,10 @@ def _watcher(_of: int) -> subprocess.Popen[bytes]:
 
 
 def _dismiss(watcher: subprocess.Popen[bytes], of: int) -> None:
-    """An orderly end; a forked child that ends leaves its parent's watcher alone."""
+    """An orderly end. A forked child leaves its parent's watcher alone, and one that lives on delays nobody."""
     if os.getpid() == of:
-        with suppress(BrokenPipeError):
-            watcher.communicate()
+        with suppress(BrokenPipeError, subprocess.TimeoutExpired):
+            watcher.communicate(timeout=10)
 
 
 def started(pid: int) -> str:
