@@ -188,7 +188,7 @@ class TestStamp:
         api.lists[POOLS].extend([restart, look])
         with publishing(api.url, mortal.url) as running:
             assert running.terms == 2
-            assert running.metric("claims_total", reason="stamp_refused") == 1
+            eventually(lambda: running.metric("claims_total", reason="stamp_refused") == 1)
             assert taken == [Refusal.NOT_READY, Refusal.NOT_READY]
             assert isinstance(mortal_worker.run(A), Taken)
 
@@ -228,7 +228,7 @@ class TestStamp:
             assert running.terms == 1
             api.world.put(PODS, pod("a"))
             eventually(lambda: running.terms == 2 and running.stamped)
-            assert running.metric("claims_total", reason="state_lost") == 1
+            eventually(lambda: running.metric("claims_total", reason="state_lost") == 1)
 
 
 class TestRedisDown:
