@@ -7,9 +7,10 @@ here the first call of a pipeline carries the text and loads it for the rest.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from redis import Redis
 from redis.client import Pipeline
@@ -19,13 +20,33 @@ from domain.errors import TransientError
 from events.incarnation import Argument, ask
 
 Call: TypeAlias = Callable[[Sequence[str], Sequence[Argument]], None]
+INCLUDE: Final = re.compile(r'^--- @include "(?P<name>[\w/]+)"\n', re.MULTILINE)
+
+
+def script_text(folder: Path, name: str) -> str:
+    """The text of `folder/name.lua`, with each `--- @include "lib/function"` replaced by that file, once each.
+
+    An included file defines functions and does nothing else. It may include others.
+    """
+    included: set[str] = set()
+
+    def read(name: str) -> str:
+        return INCLUDE.sub(insert, (folder / f"{name}.lua").read_text(encoding="utf-8"))
+
+    def insert(include: re.Match[str]) -> str:
+        if include["name"] in included:
+            return ""
+        included.add(include["name"])
+        return read(include["name"])
+
+    return read(name)
 
 
 class Script:
-    """`folder/name.lua` behind the text of `head`, which may define functions that several scripts share."""
+    """`folder/name.lua` with its includes, behind the text of `head`."""
 
     def __init__(self, redis: Redis, name: str, folder: Path, head: str = "") -> None:
-        self.name, self.text = name, head + (folder / f"{name}.lua").read_text(encoding="utf-8")
+        self.name, self.text = name, head + script_text(folder, name)
         self.digest = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
         self._redis = redis
 
