@@ -14,8 +14,9 @@ from typing import Any
 import structlog
 from celery.worker.consumer import Consumer
 
-from workers import envelope, metrics
+from workers import envelope
 from workers.envelope import MessageRefused, brief
+from workers.message_metrics import MESSAGES_REFUSED
 
 log = structlog.get_logger()
 
@@ -32,7 +33,7 @@ class TolerantConsumer(Consumer):
 
     def on_unknown_task(self, body: Any, message: Any, exc: Exception) -> None:
         """Celery tells who listens to its signal, as runners do."""
-        metrics.MESSAGES_REFUSED.labels("unknown_task").inc()
+        MESSAGES_REFUSED.labels("unknown_task").inc()
         super().on_unknown_task(body, message, exc)
 
     def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:  # noqa: ARG002 - Celery's signature
@@ -62,7 +63,7 @@ class TolerantConsumer(Consumer):
         """Raises MessageRefused for what shall not reach Celery."""
 
     def refuse(self, message: Any, reason: str, problem: str) -> None:
-        metrics.MESSAGES_REFUSED.labels(reason).inc()
+        MESSAGES_REFUSED.labels(reason).inc()
         headers = envelope.as_mapping(message.headers)
         who = {name: brief.repr(headers.get(name)) for name in ("task", "id")}
         log.warning("message_refused", reason=reason, problem=problem[:500], **who)

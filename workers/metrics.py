@@ -20,16 +20,10 @@ RECONCILE_SECONDS = Histogram(
 )
 REFUSALS = Counter("berthmaster_takes_refused_total", "Hints whose key was not taken, by reason.", ["kind", "reason"])
 PAYLOADS_REFUSED = Counter("berthmaster_payloads_refused_total", "Task payloads that were not valid.", ["task"])
-MESSAGES_REFUSED = Counter(
-    "berthmaster_messages_refused_total", "Entries of a queue that are no message, by what is wrong.", ["reason"]
-)
 WRITES_REFUSED = Counter(
     "berthmaster_writes_refused_total",
     "Writes that Kubernetes refused for good (400, 403, 413, 422), by what was written.",
     ["resource", "verb"],
-)
-UNSENT = Counter(
-    "berthmaster_tasks_unsent_total", "Tasks that the broker did not take; a sweep repeats them.", ["task"]
 )
 TICKS = Counter("berthmaster_ticks_total", "Ticks, run or skipped because that period had one.", ["task", "outcome"])
 

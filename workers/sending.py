@@ -16,8 +16,8 @@ from kombu.pools import producers
 
 from events import routing
 from events.refusals import warn
-from workers import metrics
 from workers.broker import connection, in_brief
+from workers.message_metrics import UNSENT
 
 log = structlog.get_logger()
 RETRY_POLICY = {"max_retries": 3, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
@@ -50,7 +50,7 @@ class Sender:
                     unsent -= 1
         except UNREACHABLE as error:
             for task, _ in calls[len(calls) - unsent :]:
-                metrics.UNSENT.labels(task).inc()
+                UNSENT.labels(task).inc()
             warn(log, "tasks_unsent", error, number=unsent, error=in_brief(error))
         return not unsent
 

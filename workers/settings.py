@@ -20,15 +20,8 @@ from domain.ports.request import parse_ports
 from domain.ports.retention import LONGEST
 from events import routing
 from events.redis_address import checked_if_named
-from events.settings import (
-    BrokerSettings,
-    ClusterName,
-    KubernetesSettings,
-    Nested,
-    StateSettings,
-    StreamSettings,
-    TracingSettings,
-)
+from events.redis_settings import BrokerSettings, ClusterName, Nested, StateSettings
+from events.settings import KubernetesSettings, StreamSettings, TracingSettings
 from workers.cloud.settings import AwsSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)

@@ -18,8 +18,8 @@ from celery.exceptions import TaskRevokedError
 from celery.worker.request import Request
 from celery.worker.state import task_ready
 
-from workers import metrics
 from workers.envelope import brief
+from workers.message_metrics import MESSAGES_REFUSED
 
 log = structlog.get_logger()
 CALLBACKS: Final = ("on_accepted", "on_success", "on_failure", "on_timeout", "on_retry")
@@ -86,7 +86,7 @@ class SettledRequest(Request):
 
     def settle(self, error: BaseException) -> None:
         """Rejects the message, if nothing has settled it, and says so."""
-        metrics.MESSAGES_REFUSED.labels("unsettled").inc()
+        MESSAGES_REFUSED.labels("unsettled").inc()
         log.error("message_unsettled", task=brief.repr(self.name), id=brief.repr(self.id), error=brief.repr(str(error)))
         with suppress(Exception):
             task_ready(self)

@@ -44,7 +44,7 @@ from redis.exceptions import DataError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from events.refusals import Refusable, caused, refused, spell
-from workers import metrics
+from workers.message_metrics import MESSAGES_REFUSED
 
 log = structlog.get_logger()
 BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DataError)
@@ -69,7 +69,7 @@ def _brpop_read(channel: Any, **options: Any) -> Any:
     try:
         return unguarded["_brpop_read"](channel, **options)
     except BROKEN as error:
-        metrics.MESSAGES_REFUSED.labels(getattr(error, "reason", "unreadable")).inc()
+        MESSAGES_REFUSED.labels(getattr(error, "reason", "unreadable")).inc()
         log.exception("message_refused", error=repr(error)[:500])
         raise Empty from error
 

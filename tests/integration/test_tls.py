@@ -10,8 +10,8 @@ import pytest
 
 from compose.sandbox.redis_server import RedisServer
 from events.incarnation import INCARNATION, connect
+from events.redis_settings import RedisSettings
 from events.refusals import RefusedError
-from events.settings import RedisSettings
 from tests.support.refusing import REAL
 from tests.support.tls_proxy import Authority, TlsProxy
 from workers import transport_guard

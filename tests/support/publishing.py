@@ -21,13 +21,13 @@ from redis import Redis
 
 from compose.sandbox.orphans import end_with_us
 from events import routing
+from events.redis_settings import StateSettings
 from events.run import Process
 from events.settings import (
     KubernetesSettings,
     LeaseSettings,
     ProcessSettings,
     PublisherSettings,
-    StateSettings,
     StreamSettings,
     WatchSettings,
 )

@@ -22,7 +22,7 @@ from celery import Celery, Task
 from redis import Redis, RedisError
 
 from domain.slots.job import Placed
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from tests.support.job_diary import Pen, Run, work
 from workers.jobs.dispatch import Dispatcher
 from workers.jobs.messages import HEADER, JobSender, placed_of, queue_of

@@ -28,9 +28,10 @@ from domain.ports.want import Protocol
 from domain.scaling.pod_pool import PodPoolSpec
 from events.schemas import PREFIX, AllocationFailed, Changed, CloudEvent, pod_snapshot, pool_snapshot
 from workers.jobs.messages import Body, placed_of
+from workers.jobs.payload import Payload
 from workers.kube.claimable_pods import claimable
 from workers.tasks import claim_payloads, job_payloads, payloads
-from workers.tasks.payloads import Payload, PayloadRefused, read
+from workers.tasks.payloads import PayloadRefused, read
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LONG = 200_000

@@ -23,11 +23,12 @@ from events.resources import labelled_pool
 from events.schemas import PREFIX, pod_snapshot
 from tests.support.odd_messages import VALUES, encoded
 from workers.jobs.messages import ATTEMPT, Body, placed_of
+from workers.jobs.payload import Payload
 from workers.jobs.result import LONGEST, kept
 from workers.kube.claimable_pods import claimable
 from workers.log_setup import as_json
 from workers.tasks import claim_payloads, job_payloads, payloads
-from workers.tasks.payloads import Payload, PayloadRefused, read
+from workers.tasks.payloads import PayloadRefused, read
 
 INPUTS = 100_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from events.incarnation import connect
 from events.redis_address import BY_TCP, BY_TLS, KNOWN, SentinelAddress, checked, checked_broker
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from workers.settings import WorkerSettings
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from events import routing
 from events.identity import AnotherFleet, Identity
 from events.redis_address import SentinelAddress, by_sentinel
-from events.settings import StateSettings
+from events.redis_settings import StateSettings
 from events.workqueue import Workqueue
 from workers.broker import broker_problem
 from workers.cli.check import Check

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pydantic import Field
 
 from domain.duration import Duration
-from events.settings import Nested
+from events.redis_settings import Nested
 from workers.cloud.rates import ApiClass
 
 

@@ -16,8 +16,8 @@ from kombu import Queue
 from kombu.utils.imports import symbol_by_name
 
 from events.identity import Identity
+from events.redis_settings import RedisSettings
 from events.refusals import warn
-from events.settings import RedisSettings
 from workers import transport_guard
 from workers.broker import TIMEOUTS, broker_of
 from workers.jobs.dispatch import Dispatcher

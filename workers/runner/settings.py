@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.duration import Duration
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 
 
 class RunnerRedis(RedisSettings):

@@ -13,7 +13,7 @@ from redis.retry import Retry
 
 from events.identity import AnotherFleet, Identity
 from events.incarnation import connect, doubt, incarnation
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from workers.stores.outage import OUTAGE
 
 ATTEMPTS_AGAIN = 2

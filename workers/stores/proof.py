@@ -6,8 +6,8 @@ from contextlib import closing, suppress
 
 from redis.exceptions import RedisError
 
+from events.redis_settings import RedisSettings
 from events.refusals import RefusedError, prove
-from events.settings import RedisSettings
 from workers.stores.client import connect_briefly
 
 

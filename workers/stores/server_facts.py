@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from events.clock import wall_clock
 from events.redis_address import without
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from workers.stores.client import connect_briefly
 
 

@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, StringConstraints
 
-from domain.names import NAME
+from workers.jobs.payload import Payload
 from workers.jobs.result import kept
 from workers.jobs.submission import JobId, Phase, Pool, Submission
-from workers.tasks.payloads import Payload, ReconcileKey
 
 Attempt = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}-[0-9]{1,20}$")]
 
@@ -50,8 +49,3 @@ class FinishJob(OfJob):
 
     result: Annotated[str, AfterValidator(kept)] = ""
     """What it gave, as text; what is too long is cut."""
-
-
-class ReconcilePodPool(ReconcileKey):
-    key: Annotated[str, StringConstraints(pattern=rf"^podpool/{NAME}/{NAME}$")]
-    """`podpool/NAMESPACE/NAME`"""

@@ -18,9 +18,9 @@ from workers.podpools.reconciler import PodPoolsReconciler
 from workers.stores.outage import OUTAGE
 from workers.stores.slots.ledger import PAUSE, Change, NotVerified, SlotLedger
 from workers.stores.slots.unreadable import UnreadableLedger
-from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, OfJob, ReconcilePodPool, SubmitJob
+from workers.tasks.job_payloads import CancelJob, ConfirmJob, FinishJob, OfJob, SubmitJob
 from workers.tasks.keys import discard_key, reconcile_key
-from workers.tasks.payloads import Nothing, takes
+from workers.tasks.payloads import Nothing, ReconcilePodPool, takes
 from workers.tasks.ticking import once_a_period
 
 log = structlog.get_logger()

@@ -15,8 +15,8 @@ from redis.exceptions import AuthenticationError, NoPermissionError, NoScriptErr
 from domain.errors import StaleToken, TransientError
 from domain.scaling.runner_token import digest
 from events.identity import AnotherFleet, Identity
+from events.redis_settings import RedisSettings
 from events.routing import runner_queues
-from events.settings import RedisSettings
 from tests.integration.runner.conftest import POOL, RunnerPool
 from tests.support.waiting import eventually
 from workers.runner import mutex

@@ -14,8 +14,8 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from events.incarnation import INCARNATION, ask, connect, incarnation
+from events.redis_settings import RedisSettings
 from events.sentinels import Sentinels
-from events.settings import RedisSettings
 from tests.support.sentinel_group import Member, SentinelGroup
 from tests.support.waiting import eventually
 from workers.stores.client import connect_state

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import RedisError
 
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from events.workqueue import Refusal, Taken
 from tests.support.pods import pod
 from tests.support.publishing import IdleWorker, PublisherProcess, settings

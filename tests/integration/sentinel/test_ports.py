@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from events.incarnation import incarnation
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from tests.fixtures.aws import Aws
 from tests.fixtures.kube import SandboxKube
 from tests.support.fleet import Fleet

@@ -12,7 +12,7 @@ from redis import Redis
 
 from domain.scaling.runner_token import digest
 from events.incarnation import incarnation
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from tests.integration.runner.conftest import POOL, RunnerPool
 from tests.support.builders import active_pool, load_balancer
 from tests.support.pods import pod

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from events.redis_settings import RedisSettings
 from events.refusals import RefusedError
-from events.settings import RedisSettings
 from tests.support.refusing import REAL
 from tests.support.sentinel_group import SentinelGroup
 from workers import transport_guard

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from events.incarnation import INCARNATION, connect
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from tests.support.sentinel_group import MASTER, SentinelGroup
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.tls_proxy import Authority, TlsProxy

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from events import routing
 from events.incarnation import incarnation
-from events.settings import RedisSettings
+from events.redis_settings import RedisSettings
 from events.workqueue import Mark, Workqueue
 from tests.integration.worker.fleet import Entry, Fleet, mark
 from tests.support.sentinel_group import SentinelGroup

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workers.jobs.payload import Payload
 from workers.tasks.payloads import (
     Nothing,
-    Payload,
     PayloadRefused,
     ReconcilePod,
     ReconcilePool,
