@@ -14,8 +14,8 @@ from typing import Final, Self, TypeVar
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from domain.duration import Duration
-from events.redis_settings import BrokerSettings, ClusterName, Nested, StateSettings
+from berthmaster.duration import Duration
+from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, StateSettings
 
 STALLS_BEFORE_LIST: Final = 2
 """Stalled streams in a row after which the server is asked for a list: the proof that it answers at all."""

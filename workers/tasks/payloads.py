@@ -15,14 +15,14 @@ from celery import Task, current_task
 from celery.exceptions import Reject
 from pydantic import Field, StringConstraints, ValidationError
 
-from domain.names import NAME
-from events import tracing
-from workers import metrics
-from workers.envelope import brief
-from workers.jobs.payload import Payload
-from workers.jobs.submission import faults
-from workers.settlement import SETTLED
-from workers.task_story import told
+from berthmaster import tracing
+from berthmaster.celery.envelope import brief
+from berthmaster.celery.settlement import SETTLED
+from berthmaster.jobs.payload import Payload
+from berthmaster.jobs.submission import faults
+from berthmaster.names import NAME
+from workers.telemetry import metrics
+from workers.telemetry.task_summary import told
 
 log = structlog.get_logger()
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]

@@ -11,12 +11,12 @@ import orjson
 import pytest
 from redis import Redis
 
-from domain.slots.job import Job, JobRecord
-from tests.support.celery_worker import CeleryProcess
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.job import Job, JobRecord
+from berthmaster.jobs.messages import Body, JobSender
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
-from workers.jobs.dispatch import Dispatcher
-from workers.jobs.messages import Body, JobSender
-from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.preload import preload
 
 POOL = "ci/runners"
@@ -49,7 +49,7 @@ class RunnerPool:
         }
         options = ("--pool", pool, "--loglevel", "INFO")
         runner = CeleryProcess(
-            "worker", pod, self.directory, self.url, environment, options, "tests.support.runner_app"
+            "worker", pod, self.directory, self.url, environment, options, "tests.support.jobs.runner_app"
         ).start()
         self.runners[pod] = runner
         return runner

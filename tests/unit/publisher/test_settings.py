@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from events.redis_settings import StateSettings
+from berthmaster.redis.settings import StateSettings
 from events.settings import LeaseSettings, ProcessSettings, WatchSettings
 
 
