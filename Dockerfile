@@ -15,13 +15,14 @@ RUN ["python", "-m", "venv", "--without-pip", "/opt/berthmaster"]
 # A name for the user: Celery takes a group without one for root's, and warns.
 RUN echo "berthmaster:x:10001:10001::/tmp:/usr/sbin/nologin" >>/etc/passwd && echo "berthmaster:x:10001:" >>/etc/group
 COPY pyproject.toml README.md LICENSE ./
+COPY berthmaster berthmaster
 COPY domain domain
 COPY events events
 COPY workers workers
 COPY compose compose
-# The folder itself; pyproject.toml says which versions of others it takes.
+# The folders themselves; their pyproject.toml say which versions of others they take.
 # hadolint ignore=DL3013
-RUN pip --python /opt/berthmaster/bin/python install ".[${EXTRAS}]"
+RUN pip --python /opt/berthmaster/bin/python install ./berthmaster ".[${EXTRAS}]"
 
 FROM python:${PYTHON} AS runtime
 ARG VERSION=0.1.0
