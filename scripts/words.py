@@ -1,7 +1,7 @@
 """Checks that no identifier is one of the words that the glossary bans, and that class names are unique.
 
-A past participle or a verb standing alone says what happened to a thing, not what it is. `python -m scripts.words` prints
-each with its place, `--count` how many a package has.
+A past participle or a verb standing alone says what happened to a thing, not what it is. `python -m scripts.words`
+prints each with its place, `--count` how many a package has.
 """
 
 from __future__ import annotations
