@@ -1,4 +1,4 @@
-"""Client and runner work from the wheel that services install, beside packages of the service that are called as ours."""
+"""Client and runner work from the wheel that services install, beside a service's packages that are called as ours."""
 
 from __future__ import annotations
 
