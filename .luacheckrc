@@ -21,7 +21,7 @@ local function names_of(head)
 end
 
 for _, folder in ipairs({
-  "events/workqueue/lua", "workers/stores/claims/lua", "workers/stores/lua", "workers/stores/slots/lua",
+  "events/workqueue/lua", "workers/stores/claims/lua", "workers/stores/lua", "berthmaster/jobs/lua",
 }) do
   local known = {}
   local heads = io.popen("ls " .. folder .. "/*head.lua 2>/dev/null")

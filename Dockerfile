@@ -15,13 +15,14 @@ RUN ["python", "-m", "venv", "--without-pip", "/opt/berthmaster"]
 # The user and group have names: Celery mistakes a nameless group for root's and warns.
 RUN echo "berthmaster:x:10001:10001::/tmp:/usr/sbin/nologin" >>/etc/passwd && echo "berthmaster:x:10001:" >>/etc/group
 COPY pyproject.toml README.md LICENSE ./
+COPY berthmaster berthmaster
 COPY domain domain
 COPY events events
 COPY workers workers
 COPY compose compose
 # The project itself; pyproject.toml limits the versions of its dependencies.
 # hadolint ignore=DL3013
-RUN pip --python /opt/berthmaster/bin/python install ".[${EXTRAS}]"
+RUN pip --python /opt/berthmaster/bin/python install ./berthmaster ".[${EXTRAS}]"
 
 FROM python:${PYTHON} AS runtime
 ARG VERSION=0.1.0

@@ -1,7 +1,7 @@
 """What a run of a reconciler ends with, when it ends well.
 
 An outcome is a value that the shell executes: a reconciler neither sleeps nor schedules. Failures are exceptions
-(domain.errors).
+(berthmaster.errors).
 """
 
 from __future__ import annotations

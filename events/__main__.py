@@ -2,6 +2,6 @@
 
 import sys
 
-from events.run import main
+from events.publisher.process import main
 
 sys.exit(main())

@@ -9,56 +9,16 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from domain.duration import Duration
-from events.redis_address import by_sentinel, checked, checked_broker
+from berthmaster.duration import Duration
+from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, StateSettings
 
 STALLS_BEFORE_LIST: Final = 2
 """Stalled streams in a row after which the server is asked for a list: the proof that it answers at all."""
-
-BEHIND_SENTINEL: Final = timedelta(seconds=15)
-"""Redis's own `min-replicas-max-lag` of 10 s, and time to publish what was granted in it."""
-
-
-class Nested(BaseModel):
-    """A group of settings: read-only, unknown names refused, field docs taken from the text under each field."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-ClusterName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
-
-
-class RedisSettings(Nested):
-    """The Redis or Valkey (>= 7.0) that holds snapshots, ledger and slots."""
-
-    url: Annotated[str, AfterValidator(checked)] = "redis://127.0.0.1:6379/0"
-    """Address of the state (`redis://`, `rediss://`, `unix://`, `redis+sentinel://`); needs AOF and `noeviction`."""
-
-
-class StateSettings(RedisSettings):
-    """The same, for who decides what is in it."""
-
-    failover_wait: Duration | None = Field(default=None, ge=timedelta(0), le=timedelta(minutes=2))
-    """Rest of the publisher before workers go on with another master, whose predecessor may still take writes: above
-    its `min-replicas-max-lag`. None means 15 s behind Sentinel, else 0."""
-
-    @property
-    def rest(self) -> timedelta:
-        """After a change of the master."""
-        usual = BEHIND_SENTINEL if by_sentinel(self.url) else timedelta(0)
-        return usual if self.failover_wait is None else self.failover_wait
-
-
-class BrokerSettings(Nested):
-    """The Celery broker, where it is not the Redis of the state."""
-
-    url: Annotated[str, AfterValidator(checked_broker)] | None = None
-    """Address of the broker; None means the Redis of the state, which saves one round trip an event."""
 
 
 class KubernetesSettings(Nested):

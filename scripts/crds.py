@@ -14,15 +14,16 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel
 
-from domain.claims import pod_claim_rules, pod_claim_set_rules
+from domain.claim_sets import pod_claim_set_rules
+from domain.claim_sets.pod_claim_set import PodClaimSetSpec, PodClaimSetStatus
+from domain.claims import pod_claim_rules
 from domain.claims.pod_claim import PodClaimSpec, PodClaimStatus
-from domain.claims.pod_claim_set import PodClaimSetSpec, PodClaimSetStatus
-from domain.ports.pool import PortPoolSpec
-from domain.ports.pool_rules import validations
-from domain.ports.pool_status import PortPoolStatus
-from domain.scaling import pod_pool_rules
-from domain.scaling.pod_pool import PodPoolSpec
-from domain.scaling.pool_status import PodPoolStatus
+from domain.pod_pools import pod_pool_rules
+from domain.pod_pools.pod_pool import PodPoolSpec
+from domain.pod_pools.status import PodPoolStatus
+from domain.port_pools.port_pool import PortPoolSpec
+from domain.port_pools.port_pool_rules import validations
+from domain.port_pools.status import PortPoolStatus
 from scripts.structural_schema import opened, structural
 
 Json = dict[str, Any]

@@ -29,7 +29,7 @@ fi
 install() { # a dot for each distribution that pip looks at; its own words only when it fails
     log=.venv/install.log
     printf 'environment: installing berthmaster[%s] into .venv, a minute or two the first time ' "$1"
-    { .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off --editable ".[$1]" \
+    { .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off --editable ./berthmaster --editable ".[$1]" \
         </dev/null 2>&1 && touch ".venv/.installed-$1"; } | tee "$log" |
         while IFS= read -r line; do case $line in Collecting*|Installing*) printf . ;; esac; done
     echo

@@ -40,7 +40,7 @@ unpacked() {
         "$root/bin/lua5.1" "$root/bin/luacheck" "$@"
 }
 
-scripts=$(find events workers compose -name '*.lua' | sort)
+scripts=$(find berthmaster events workers compose -name '*.lua' | sort)
 if command -v luacheck >/dev/null; then
     exec luacheck --quiet --no-color $scripts
 elif unpacked --version >/dev/null 2>&1 || { unpack && unpacked --version >/dev/null; }; then

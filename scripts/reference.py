@@ -17,11 +17,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from domain.duration import SECONDS
+from berthmaster.duration import SECONDS
+from berthmaster.runner.settings import RunnerSettings
 from events.settings import ProcessSettings
 from scripts import command_line, crds, signals
 from scripts.tasks import AnyTask, tasks
-from workers.runner.settings import RunnerSettings
 from workers.settings import WorkerSettings
 
 Json = dict[str, Any]

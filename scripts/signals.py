@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from prometheus_client import REGISTRY
 
-from events.metrics import Metrics
+from events.publisher.metrics import Metrics
 from workers.app import TASKS
-from workers.gauges import GAUGES
+from workers.telemetry.gauges import GAUGES
 
 
 class Signal(NamedTuple):

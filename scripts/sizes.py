@@ -19,7 +19,7 @@ FILE_LINES: Final = 300
 FUNCTION_LINES: Final = 40
 MEDIAN_FILE_LINES: Final = 100
 MEDIAN_FUNCTION_LINES: Final = 8
-MEDIAN_TREES: Final = ("domain", "events", "workers")
+MEDIAN_TREES: Final = ("berthmaster", "domain", "events", "workers")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-TREES: Final = ("domain", "events", "workers", "compose", "tests", "scripts")
+TREES: Final = ("berthmaster", "domain", "events", "workers", "compose", "tests", "scripts")
 
 
 def sources(root: Path, suffix: str, trees: tuple[str, ...] = TREES) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from events import routing
+from berthmaster import routing
 from scripts.structural_schema import structural
 from workers.app import TASKS
 
@@ -36,7 +36,7 @@ class AnyTask(NamedTuple):
 
 
 def tasks() -> list[AnyTask]:
-    """In the order of events/routing.py."""
+    """In the order of berthmaster/routing.py."""
     found = {each.name: each for module in TASKS for each in _of(module)}
     return [found[name] for name in routing.QUEUES]
 

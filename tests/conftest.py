@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from events.refusals import spell
+from berthmaster.redis.refusals import spell
 
 pytest.register_assert_rewrite("tests.support")  # else what is wrong is not said where it is asserted there
 pytest_plugins = ["tests.fixtures.redis", "tests.fixtures.kube", "tests.fixtures.aws", "tests.fixtures.processes"]

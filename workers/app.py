@@ -13,18 +13,19 @@ from typing import Any
 from celery import Celery
 from celery.signals import beat_init, setup_logging
 
+from berthmaster.celery import transport_guard
 from events import grace
-from workers import log_setup, task_story, transport_guard
-from workers.bootsteps import CONSUMER_STEPS, WORKER_STEPS
-from workers.celery_settings import configuration
+from workers.celery_app.bootsteps import CONSUMER_STEPS, WORKER_STEPS
+from workers.celery_app.settings import configuration
 from workers.settings import WorkerSettings
 from workers.tasks.payloads import CheckedTask
+from workers.telemetry import logs, task_summary
 
 TASKS = (
     "workers.tasks.queue",
     "workers.tasks.ports",
-    "workers.tasks.pools",
-    "workers.tasks.slots",
+    "workers.tasks.port_pools",
+    "workers.tasks.pod_pools",
     "workers.tasks.claims",
 )
 
@@ -41,7 +42,7 @@ def create_app(
 
     def log_joined(**_details: Any) -> None:
         chosen = settings()
-        log_setup.set_up(chosen.log, [task_story.listen] if chosen.celery.task_events else [])
+        logs.set_up(chosen.log, [task_summary.listen] if chosen.celery.task_events else [])
 
     application.add_defaults(configured)
 

@@ -1,60 +1,51 @@
-"""Builds what the runs of pods and pools use, from the settings; part of the bootstrap, apart because it is a concept
-of its own.
-"""
+"""What the runs of pods and pools use; bootstrap makes it, tests make it with fakes behind the same interfaces."""
 
 from __future__ import annotations
 
-from redis import Redis
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
 
-from events import routing
-from events.event_stream import EventStream
-from events.kube_api import KubeApi
 from events.workqueue import Workqueue
-from workers.cloud.aws_nlb import Regions
+from workers.cloud.driver import LoadBalancerApi
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PortPools
-from workers.sending import Sender
-from workers.services import PortServices
-from workers.settings import WorkerSettings
-from workers.stores.audit_memory import AuditMemory
-from workers.stores.buckets import RedisBuckets
 from workers.stores.journal import Journal
-from workers.stores.ledger import Ledger, load_scripts
 from workers.stores.pool_names import PoolNames, ShownStatus
-from workers.stores.troubles import Troubles
-from workers.stores.turns import RedisTurns
+from workers.stores.ports.audit_memory import AuditMemory
+from workers.stores.ports.last_errors import Troubles
+from workers.stores.ports.ledger import Ledger
 
 
-def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
-    """Nothing connects here."""
-    kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
-    rates = settings.aws.rates
+@dataclass(frozen=True)
+class PortServices:
+    """`driver` gives the load-balancer API of a region; `send_scale_up(pool, epoch, token)` sends the task, if
+    it can.
+    """
 
-    def send_scale_up(pool: str, epoch: str, token: str) -> bool:
-        return sender.send(routing.POOLS_SCALE_UP, pool, epoch, token)
-
-    return PortServices(
-        queue=queue,
-        ledger=lambda pool: Ledger(redis, scripts, pool),
-        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisTurns(redis)),
-        pods=Pods(kube),
-        pools=PortPools(kube),
-        namespaces=Namespaces(kube),
-        events=KubeEvents(kube),
-        journal=Journal(redis, EventStream(settings.stream), kube.clock.now),
-        pool_names=PoolNames(redis),
-        shown=ShownStatus(redis),
-        audit_memory=AuditMemory(redis),
-        troubles=Troubles(redis),
-        send_scale_up=send_scale_up,
-        cluster=settings.cluster,
-        default_spec=settings.ports.default_spec,
-        retain_for=settings.ports.retain_for,
-        call_time=settings.call_time,
-        recheck=settings.ports.waiting_recheck,
-        win_lease=settings.ports.scale_up_lease,
-        orphan_grace=settings.ports.orphan_grace,
-        audit_targets=settings.ports.audit_targets,
-    )
+    queue: Workqueue
+    ledger: Callable[[str], Ledger]
+    driver: Callable[[str], LoadBalancerApi]
+    pods: Pods
+    pools: PortPools
+    namespaces: Namespaces
+    events: KubeEvents
+    journal: Journal
+    pool_names: PoolNames
+    shown: ShownStatus
+    audit_memory: AuditMemory
+    troubles: Troubles
+    send_scale_up: Callable[[str, str, str], bool]
+    cluster: str = "default"
+    default_spec: str = ""
+    retain_for: timedelta = timedelta(hours=24)  # what `ports-retain: "true"` means
+    call_time: timedelta = timedelta(seconds=15)  # the longest that one AWS or Kubernetes call takes
+    win_lease: timedelta = timedelta(
+        seconds=60
+    )  # of a scale-up request; a slow winner only costs a second, idempotent one
+    orphan_grace: timedelta = timedelta(minutes=5)
+    audit_targets: int = 50
+    recheck: timedelta = timedelta(minutes=5)  # the wait of a pod without a port, unless it is woken
+    forgotten: timedelta = timedelta(seconds=30)  # a woken waiter without progress is woken again

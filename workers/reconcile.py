@@ -15,14 +15,14 @@ from random import SystemRandom
 
 import structlog
 
+from berthmaster.errors import StaleToken, TerminalError, TransientError
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.refusals import warn
 from domain.backoff import RetryPolicy, backoff
-from domain.errors import StaleToken, TerminalError, TransientError
 from domain.outcome import Outcome, Settled, Wait
-from events.refusals import warn
 from events.workqueue import Refusal, Snapshot, Taken, Workqueue
-from workers import metrics
 from workers.run import Run
-from workers.stores.outage import OUTAGE
+from workers.telemetry import metrics
 
 log = structlog.get_logger()
 Reconciler = Callable[[Run], Outcome]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
-from domain.errors import StaleToken
+from berthmaster.errors import StaleToken
 from events.workqueue import Snapshot, Taken, Workqueue
 
 CALL_OVERHEAD = timedelta(seconds=1)

@@ -14,21 +14,14 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from berthmaster import routing
+from berthmaster.duration import Duration
+from berthmaster.redis.address import checked_if_named
+from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, StateSettings
 from domain.backoff import RetryPolicy
-from domain.duration import Duration
 from domain.ports.request import parse_ports
-from domain.ports.retention import LONGEST
-from events import routing
-from events.redis_address import checked_if_named
-from events.settings import (
-    BrokerSettings,
-    ClusterName,
-    KubernetesSettings,
-    Nested,
-    StateSettings,
-    StreamSettings,
-    TracingSettings,
-)
+from domain.ports.retain_annotation import LONGEST
+from events.settings import KubernetesSettings, StreamSettings, TracingSettings
 from workers.cloud.settings import AwsSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)

@@ -10,7 +10,7 @@ from typing import Any
 
 from celery import Celery, Task
 
-from workers.runner import current, install
+from berthmaster.runner import current, install
 
 app: Celery[Any] = Celery("runner")  # its broker is the Redis that the pod is told of
 install(app)

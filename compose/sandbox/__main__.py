@@ -25,7 +25,7 @@ from compose.sandbox.run import Options, Sandbox
 from compose.sandbox.stack import ProcessEnded, Stack
 from compose.sandbox.summary import Summary
 from domain.visible import visible
-from events.kube_api import KubeError
+from events.kube.api import KubeError
 from workers.cli.output import InertConsole, say
 
 MISUSE = 2

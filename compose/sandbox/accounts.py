@@ -7,7 +7,7 @@ from typing import Final
 
 from compose.sandbox.kube.apply import apply, manifests
 from compose.sandbox.kube.server import KubeServer
-from events.kube_api import KubeApi
+from events.kube.api import KubeApi
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 NAMESPACE: Final = "berthmaster"

@@ -10,7 +10,7 @@ import structlog
 
 from compose.sandbox.picture import Picture
 from compose.sandbox.workload import Workload
-from events.kube_api import KubeError
+from events.kube.api import KubeError
 
 log = structlog.get_logger()
 EVERY: Final = 4.0  # seconds

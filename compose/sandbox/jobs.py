@@ -1,6 +1,6 @@
 """Another service, which has jobs done: it submits them at a steady pace, confirms most plans and cancels some.
 
-It knows the fleet by `workers.client` alone, as any service does.
+It knows the fleet by `berthmaster.client` alone, as any service does.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import structlog
 
+from berthmaster.client import Fleet, Request
+from berthmaster.jobs.results import Result
+from berthmaster.redis.outage import OUTAGE
 from compose.sandbox.kube.apply import apply
-from events.kube_api import KubeApi
-from workers.client import Fleet, Request
-from workers.stores.outage import OUTAGE
-from workers.stores.slots.results import Result
+from events.kube.api import KubeApi
 
 Json = dict[str, Any]
 log = structlog.get_logger()

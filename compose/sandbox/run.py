@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from berthmaster.client import Fleet
 from compose.sandbox.churn import Churn
 from compose.sandbox.interruption import Interruption
 from compose.sandbox.jobs import EVERY, Jobs
@@ -20,7 +21,6 @@ from compose.sandbox.summary import Summary, summarize
 from compose.sandbox.tenants import Tenants, pending
 from compose.sandbox.workload import POOL, Workload
 from compose.sandbox.world import World
-from workers.client import Fleet
 from workers.cloud.settings import RatesSettings
 
 LOOK: Final = 0.2

@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from compose.sandbox.kube.apply import apply
-from events.kube_api import KubeApi, KubeError
+from events.kube.api import KubeApi, KubeError
 
 Json = dict[str, Any]
 log = structlog.get_logger()

@@ -8,9 +8,9 @@ from typing import Any, Final
 from compose.sandbox.aws.remote import Network
 from compose.sandbox.environment import REGION
 from compose.sandbox.kube.apply import apply
+from domain.port_pools.port_pool import NLB_LISTENERS
 from domain.ports.pod import PORTS
-from domain.ports.pool import NLB_LISTENERS
-from events.kube_api import KubeApi
+from events.kube.api import KubeApi
 
 Json = dict[str, Any]
 NAMESPACE: Final = "games"

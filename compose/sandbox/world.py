@@ -17,11 +17,11 @@ from compose.sandbox.picture import Notice, Picture, Pool, Runners
 from compose.sandbox.tenants import Tenant
 from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
 from domain.ports.pod import PodView, PortsState
-from events import resources
-from events.kube_api import KubeApi
-from events.resources import Resource
+from events.kube.api import KubeApi
+from events.publisher import resources
+from events.publisher.resources import Resource
+from events.publisher.watch import Batch, Change, Listing, Watch
 from events.settings import WatchSettings
-from events.watch import Batch, Change, Listing, Watch
 
 Json = dict[str, Any]
 POOLS: Final = Resource("portpools", "portpool", PORTPOOLS, dict, lambda meta: f"portpool/{meta['name']}")

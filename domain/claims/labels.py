@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from domain.names import SUBDOMAIN
+from berthmaster.names import SUBDOMAIN
 
 PREFIX: Final = "berthmaster.dev/"
 

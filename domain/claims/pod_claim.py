@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from berthmaster.names import SUBDOMAIN
+from berthmaster.spec import Spec, broken_rules
 from domain.claims.claim import ClaimPhase, WhenLost
 from domain.claims.labels import VALUE
 from domain.claims.pod_claim_rules import CLAIM_RULES, UNRESERVED
-from domain.names import SUBDOMAIN
-from domain.spec import Spec, broken_rules
 from domain.status import Condition, Shape
 
 PodName = Annotated[str, Field(pattern=f"^{SUBDOMAIN}$", max_length=253)]

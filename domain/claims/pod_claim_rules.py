@@ -1,13 +1,13 @@
-"""What the fields of a PodClaim must say together (see domain.spec), and what of it cannot be changed."""
+"""What the fields of a PodClaim must say together (see berthmaster.spec), and what of it cannot be changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from berthmaster.spec import Rule, validation
 from domain.claims.additions import RESERVED
 from domain.claims.labels import KEY, LONGEST_PREFIX, PREFIX, proper_key
-from domain.spec import Rule, validation
 
 if TYPE_CHECKING:
     from domain.claims.pod_claim import PodClaimSpec

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from domain.ports.pool import PortPoolSpec, PublishWhen
+from domain.port_pools.port_pool import PortPoolSpec, PublishWhen
 
 HEALTHY: Final = "healthy"
 LONGEST: Final = 60  # seconds

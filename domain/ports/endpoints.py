@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
-from domain.names import is_name
+from berthmaster.names import is_name
 from domain.ports.entry import Entry
 from domain.ports.holding import Id, by_key
 from domain.ports.pod import family_of

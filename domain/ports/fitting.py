@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from domain.port_pools.load_balancer_spec import CERTIFICATE_ARN
+from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.holding import ByKey, whole
-from domain.ports.load_balancer_spec import CERTIFICATE_ARN
 from domain.ports.pod import CERTIFICATE, PodView
-from domain.ports.pool import PortPoolSpec
 from domain.ports.precreate import uncovered
 from domain.ports.request import RequestError, refuse_too_many
-from domain.ports.together import groups, never_in_common
+from domain.ports.same_port import groups, never_in_common
 from domain.ports.want import Protocol, Want
 
 _CERTIFICATE: Final = re.compile(CERTIFICATE_ARN)

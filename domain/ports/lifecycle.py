@@ -11,14 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import HEALTHY, in_words
 from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, serving, whole
-from domain.ports.observed import Ids, Observed
+from domain.ports.observation import Ids, Observed
 from domain.ports.pod import ENABLED, LIMITS, MESSAGE, Outputs, PodView, PortsState
-from domain.ports.pool import PoolState
-from domain.ports.retaining import Left, left_by_the_dead, mislabelled
+from domain.ports.retention import Left, left_by_the_dead, mislabelled
+from domain.ports.same_port import Group, groups, settled_port, unseen
 from domain.ports.steps import (
     Allocate,
     AllocateTogether,
@@ -38,7 +39,6 @@ from domain.ports.steps import (
     Stop,
 )
 from domain.ports.target import target_text
-from domain.ports.together import Group, groups, settled_port, unseen
 from domain.ports.want import Want, container_port
 
 MISSING_POOL = timedelta(seconds=60)

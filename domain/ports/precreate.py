@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from domain.ports.pool import PortPoolSpec
+from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.want import Protocol, Want
 
 LISTENERS: Final = (Protocol.TCP, Protocol.UDP, Protocol.TCPUDP)

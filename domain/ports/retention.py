@@ -1,29 +1,96 @@
-"""How long a pod's ports wait for the next pod of its name: the annotation `berthmaster.dev/ports-retain`."""
+"""What becomes of ports whose pod is gone or has ended: given back, kept for the next pod of the name, or taken over.
+
+A port stays only if it was bound and its pod had asked for it, and only for a pod that asks for it again: one that
+comes back without the request gives it up, and so does a pool that is being deleted.
+"""
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
-from domain.ports.pod import RETAIN
-from domain.ports.request import RequestError
+from domain.port_pools.port_pool import PoolState
+from domain.ports.entry import Entry, EntryState
+from domain.ports.holding import Id, by_key, whole
+from domain.ports.pod import PodView
+from domain.ports.want import Want
 
-LONGEST: Final = timedelta(days=30)
-"""Ports that nobody uses are taken from the others, and a pod's author writes the annotation."""
-_LENGTH: Final = re.compile(r"([0-9]{1,7})(s|m|h|d)")
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+MOST_LABELLED: Final = 10
+"""Entries whose tags one call of AWS can change."""
 
 
-def retention(text: str | None, default: timedelta) -> int:
-    """Seconds, 0 for giving back at once. `true` means `default` (a setting). Raises RequestError."""
-    word = (text or "false").strip().lower()
-    if word in ("true", "false"):
-        return int(default.total_seconds()) if word == "true" else 0
-    written = _LENGTH.fullmatch(word)
-    seconds = int(written[1]) * _UNITS[written[2]] if written else -1
-    if not 0 <= seconds <= LONGEST.total_seconds():
-        raise RequestError(
-            f"{RETAIN} {word[:40]!r} is not true, false or a length of time such as 90s, 30m, 24h or 7d, at most 30d"
-        )
-    return seconds
+@dataclass(frozen=True)
+class Left:
+    """`inherit`: for the living pod to take over; `retain`: to be kept; `kept`: is kept, nothing to do.
+
+    What is in none of them goes.
+    """
+
+    inherit: tuple[Entry, ...] = ()
+    retain: tuple[Entry, ...] = ()
+    kept: tuple[Entry, ...] = ()
+
+    @property
+    def first_heirs(self) -> tuple[Entry, ...]:
+        """Those of one pool."""
+        return tuple(e for e in self.inherit if e.pool == min(self.inherit).pool)
+
+    @property
+    def stay(self) -> frozenset[Entry]:
+        return frozenset(self.inherit + self.retain + self.kept)
+
+
+def left_by_the_dead(
+    entries: Iterable[Entry],
+    pod: PodView | None,
+    lacking: Iterable[Want],
+    pools: Mapping[str, PoolState],
+    unreadable: bool,
+    due: Collection[Id] = (),
+) -> Left:
+    """`entries`: those that serve no want of `pod`; `pools`: those that give it ports, or are deleted; `due`: those
+    whose targets are to be looked at again.
+
+    A mistake in the annotation costs nothing, so an `unreadable` one leaves what waits for it waiting.
+    """
+    away = not pod or (pod.ended and pod.opted_in)
+    dead = [e for e in entries if _may_stay(e, pools) and (away or (pod and e.uid != pod.uid))]
+    if away or unreadable:
+        return _kept(dead, due)
+    heirs = _taken_over(dead, lacking)
+    opens = tuple(e for e in heirs if pools.get(e.pool) is PoolState.ACTIVE)
+    return replace(_kept([e for e in heirs if e not in opens], due), inherit=opens)
+
+
+def mislabelled(entries: Iterable[Entry], retain: int) -> tuple[Entry, ...]:
+    """Bound ones of one pool whose tags say otherwise; an inherited one is tagged when it is bound.
+
+    Some at a time, so that a wait for calls loses little.
+    """
+    old = [e for e in entries if e.state is EntryState.BOUND and e.retain != retain]
+    return tuple(e for e in old if e.pool == old[0].pool)[:MOST_LABELLED]
+
+
+def _may_stay(entry: Entry, pools: Mapping[str, PoolState]) -> bool:
+    asked = entry.state is EntryState.RETAINED or (entry.state is EntryState.BOUND and entry.retain > 0)
+    return asked and pools.get(entry.pool) is not PoolState.DELETING
+
+
+def _kept(dead: list[Entry], due: Collection[Id]) -> Left:
+    """One of a key; a time that runs already goes on."""
+    chosen = dict[tuple[str, str], Entry]()
+    for entry in sorted(dead, key=lambda e: (not _waits(e), e)):
+        chosen.setdefault((entry.pool, entry.want), entry)
+    waiting = tuple(e for e in chosen.values() if _waits(e) and e.id not in due)
+    return Left(retain=tuple(e for e in chosen.values() if e not in waiting), kept=waiting)
+
+
+def _waits(entry: Entry) -> bool:
+    return entry.state is EntryState.RETAINED and entry.until > 0
+
+
+def _taken_over(dead: list[Entry], lacking: Iterable[Want]) -> list[Entry]:
+    """A run of ports as a whole or not at all."""
+    held = by_key(dead)
+    return [e for want in lacking for run in sorted(whole(want, held), key=list)[:1] for e in run]

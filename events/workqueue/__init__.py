@@ -5,10 +5,10 @@ message is a hint and this queue is the truth: a key is never run twice at once,
 again, and what was lost is found. The rules were explored as a model before they were written as scripts.
 """
 
+from berthmaster.redis.scripts import Script, Scripts
 from events.workqueue.entries import LOST, Known, Mark, Refusal, Snapshot, Standing, Taken
 from events.workqueue.hints import Publish, push
 from events.workqueue.queue import Workqueue
-from events.workqueue.scripts import Script, Scripts
 
 __all__ = [
     "LOST",

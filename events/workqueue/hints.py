@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from redis import Redis
 
-from events import routing
+from berthmaster import routing
 
 Publish: TypeAlias = Callable[[Sequence[str]], None]
 """Sends a hint for each key. May raise: the sweep finds what was not sent."""

@@ -17,10 +17,11 @@ import orjson
 from redis import Redis
 from redis.client import Pipeline
 
-from events import routing
-from events.identity import FIELDS, AnotherFleet, Identity
-from events.incarnation import INCARNATION, Argument, doubt, refused_by_another
-from events.refused_names import refuse_name
+from berthmaster import routing
+from berthmaster.redis.identity import FIELDS, AnotherFleet, Identity
+from berthmaster.redis.incarnation import INCARNATION, Argument, doubt, refused_by_another
+from berthmaster.redis.scripts import Scripts
+from events.protocol.refused_names import refuse_name
 from events.workqueue.arguments import chunks, decoded, listed, milliseconds
 from events.workqueue.entries import (
     Known,
@@ -36,7 +37,6 @@ from events.workqueue.entries import (
     snapshot,
 )
 from events.workqueue.hints import Publish, push
-from events.workqueue.scripts import Scripts
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order

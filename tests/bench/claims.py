@@ -18,10 +18,10 @@ from typing import Any, Final
 
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.stack import Stack
-from events.kube_api import KubeApi
-from events.resources import pod_claims
+from events.kube.api import KubeApi
+from events.publisher.resources import pod_claims
+from events.publisher.watch import Batch, Listing, Watch
 from events.settings import WatchSettings
-from events.watch import Batch, Listing, Watch
 from tests.bench.measuring import Figure, Report, Tell, percentile
 from tests.support.waiting import eventually
 

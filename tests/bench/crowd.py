@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from compose.sandbox.kube.apply import apply
 from domain.ports.pod import PORTS, STATE
-from events.kube_api import KubeApi, NotFound
-from events.resources import pods
+from events.kube.api import KubeApi, NotFound
+from events.publisher.resources import pods
+from events.publisher.watch import Batch, Listing, Watch
 from events.settings import WatchSettings
-from events.watch import Batch, Listing, Watch
 from tests.support.waiting import eventually
 
 NAMESPACE: Final = "games"

@@ -18,18 +18,18 @@ from typing import Any
 import orjson
 import urllib3
 
-from events import routing
-from events.event_stream import EventStream
-from events.feeds import SnapshotFeed
-from events.incarnation import connect
-from events.kube_api import KubeApi
-from events.lease import Lease
-from events.metrics import Metrics
-from events.resources import pods
-from events.run import Process
-from events.sender import CHUNK, Sender
+from berthmaster import routing
+from berthmaster.redis.incarnation import connect
+from events.kube.api import KubeApi
+from events.protocol.event_stream import EventStream
+from events.publisher.feeds import SnapshotFeed
+from events.publisher.lease import Lease
+from events.publisher.metrics import Metrics
+from events.publisher.process import Process
+from events.publisher.resources import pods
+from events.publisher.sender import CHUNK, Sender
+from events.publisher.watch import Batch, Listing, Watch
 from events.settings import KubernetesSettings, LeaseSettings, PublisherSettings, StreamSettings, WatchSettings
-from events.watch import Batch, Listing, Watch
 from events.workqueue import Workqueue
 from tests.bench.watch_source import FIRST, big_pod
 

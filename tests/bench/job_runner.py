@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from celery import Celery, shared_task
 
-from events.incarnation import connect
-from workers.runner import install
+from berthmaster.redis.incarnation import connect
+from berthmaster.runner import install
 
 JOB: Final = "bench.job"
 HOLD: Final = "bench.hold"

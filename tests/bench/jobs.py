@@ -22,18 +22,18 @@ from celery import Celery
 from kombu import Queue
 from redis import Redis
 
+from berthmaster.client import Fleet, Request
+from berthmaster.jobs.job import Job, Placed
+from berthmaster.jobs.messages import queue_of
+from berthmaster.jobs.slot_ledger import Report as Heartbeat
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.redis.incarnation import INCARNATION, connect
 from compose.sandbox.stack import Stack
-from domain.slots.job import Job, Placed
-from events.incarnation import INCARNATION, connect
 from tests.bench.job_runner import HOLD, JOB, STARTS
 from tests.bench.ledger import bench_redis
 from tests.bench.measuring import Figure, Report, Tell, in_turns, percentile, rate, ratio
-from tests.support.celery_worker import CeleryProcess
+from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
-from workers.client import Fleet, Request
-from workers.jobs.messages import queue_of
-from workers.stores.slots.ledger import Report as Heartbeat
-from workers.stores.slots.ledger import SlotLedger, load_scripts
 
 NAME: Final = "jobs"
 SIZES: Final = (10, 100, 1000)

@@ -21,12 +21,12 @@ from redis import Redis
 from rich.console import Console
 from rich.table import Table
 
+from berthmaster.redis.incarnation import INCARNATION, connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import INCARNATION, connect
 from tests.bench.measuring import Figure, Report, Tell, as_json, in_turns, rate, ratio
-from tests.support.builders import NLB, active_pool, load_balancers
-from tests.support.live_pool import IN_ORDER, single, uid_of
-from workers.stores.ledger import Granted
+from tests.support.ports.builders import NLB, active_pool, load_balancers
+from tests.support.ports.live_pool import IN_ORDER, single, uid_of
+from workers.stores.ports.ledger import Granted
 
 NAME: Final = "ledger"
 SINGLE, PIPELINED, FLAT = 0.7, 0.4, 1.5

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from redis import Redis
 
+from berthmaster import routing
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.workload import balancers_for
-from events import routing
-from events.incarnation import connect
 from events.workqueue import Workqueue
 from tests.bench.crowd import Crowd
 from tests.bench.measuring import Figure, Report, Tell, keep

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from berthmaster.redis.incarnation import connect as connect_redis
 from compose.sandbox.daemon import Daemon
 from compose.sandbox.stack import Stack
-from domain.ports.load_balancer_spec import LoadBalancerParameters
-from events.incarnation import connect as connect_redis
+from domain.port_pools.load_balancer_spec import LoadBalancerParameters
+from tests.support.ports.shared_cloud import connect, served
 from tests.support.scrapes import scraped
-from tests.support.shared_cloud import connect, served
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.rates import ApiClass
 
@@ -34,7 +34,7 @@ class MemoryStack(Stack):
         super().__init__(directory, flower=False, workers=0, settings={**GENEROUS, **(settings or {})})
         self.cloud_address = f"127.0.0.1:{self.aws_port}"
         self.settings["BENCH_CLOUD"] = self.cloud_address
-        self.aws = self.daemon("cloud", ["-m", "tests.support.shared_cloud", "--port", str(self.aws_port)])
+        self.aws = self.daemon("cloud", ["-m", "tests.support.ports.shared_cloud", "--port", str(self.aws_port)])
         self.workers = [self.worker(f"worker-{number + 1}") for number in range(workers)]
 
     def worker(self, name: str) -> Daemon:

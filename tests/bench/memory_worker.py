@@ -11,19 +11,19 @@ from functools import lru_cache
 
 from celery import shared_task
 
-from events import routing
-from tests.support.shared_cloud import connect
+from berthmaster import routing
+from tests.support.ports.shared_cloud import connect
 from workers.app import create_app
-from workers.bootstrap import Services, services
-from workers.pools.reconciler import PoolsReconciler
-from workers.pools.scale_up import scale_up
-from workers.pools.sweep import sweep
+from workers.port_pools.reconciler import PoolsReconciler
+from workers.port_services import PortServices
 from workers.ports.reconciler import PortsReconciler
-from workers.services import PortServices
+from workers.scale_up.intent import scale_up
+from workers.scale_up.sweep import sweep
 from workers.stores.buckets import RedisBuckets
 from workers.tasks.keys import reconcile_key
 from workers.tasks.payloads import Nothing, ReconcilePod, ReconcilePool, ScaleUp, takes
 from workers.tasks.ticking import once_a_period
+from workers.wiring.process import Services, services
 
 app = create_app(tasks=("workers.tasks.queue", "tests.bench.memory_worker"))
 

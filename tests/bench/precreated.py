@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from compose.sandbox.aws.remote import Network
 from compose.sandbox.stack import Stack
-from domain.ports.pool import NLB_LISTENERS
+from domain.port_pools.port_pool import NLB_LISTENERS
 from tests.bench.convergence import burst, counts, each
 from tests.bench.crowd import POOL, POOLS, Crowd
 from tests.bench.measuring import Figure, Report, Tell

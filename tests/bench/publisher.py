@@ -16,9 +16,9 @@ from typing import Any, Final
 import orjson
 from redis import Redis
 
+from berthmaster import routing
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events import routing
-from events.incarnation import connect
 from tests.bench.measuring import Figure, Report, Tell, in_turns, ratio
 from tests.bench.settled import settled_pods
 from tests.bench.watch_source import source

@@ -20,14 +20,14 @@ import orjson
 import psutil
 from redis import Redis
 
+from berthmaster import routing
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events import routing
-from events.incarnation import connect
 from events.workqueue import Workqueue
 from tests.bench.empty_task import EMPTY
 from tests.bench.measuring import Figure, Report, Tell, in_turns, ratio
 from tests.bench.settled import settled_pods
-from tests.support.celery_worker import CeleryProcess
+from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
 
 NAME: Final = "reconcile"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from compose.sandbox.stack import Stack
-from domain.ports.pool import NLB_LISTENERS
+from domain.port_pools.port_pool import NLB_LISTENERS
 from tests.bench.convergence import counts
 from tests.bench.crowd import Crowd
 from tests.bench.measuring import Figure, Report, Tell

@@ -11,18 +11,18 @@ from uuid import UUID
 import orjson
 from redis import Redis
 
+from berthmaster import routing
+from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.endpoints import endpoints
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import ENDPOINTS, PORTS, STATE
-from domain.ports.pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.request import parse_ports
-from events import routing
 from events.workqueue import Mark, Workqueue
 from workers.cloud.names import load_balancer_name, target_group_name
-from workers.pools.config import PoolConfig
-from workers.stores.growth import Growth, PoolLoadBalancer, Span
-from workers.stores.ledger import Ledger, load_scripts
-from workers.stores.ledger_codec import encode_owner
+from workers.scale_up.pool_config import PoolConfig
+from workers.stores.ports.codec import encode_owner
+from workers.stores.ports.ledger import Ledger, load_scripts
+from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer, Span
 
 EPOCH: Final = "1:bench"
 POOL: Final = "arena"

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from tests.support.pods import pod
+from tests.support.pods.pods import pod
 
 FIRST = 1000
 FILLER = {"x" * 20: "y" * 900}  # in spec: brings a line to the size of a real pod's, 1.3 kB

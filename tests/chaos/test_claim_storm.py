@@ -23,13 +23,13 @@ import pytest
 
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.workload import NAMESPACE
-from events.kube_api import KubeError
-from tests.support.claim_crowd import API, ROOT, ClaimCrowd, workload
-from tests.support.claim_history import ClaimHistory, Judge, phase_of, settled_on
-from tests.support.spell_faults import Spells
-from tests.support.storm_faults import Faults
+from events.kube.api import KubeError
+from tests.support.claims.claim_crowd import API, ROOT, ClaimCrowd, workload
+from tests.support.claims.claim_history import ClaimHistory, Judge, phase_of, settled_on
+from tests.support.faults.spell_faults import Spells
+from tests.support.faults.storm_faults import Faults
+from tests.support.servers.whole import Whole, running
 from tests.support.waiting import eventually
-from tests.support.whole import Whole, running
 
 SECONDS = float(os.environ.get("BERTHMASTER_CHAOS_SECONDS", "15"))
 CLAIMS = int(os.environ.get("BERTHMASTER_CHAOS_CLAIMS", "30"))

@@ -18,21 +18,21 @@ from typing import Any
 import pytest
 from redis import Redis, RedisError
 
+from berthmaster.client import Fleet
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.workload import NAMESPACE
-from events.incarnation import connect
-from events.kube_api import KubeError
-from tests.support.job_crowd import JobCrowd, wishes
-from tests.support.job_diary import Diary
-from tests.support.job_faults import JobFaults
-from tests.support.runner_nodes import RunnerNodes
-from tests.support.slot_books import SlotBooks, read
-from tests.support.slot_recount import HOLDING, book_faults
-from tests.support.spell_faults import Spells
-from tests.support.storm_faults import Faults
+from events.kube.api import KubeError
+from tests.support.faults.job_faults import JobFaults
+from tests.support.faults.spell_faults import Spells
+from tests.support.faults.storm_faults import Faults
+from tests.support.jobs.job_crowd import JobCrowd, wishes
+from tests.support.jobs.job_diary import Diary
+from tests.support.jobs.runner_nodes import RunnerNodes
+from tests.support.jobs.slot_books import SlotBooks, read
+from tests.support.jobs.slot_recount import HOLDING, book_faults
+from tests.support.servers.whole import Whole, running
 from tests.support.waiting import eventually
-from tests.support.whole import Whole, running
-from workers.client import Fleet
 
 SECONDS = float(os.environ.get("BERTHMASTER_CHAOS_SECONDS", "10"))
 JOBS = int(os.environ.get("BERTHMASTER_CHAOS_JOBS", "120"))

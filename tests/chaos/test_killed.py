@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from tests.support.redis_restart import restart
-from tests.support.whole import whole
+from tests.support.faults.redis_restart import restart
+from tests.support.servers.whole import whole
 
 PODS = 200
 BALANCERS = 4  # of 50 ports each

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 from redis import Redis, RedisError
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from events.workqueue import Snapshot, Taken
-from tests.support.publishing import LEASES, IdleWorker, publishing
-from tests.support.scripted_watch import PODS, ScriptedApi, empty, expired, replaying
+from tests.support.servers.publishing import LEASES, IdleWorker, publishing
+from tests.support.servers.scripted_watch import PODS, ScriptedApi, empty, expired, replaying
 from tests.support.storm import Storm
 from tests.support.waiting import eventually
 

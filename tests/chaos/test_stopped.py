@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.workload import POOL
-from events.incarnation import connect
+from tests.support.servers.whole import Whole, whole
 from tests.support.waiting import eventually
-from tests.support.whole import Whole, whole
-from workers.stores.ledger import Ledger, load_scripts
-from workers.stores.ledger_view import owners
+from workers.stores.ports.ledger import Ledger, load_scripts
+from workers.stores.ports.view import owners
 
 PODS = 40
 

@@ -19,8 +19,8 @@ import pytest
 
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
-from tests.support.nursery import Child, Nursery
-from tests.support.tcp_proxy import TcpProxy
+from tests.support.faults.tcp_proxy import TcpProxy
+from tests.support.servers.nursery import Child, Nursery
 from tests.support.waiting import eventually
 from workers.cli.processes import beat_command, flower_command, worker_command
 from workers.settings import WorkerSettings
@@ -31,7 +31,7 @@ TOGETHER: Final = 6
 LATEST: Final = 4.0
 """Seconds after its start in which a process is stopped: in the middle of it, or soon after."""
 SETTINGS: Final = WorkerSettings(cluster="test")
-RUNNER: Final = ("celery", "-A", "tests.support.runner_app", "worker", "-P", "threads", "-c", "2")
+RUNNER: Final = ("celery", "-A", "tests.support.jobs.runner_app", "worker", "-P", "threads", "-c", "2")
 
 
 class Program(NamedTuple):

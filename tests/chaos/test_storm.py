@@ -19,22 +19,22 @@ import pytest
 from botocore.exceptions import ClientError
 from redis import Redis
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.aws.remote import Network
 from compose.sandbox.environment import CLUSTER
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.workload import NAMESPACE, POOL, pool
 from domain.ports.endpoints import shown
 from domain.ports.pod import PodView, PortsState
-from events.incarnation import connect
-from events.kube_api import KubeError
-from tests.support.crowd import ARN, BIG, REQUESTS, SMALL, STOCK, Crowd
-from tests.support.meddling import Meddling
-from tests.support.served import Books, astray, movement, unnamed, unserved
-from tests.support.spell_faults import Spells
-from tests.support.storm_faults import Faults
+from events.kube.api import KubeError
+from tests.support.faults.meddling import Meddling
+from tests.support.faults.spell_faults import Spells
+from tests.support.faults.storm_faults import Faults
+from tests.support.ports.crowd import ARN, BIG, REQUESTS, SMALL, STOCK, Crowd
+from tests.support.ports.served import Books, astray, movement, unnamed, unserved
+from tests.support.ports.world_checks import check_unique, load_balancers
+from tests.support.servers.whole import PATIENCE, Whole, running
 from tests.support.waiting import eventually
-from tests.support.whole import PATIENCE, Whole, running
-from tests.support.world_checks import check_unique, load_balancers
 from workers.cloud.errors import CloudError
 
 SECONDS = float(os.environ.get("BERTHMASTER_CHAOS_SECONDS", "45"))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from domain.ports.pod import PortsState
+from tests.support.servers.whole import PATIENCE, Whole, running
 from tests.support.waiting import eventually
-from tests.support.whole import PATIENCE, Whole, running
 
 FIRST, SECOND = 80, 20
 """Pods that ask at once, and those that come when half of them are served."""

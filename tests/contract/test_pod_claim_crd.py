@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from compose.sandbox.kube.apply import apply, manifests
+from domain.claim_sets.pod_claim_set import PodClaimSetSpec
 from domain.claims.additions import additions
 from domain.claims.pod_claim import PodClaimSpec
-from domain.claims.pod_claim_set import PodClaimSetSpec
-from domain.scaling.pod_pool import PodPoolSpec
+from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.spec_errors import spec_problem
-from events.kube_api import Invalid
+from events.kube.api import Invalid
 from tests.fixtures.kube import Kube
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compose.sandbox.kube.apply import apply, manifests
-from domain.scaling.pod_pool import PodPoolSpec
+from domain.pod_pools.pod_pool import PodPoolSpec
 from tests.fixtures.kube import Kube
 
 EXAMPLE = Path(__file__).parents[2] / "deploy" / "examples" / "podpool.yaml"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from compose.sandbox.kube.apply import apply, manifests
-from domain.ports.pool import PortPoolSpec
-from domain.ports.pool_status import LoadBalancerLine, pool_status
-from events.kube_api import Invalid, NotFound
+from domain.port_pools.port_pool import PortPoolSpec
+from domain.port_pools.status import LoadBalancerLine, pool_status
+from events.kube.api import Invalid, NotFound
 from tests.fixtures.kube import Kube
 
 Json = dict[str, Any]

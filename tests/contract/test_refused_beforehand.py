@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compose.sandbox.kube.apply import manifests
-from events.kube_api import Invalid
+from events.kube.api import Invalid
 from tests.fixtures.kube import Kube
 
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
+from berthmaster.redis.incarnation import connect
+from berthmaster.routing import LATENCY
 from compose.sandbox.kube.real import RealKube
 from compose.sandbox.workload import NAMESPACE, PODS, POOL, PORTPOOLS, pod, pool
 from domain.ports.pod import GATE
-from events.incarnation import connect
-from events.routing import LATENCY
 from events.workqueue import Workqueue
 from events.workqueue.entries import padded
 from tests.fixtures.kube import Kustomize
 from tests.support.deployed import DEPLOY, asked, permitted, refused
-from tests.support.runner_pods import RunnerPods
+from tests.support.jobs.runner_pods import RunnerPods
+from tests.support.servers.whole import Whole, running
 from tests.support.waiting import eventually
-from tests.support.whole import Whole, running
 
 PODPOOLS = f"/apis/berthmaster.dev/v1alpha1/namespaces/{NAMESPACE}/podpools"
 CLAIM_SETS, CLAIMS = (PODPOOLS.replace("podpools", kind) for kind in ("podclaimsets", "podclaims"))

@@ -15,7 +15,7 @@ from compose.sandbox.environment import CLUSTER
 from compose.sandbox.kube.real import executables
 from tests.fixtures.aws import CREDENTIALS, Aws
 from tests.fixtures.kube import Kustomize
-from tests.support.sandbox import SandboxProcess, sandbox
+from tests.support.servers.sandbox import SandboxProcess, sandbox
 
 REPOSITORY = Path(__file__).parents[2]
 MARKS = ("# tested\n", "# yours\n")

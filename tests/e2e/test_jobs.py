@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from berthmaster.client import Fleet, Request
 from compose.sandbox.environment import CLUSTER
 from compose.sandbox.workload import NAMESPACE
 from tests.support.command_line import berthmaster
-from tests.support.runner_pods import RunnerPods
+from tests.support.jobs.runner_pods import RunnerPods
+from tests.support.servers.whole import whole
 from tests.support.waiting import eventually
-from tests.support.whole import whole
-from workers.client import Fleet, Request
 
 POOL = f"{NAMESPACE}/runners"
 PATH = f"/apis/berthmaster.dev/v1alpha1/namespaces/{NAMESPACE}/podpools"

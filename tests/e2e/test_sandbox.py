@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compose.sandbox.kube.kubelet.runners import EXAMPLE
-from tests.support.sandbox import sandbox
+from tests.support.servers.sandbox import sandbox
 from tests.support.waiting import eventually
 
 PODS = 12

@@ -10,10 +10,10 @@ import pytest
 from redis import Redis
 from redis.connection import SSLConnection, UnixDomainSocketConnection
 
+from berthmaster.redis.incarnation import INCARNATION, Knowing, connect, doubt, incarnation
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import INCARNATION, Knowing, connect, doubt, incarnation
-from tests.support.living_redis import change_history, replica_of
-from tests.support.redis_restart import restart
+from tests.support.faults.living_redis import change_history, replica_of
+from tests.support.faults.redis_restart import restart
 from tests.support.waiting import eventually
 
 

@@ -11,22 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from berthmaster.client import Fleet as Client
+from berthmaster.client import Request
+from berthmaster.redis.incarnation import doubt
+from berthmaster.redis.outage import OUTAGE
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import doubt
 from events.workqueue import Workqueue
 from tests.integration.runner.conftest import RunnerPool
 from tests.integration.worker.fleet import Fleet, during
-from tests.support.celery_worker import CeleryProcess
 from tests.support.command_line import berthmaster
-from tests.support.pods import pod
-from tests.support.publishing import PublisherProcess, settings
-from tests.support.refusing import PLAYED, REAL, RefusingProxy, demoted
-from tests.support.scripted_watch import PODS, ScriptedApi
+from tests.support.faults.refusing import PLAYED, REAL, RefusingProxy, demoted
+from tests.support.pods.pods import pod
+from tests.support.servers.celery_worker import CeleryProcess
+from tests.support.servers.publishing import PublisherProcess, settings
+from tests.support.servers.scripted_watch import PODS, ScriptedApi
 from tests.support.waiting import eventually
-from workers.client import Fleet as Client
-from workers.client import Request
-from workers.stores.outage import OUTAGE
 
 LOUD = (b'"level":"warning"', b'"level": "warning"', b"[warning", b'"level":"error"', b'"level":"critical"', b"ERROR/")
 OURS = (b"redis_refuses", b"redis_accepts")

@@ -8,16 +8,16 @@ from urllib.parse import urlencode
 
 import pytest
 
+from berthmaster.broker.address import broker_problem, connection
+from berthmaster.celery import transport_guard
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.incarnation import INCARNATION, connect
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.refusals import RefusedError
+from berthmaster.redis.settings import RedisSettings
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import INCARNATION, connect
-from events.refusals import RefusedError
-from events.settings import RedisSettings
-from tests.support.refusing import REAL
-from tests.support.tls_proxy import Authority, TlsProxy
-from workers import transport_guard
-from workers.broker import broker_problem, connection
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
+from tests.support.faults.refusing import REAL
+from tests.support.faults.tls_proxy import Authority, TlsProxy
 
 
 @pytest.fixture

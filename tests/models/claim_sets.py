@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from domain.claim_sets.decision import Do, SetStep, SetView
+from domain.claim_sets.scale_in import SetMember
 from domain.claims.claim import ClaimPhase
-from domain.claims.scale_in import SetMember
-from domain.claims.set_decision import Do, SetStep, SetView
 from tests.models.explore import ENV, SYS, Result, explore
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)

@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
-from domain.scaling.decision import decide, kept
-from domain.scaling.sensed import Pods, Policy, Sensed
+from domain.pod_pools.decision import decide, kept
+from domain.pod_pools.signals import Pods, Policy, Sensed
 from tests.models.explore import ENV, SYS, Result, explore
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from scripts.sources import sources
 
 ROOT: Final = Path(__file__).parents[2]
-TREES: Final = ("events", "workers")
+TREES: Final = ("berthmaster", "events", "workers")
 LEVELS: Final = ("debug", "info", "warning", "error", "exception")
 
 

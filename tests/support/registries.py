@@ -7,9 +7,9 @@ from typing import Any
 
 from prometheus_client import REGISTRY, Counter
 
-from events.metrics import Metrics
+from events.publisher.metrics import Metrics
 from workers.app import TASKS
-from workers.gauges import GAUGES
+from workers.telemetry.gauges import GAUGES
 
 
 def counted() -> dict[str, tuple[str, ...]]:

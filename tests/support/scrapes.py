@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from compose.sandbox.free_ports import free_port
-from tests.support.celery_worker import CeleryProcess
+from tests.support.servers.celery_worker import CeleryProcess
 
 
 def scraped(url: str) -> list[Sample]:

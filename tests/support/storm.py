@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from threading import Event, Thread
 
-from tests.support.pods import pod
-from tests.support.scripted_watch import PODS, ScriptedApi, version_of
+from tests.support.pods.pods import pod
+from tests.support.servers.scripted_watch import PODS, ScriptedApi, version_of
 
 NAMES = 50
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from kombu import Connection
 
-from events.incarnation import Knowing
-from events.run import broker
-from workers.broker import broker_of, connection, in_brief
-from workers.runner.install import fitted
-from workers.runner.settings import RunnerSettings
+from berthmaster.broker.address import broker_of, connection, in_brief
+from berthmaster.redis.incarnation import Knowing
+from berthmaster.runner.install import fitted
+from berthmaster.runner.settings import RunnerSettings
+from events.publisher.process import broker
 
 OURS = "redis+sentinel://us%3Aer:p%3B%40@one:1,two/berths/2?sentinel_password=x&socket_timeout=3"
 

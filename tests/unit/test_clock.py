@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from events.clock import ServerClock, age, touch
-from tests.support.shifted_clock import ShiftedClock
+from berthmaster.clock import ServerClock, age, touch
+from tests.support.faults.shifted_clock import ShiftedClock
 
 LOOK = """
 import sys
 from pathlib import Path
-from workers.heartbeat import judge
+from workers.telemetry.heartbeat import judge
 for line in sys.stdin:
     print(judge(Path(line.strip()), lambda: True).alive, flush=True)
 """

@@ -11,17 +11,17 @@ from types import ModuleType
 import pytest
 
 import domain.claims
-import domain.ports.pool_status
-import domain.scaling.pool_status
+import domain.pod_pools.status
+import domain.port_pools.status
+import workers.claim_sets
 import workers.claims
-import workers.claimsets
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
 WORD = "([A-Z][a-z]+)+"
 SOURCES = {
-    "claims": (domain.claims, workers.claims, workers.claimsets),
-    "pools": (domain.ports.pool_status,),
-    "warm-pods": (domain.scaling.pool_status,),
+    "claims": (domain.claims, workers.claims, workers.claim_sets),
+    "pools": (domain.port_pools.status,),
+    "warm-pods": (domain.pod_pools.status,),
 }
 ELSEWHERE = {"Accepted", "AllFound", "Failed", "False", "FieldValueInvalid", "Running", "Succeeded", "True"}
 """Words of Kubernetes, and of what is right, where there is nothing more to say."""

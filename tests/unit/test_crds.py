@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from compose.sandbox.kube.pruning import defaulted
 from compose.sandbox.kube.rules import broken
 from compose.sandbox.kube.schema import faults
-from domain.ports.pool import PortPoolSpec
-from domain.ports.pool_rules import RULES
+from domain.port_pools.port_pool import PortPoolSpec
+from domain.port_pools.port_pool_rules import RULES
 from domain.spec_errors import spec_problem
 from scripts import crds
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 import yaml
 
-from events import routing
+from berthmaster import routing
 from tests.support.promql import named
 from tests.support.registries import all_metrics
 from workers.settings import WorkerSettings

@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 import yaml
 
+from berthmaster import routing
+from berthmaster.jobs.job import JobState
+from berthmaster.jobs.result import LONGEST
+from berthmaster.runner.settings import RunnerSettings
 from compose.sandbox.kube.kubelet.runners import EXAMPLE
 from domain.claims.pod_claim import PodClaimSpec
 from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
-from domain.ports.pool import PortPoolSpec
 from domain.ports.request import parse_ports
-from domain.slots.job import JobState
-from events import routing
 from tests.support.registries import all_metrics
 from tests.support.variables import unknown_variables, variables
 from workers.cli.main import app
-from workers.jobs.result import LONGEST
-from workers.runner.settings import RunnerSettings
 
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")])

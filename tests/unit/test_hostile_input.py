@@ -17,20 +17,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from berthmaster.jobs import payloads as job_payloads
+from berthmaster.jobs.messages import Body, placed_of
+from berthmaster.jobs.payload import Payload
+from domain.claim_sets.pod_claim_set import PodClaimSetSpec
 from domain.claims.pod_claim import PodClaimSpec
-from domain.claims.pod_claim_set import PodClaimSetSpec
+from domain.pod_pools.pod_pool import PodPoolSpec
+from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.endpoints import published, shown
 from domain.ports.pod import PodView, family_of
-from domain.ports.pool import PortPoolSpec
 from domain.ports.request import RequestError, parse_ports
-from domain.ports.retention import retention
+from domain.ports.retain_annotation import retention
 from domain.ports.want import Protocol
-from domain.scaling.pod_pool import PodPoolSpec
-from events.schemas import PREFIX, AllocationFailed, Changed, CloudEvent, pod_snapshot, pool_snapshot
-from workers.jobs.messages import Body, placed_of
+from events.protocol.schemas import PREFIX, AllocationFailed, Changed, CloudEvent, pod_snapshot, pool_snapshot
 from workers.kube.claimable_pods import claimable
-from workers.tasks import claim_payloads, job_payloads, payloads
-from workers.tasks.payloads import Payload, PayloadRefused, read
+from workers.tasks import claim_payloads, payloads
+from workers.tasks.payloads import PayloadRefused, read
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LONG = 200_000

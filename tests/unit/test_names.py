@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.names import is_full_name, is_name, is_uid
+from berthmaster.names import is_full_name, is_name, is_uid
 
 
 @pytest.mark.row("HO-02")

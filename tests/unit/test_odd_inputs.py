@@ -10,24 +10,26 @@ from typing import Any
 
 import pytest
 
+from berthmaster import routing
+from berthmaster.jobs import payloads as job_payloads
+from berthmaster.jobs.messages import ATTEMPT, Body, placed_of
+from berthmaster.jobs.payload import Payload
+from berthmaster.jobs.result import LONGEST, kept
+from berthmaster.names import is_full_name, is_name, is_uid
 from domain.claims.labels import moment, proper_key, proper_value
-from domain.names import is_full_name, is_name, is_uid
 from domain.ports.endpoints import shown
 from domain.ports.pod import PodView, family_of
 from domain.ports.request import RequestError, parse_ports
-from domain.ports.retention import retention
-from events import routing
-from events.claim_feed import sets_of
-from events.claim_index import names_of
-from events.resources import labelled_pool
-from events.schemas import PREFIX, pod_snapshot
-from tests.support.odd_messages import VALUES, encoded
-from workers.jobs.messages import ATTEMPT, Body, placed_of
-from workers.jobs.result import LONGEST, kept
+from domain.ports.retain_annotation import retention
+from events.protocol.claim_index import names_of
+from events.protocol.schemas import PREFIX, pod_snapshot
+from events.publisher.claim_feed import sets_of
+from events.publisher.resources import labelled_pool
+from tests.support.faults.odd_messages import VALUES, encoded
 from workers.kube.claimable_pods import claimable
-from workers.log_setup import as_json
-from workers.tasks import claim_payloads, job_payloads, payloads
-from workers.tasks.payloads import Payload, PayloadRefused, read
+from workers.tasks import claim_payloads, payloads
+from workers.tasks.payloads import PayloadRefused, read
+from workers.telemetry.logs import as_json
 
 INPUTS = 100_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from events.incarnation import connect
-from events.redis_address import BY_TCP, BY_TLS, KNOWN, SentinelAddress, checked, checked_broker
-from events.settings import RedisSettings
+from berthmaster.redis.address import BY_TCP, BY_TLS, KNOWN, SentinelAddress, checked, checked_broker
+from berthmaster.redis.incarnation import connect
+from berthmaster.redis.settings import RedisSettings
 from workers.settings import WorkerSettings
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from events import routing
+from berthmaster import routing
 from events.settings import ProcessSettings
 from scripts import command_line, reference
 from tests.support.commands import number_of_commands, options_of, unknown_words

@@ -6,7 +6,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from events.refusals import CODES, RefusedError, Spell, raising, refusal, refused, warn
+from berthmaster.redis.refusals import CODES, RefusedError, Spell, raising, refusal, refused, warn
 from tests.support.waiting import eventually
 
 SAID_BY_SERVERS = {  # by Valkey 7.2, alone, from a script, and from EXEC

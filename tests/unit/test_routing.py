@@ -8,7 +8,7 @@ import orjson
 import pytest
 from kombu.transport.virtual import Message
 
-from events import routing
+from berthmaster import routing
 
 
 class NoChannel:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from berthmaster.runner.settings import RunnerSettings
 from events.settings import ProcessSettings
-from workers.runner.settings import RunnerSettings
 from workers.settings import WorkerSettings
 
 REPOSITORY = Path(__file__).parents[2]
+PARTS = ("berthmaster", "workers", "events", "compose")
 NAMES = {"settings", "_settings", "self"}  # what a group of settings is called where it is handed on by itself
 ALSO = {"RateSettings": {"rate"}}  # by class: several groups are one kind of thing there
 
@@ -39,7 +40,7 @@ def unread(model: Any, known: set[tuple[str, str]], group: str = "settings") -> 
 @pytest.mark.row("EV-21")
 @pytest.mark.parametrize("model", [WorkerSettings, ProcessSettings, RunnerSettings])
 def test_every_setting_is_read(model: type[BaseModel]) -> None:
-    sources = (path for part in ("workers", "events", "compose") for path in (REPOSITORY / part).rglob("*.py"))
+    sources = (path for part in PARTS for path in (REPOSITORY / part).rglob("*.py"))
     known = {read for path in sources for read in reads(path.read_text(encoding="utf-8"))}
     assert list(unread(model, known)) == []
 

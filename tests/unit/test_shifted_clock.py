@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from events.clock import wall_clock
-from tests.support.shifted_clock import ShiftedClock
+from berthmaster.clock import wall_clock
+from tests.support.faults.shifted_clock import ShiftedClock
 
 CLOCKS = f"print(time.time(), {wall_clock.__name__}().timestamp(), time.monotonic(), flush=True)"
 LOOP = (

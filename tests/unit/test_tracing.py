@@ -7,14 +7,15 @@ import sys
 
 import orjson
 
-from events import routing, tracing
+from berthmaster import routing, tracing
 from tests.support.spans import spans
 
-LOADED = "import sys, workers.app, events.run; print([name for name in sys.modules if name.endswith('sdk.trace')])"
+PRINT_LOADED = "print([name for name in sys.modules if name.endswith('sdk.trace')])"
+LOADED = f"import sys, workers.app, events.publisher.process; {PRINT_LOADED}"
 ABSENT = """
 import sys
 sys.modules["opentelemetry.exporter"] = None
-from events import tracing
+from berthmaster import tracing
 tracing.start("http://127.0.0.1:1", 1.0, "test")
 """
 

@@ -17,18 +17,18 @@ from rich.text import Text
 from compose.sandbox.lines import Lines
 from compose.sandbox.live import Screen
 from compose.sandbox.picture import Notice, Picture
-from domain.ports.difference import Difference, Kind, Remedy
+from domain.port_audit.difference import Difference, Kind, Remedy
 from domain.visible import visible, visible_line
 from events.workqueue import Standing
-from tests.support.hostile import HOSTILE, ODD, sent_raw
+from tests.support.faults.hostile import HOSTILE, ODD, sent_raw
 from workers.cli import audit, explain
 from workers.cli.check import Check
 from workers.cli.doctor import line
 from workers.cli.flower_pages import SHOWN, format_task
 from workers.cli.output import InertConsole
-from workers.log_setup import formatter
-from workers.ports.explaining import PoolStory, Story
+from workers.ports.explain import PoolStory, Story
 from workers.settings import LogSettings
+from workers.telemetry.logs import formatter
 
 
 @pytest.mark.row("HO-10")

@@ -12,20 +12,20 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
-from domain.claims.claim_status import Reason, home
+from berthmaster.errors import TransientError
+from berthmaster.routing import split_key
 from domain.claims.decision import Action, next_step
 from domain.claims.labels import CLAIM_FINALIZER
-from domain.errors import TransientError
+from domain.claims.status import Reason, home
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
-from events.kube_api import Conflict, Denied, Invalid, KubeError, NotFound, refused_so_far, shown
-from events.routing import split_key
-from workers.claims.acting import Acting
-from workers.claims.looking import Looking, Sight, Wish, wish_of
-from workers.claims.nominating import Nominating
+from events.kube.api import Conflict, Denied, Invalid, KubeError, NotFound, refused_so_far, shown
+from workers.claims.actions import Acting
+from workers.claims.bind import Taking
+from workers.claims.observe import Looking, Sight, Wish, wish_of
+from workers.claims.pool_nomination import Nominating
 from workers.claims.services import ClaimServices
-from workers.claims.showing import show, show_invalid, show_refused
-from workers.claims.taking import Taking
+from workers.claims.status import show, show_invalid, show_refused
 from workers.kube.errors import translated
 from workers.run import Run
 

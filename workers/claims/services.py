@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from events.kube_api import KubeApi
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.slot_ledger import SlotLedger
+from events.kube.api import KubeApi
 from events.workqueue import Workqueue
-from workers.jobs.dispatch import Dispatcher
 from workers.kube.events import KubeEvents
 from workers.kube.pod_claims import PodClaims
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames
-from workers.stores.slots.ledger import SlotLedger
 
 
 @dataclass(frozen=True)

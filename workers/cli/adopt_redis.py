@@ -7,15 +7,15 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from events import routing
-from events.identity import Identity
+from berthmaster import routing
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.identity import Identity
+from berthmaster.redis.outage import OUTAGE
 from events.workqueue import Workqueue
 from workers.cli.configured import configured
 from workers.cli.doctor import AsJson
 from workers.cli.output import say, say_json
 from workers.cli.troubles import in_words
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
 
 From = Annotated[str, typer.Option("--from", metavar="FLEET", help="Whose it is now, as this command says without it")]
 Trial = Annotated[bool, typer.Option("--dry-run", help="Say what is there and whether it can be done; change nothing")]
@@ -27,7 +27,7 @@ WHAT_FOLLOWS: Final = (
 
 def adopt_redis(owner: From = "", dry_run: Trial = False, as_json: AsJson = False) -> None:
     """Makes the Redis of another fleet this one's; exit status 1 if it is not the one that --from names."""
-    from workers.bootstrap import fleet_of  # here: it knows every client, which take long to load
+    from workers.wiring.process import fleet_of  # here: it knows every client, which take long to load
 
     settings = configured()
     heir, queue = fleet_of(settings), Workqueue(connect_state(settings.redis), hint_queue=routing.LATENCY)

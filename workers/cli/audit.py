@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from domain.errors import TerminalError, TransientError
-from domain.ports.difference import Difference
-from events.kube_api import KubeError
+from berthmaster.errors import TerminalError, TransientError
+from berthmaster.redis.outage import OUTAGE
+from domain.port_audit.difference import Difference
+from events.kube.api import KubeError
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console, say, say_json
 from workers.cli.progress import Progress
 from workers.cli.troubles import in_words
 from workers.cloud.metrics import calls
-from workers.log_setup import set_up
-from workers.stores.outage import OUTAGE
+from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:
-    from workers.services import PortServices
+    from workers.port_services import PortServices
 
 Fix = Annotated[bool, typer.Option("--fix", help="Repair what is ours, in one pass")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="With --fix: only say what it would do")]
@@ -72,8 +72,8 @@ class _Pass:
 
 
 def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
-    from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
-    from workers.pools.looking import Looking, live_pods_of
+    from workers.port_audit.observe import Looking, live_pods_of
+    from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
     set_up(settings.log)
@@ -97,7 +97,7 @@ def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress
 
 
 def _outcomes(services: PortServices, pool: str, look: Any, how: _Pass) -> dict[Difference, str]:
-    from workers.pools.audit import forecast, repair
+    from workers.port_audit.reconciler import forecast, repair
 
     if not how.fix:
         return dict.fromkeys(look.differences, "")

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from events import routing
-from events.identity import AnotherFleet, Identity
-from events.redis_address import SentinelAddress, by_sentinel
-from events.settings import StateSettings
+from berthmaster import routing
+from berthmaster.broker.address import broker_problem
+from berthmaster.redis.address import SentinelAddress, by_sentinel
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.settings import StateSettings
 from events.workqueue import Workqueue
-from workers.broker import broker_problem
 from workers.cli.check import Check
 from workers.cli.clocks import judge_clock
 from workers.cli.sentinel_checks import judge_replication, judge_sentinels
 from workers.cli.troubles import in_words
 from workers.settings import WorkerSettings
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
 from workers.stores.sentinel_facts import replication, sentinel_facts
 from workers.stores.server_facts import ServerFacts, lets_everybody_in, server_facts
 

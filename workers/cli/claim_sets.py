@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from domain.claims.set_decision import Do
-from domain.claims.set_reasons import some
+from domain.claim_sets.decision import Do
+from domain.claim_sets.reasons import some
 from workers.cli.claims import ask, conditions
 from workers.cli.doctor import AsJson
 from workers.cli.explain import MOST_ROWS, run_in_words
@@ -18,8 +18,8 @@ from workers.cli.jobs import refused
 from workers.cli.output import console, say, say_json
 
 if TYPE_CHECKING:
-    from workers.bootstrap import Services
-    from workers.claimsets.foreseeing import Row, SetStory
+    from workers.claim_sets.explain import Row, SetStory
+    from workers.wiring.process import Services
 
 Json = dict[str, Any]
 Set = Annotated[str, typer.Argument(metavar="NAMESPACE/SET")]
@@ -47,7 +47,7 @@ def claimset(name: Set, as_json: AsJson = False) -> None:
 
 
 def _story(parts: Services, namespace: str, name: str) -> SetStory | None:
-    from workers.claimsets.foreseeing import foresee
+    from workers.claim_sets.explain import foresee
 
     return foresee(parts.claimsets, parts.queue, namespace, name)
 

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from berthmaster.redis.outage import OUTAGE
 from domain.spec_errors import spec_problem
-from events.kube_api import Conflict, KubeApi, KubeError
+from events.kube.api import Conflict, KubeApi, KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.explain import MOST_ROWS, run_in_words
@@ -20,12 +21,11 @@ from workers.cli.jobs import refused
 from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
 from workers.kube.our_kinds import ROOT
-from workers.stores.outage import OUTAGE
 
 if TYPE_CHECKING:
-    from workers.bootstrap import Services
-    from workers.claims.foreseeing import ClaimStory
+    from workers.claims.explain import ClaimStory
     from workers.claims.services import ClaimServices
+    from workers.wiring.process import Services
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def migrate(name: Claim, to: To, dry_run: DryRun = False, as_json: AsJson = Fals
 
 
 def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_run: bool) -> Json | None:
-    from workers.claims.foreseeing import why_not
+    from workers.claims.explain import why_not
 
     found = services.claims.read(namespace, name)
     if found is None:
@@ -74,8 +74,8 @@ def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_
 
 def claim(name: Claim, as_json: AsJson = False) -> None:
     """What a claim has, what its next run does, and why it cannot have the pods that there are."""
-    from workers.claims.foreseeing import foresee
-    from workers.claims.foreseeing import in_words as step_in_words
+    from workers.claims.explain import foresee
+    from workers.claims.explain import in_words as step_in_words
 
     told = ask(name, "CLAIM", lambda parts, namespace, short: foresee(parts.claims, namespace, short))
     if told is None:
@@ -166,7 +166,7 @@ def ask(name: str, what: str, question: Callable[[Services, str, str], T]) -> T:
     if name.count("/") != 1 or not all(name.split("/")):
         say(f"name the {what.lower()} as NAMESPACE/{what}", err=True)
         raise typer.Exit(MISUSE)
-    from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
+    from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
     try:

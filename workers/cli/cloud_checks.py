@@ -12,7 +12,7 @@ from workers.cloud.looks import LOOKS, looks
 from workers.cloud.settings import AwsSettings
 
 if TYPE_CHECKING:
-    from events.kube_api import KubeApi
+    from events.kube.api import KubeApi
 
 NO_CREDENTIALS: Final = ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError")
 BAD_CREDENTIALS: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from events.kube_api import KubeApi, KubeError, NotFound
+from events.kube.api import KubeApi, KubeError, NotFound
 from events.settings import ProcessSettings
 from workers.cli.check import Check
 from workers.cli.clocks import judge_clock

@@ -11,7 +11,7 @@ from workers.cli.output import say
 from workers.settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from events.kube_api import KubeApi
+    from events.kube.api import KubeApi
 
 MISUSE = 2
 
@@ -36,7 +36,7 @@ class Unconfigured(Exception):  # noqa: N818 - says what is, not what failed
 
 def kubernetes(settings: WorkerSettings) -> KubeApi:
     """Raises Unconfigured."""
-    from events.kube_api import KubeApi  # here: its client takes half of the time of a probe that needs none
+    from events.kube.api import KubeApi  # here: its client takes half of the time of a probe that needs none
 
     try:
         return KubeApi.connect(settings.kubernetes)

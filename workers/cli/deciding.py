@@ -7,13 +7,13 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from domain.slots.job import JobRecord, JobState
-from events import routing
+from berthmaster import routing
+from berthmaster.jobs.job import JobRecord, JobState
+from berthmaster.jobs.slot_ledger import SlotLedger
 from workers.cli.configured import configured
 from workers.cli.doctor import AsJson
 from workers.cli.jobs import Job, Pool, read, refused
 from workers.cli.output import say, say_json
-from workers.stores.slots.ledger import SlotLedger
 
 Plan = Annotated[str, typer.Argument(metavar="PLAN", help="the one that you have seen: explain job says its id")]
 Trial = Annotated[bool, typer.Option("--dry-run", help="whether it can be done; nothing is sent")]
@@ -61,7 +61,7 @@ def why_not(record: JobRecord, plan: str = "") -> str:
 
 def carried_out(pool: str, before: JobRecord, call: tuple[str, ...]) -> tuple[JobRecord, str]:
     """What the job is then, and why it is what it was before."""
-    from workers.sending import Sender  # here: it needs the client of the broker, which takes long to load
+    from berthmaster.broker.sending import Sender  # here: it needs the client of the broker, which takes long to load
 
     settings = configured()
     if not Sender(str(settings.broker.url or settings.redis.url)).send(*call):

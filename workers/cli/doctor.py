@@ -40,7 +40,7 @@ def doctor(as_json: AsJson = False, process: For = Process.WORKER) -> None:
 
 def examine(settings: WorkerSettings, process: Process) -> Iterator[Check]:
     """One after the other, so that the first lines are there while a time-out runs."""
-    from workers.bootstrap import fleet_of  # here: it knows every client, which take long to load
+    from workers.wiring.process import fleet_of  # here: it knows every client, which take long to load
 
     yield from unknown_settings(os.environ)
     yield from redis_checks(settings.redis, lambda: fleet_of(settings))

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from domain.errors import TransientError
-from events.kube_api import KubeError
+from berthmaster.errors import TransientError
+from berthmaster.redis.outage import OUTAGE
+from events.kube.api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
-from workers.log_setup import set_up
-from workers.stores.outage import OUTAGE
+from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:
     from events.workqueue import Standing
-    from workers.ports.explaining import PoolStory, Story
+    from workers.ports.explain import PoolStory, Story
 
 MOST_ROWS = 15
 explain = typer.Typer(help="Why something is as it is.", no_args_is_help=True)
@@ -56,8 +56,8 @@ def pod(name: Pod, as_json: AsJson = False) -> None:
 
 
 def _story(namespace: str, name: str) -> Story:
-    from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
-    from workers.ports.explaining import story
+    from workers.ports.explain import story
+    from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
     set_up(settings.log)

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from domain.claim_sets.pod_claim_set import PodClaimSetSpec, PodClaimSetStatus
 from domain.claims.pod_claim import PodClaimSpec, PodClaimStatus
-from domain.claims.pod_claim_set import PodClaimSetSpec, PodClaimSetStatus
-from domain.ports.pool import PortPoolSpec
-from domain.ports.pool_status import PortPoolStatus
-from domain.scaling.pod_pool import PodPoolSpec
-from domain.scaling.pool_status import PodPoolStatus
+from domain.pod_pools.pod_pool import PodPoolSpec
+from domain.pod_pools.status import PodPoolStatus
+from domain.port_pools.port_pool import PortPoolSpec
+from domain.port_pools.status import PortPoolStatus
 
 Json = Mapping[str, Any]
 KINDS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
+from berthmaster.broker.address import broker_problem
 from events.settings import ProcessSettings
-from workers.broker import broker_problem
 from workers.cli.configured import configured, or_exit
 from workers.cli.output import say
-from workers.heartbeat import judge, of_beat
 from workers.settings import WorkerSettings
 from workers.stores.proof import refusal
+from workers.telemetry.heartbeat import judge, of_beat
 
 healthcheck = typer.Typer(help="Probes for containers: exit status 0 is well, 1 is not.", no_args_is_help=True)
 ANSWER_WITHIN = 5.0  # seconds

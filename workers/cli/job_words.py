@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from domain.scaling.fitting import takes
-from domain.scaling.sensed import Accepts
-from domain.slots.job import JobRecord, JobState, accepted
-from workers.stores.slots.ledger import SlotLedger
+from berthmaster.jobs.job import JobRecord, JobState, accepted
+from berthmaster.jobs.slot_ledger import SlotLedger
+from domain.pod_pools.fitting import takes
+from domain.pod_pools.signals import Accepts
 from workers.stores.slots.view import Place, PodSlots, ended, place_of, view
 
 LINES: Final = 10
@@ -57,7 +57,7 @@ def _slots(pods: tuple[PodSlots, ...]) -> Iterator[Accepts]:
 
 def _hopeless(ledger: SlotLedger, kind: str) -> str:
     """'' also where nobody has decided about the pool yet."""
-    from workers.podpools.recording import recorded, slots_of_new_pods  # here: it needs what few commands do
+    from workers.pod_pools.decision_log import recorded, slots_of_new_pods  # here: it needs what few commands do
 
     told = recorded(ledger)
     slots = slots_of_new_pods(told) if told else None

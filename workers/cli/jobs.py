@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import typer
 from rich.table import Table
 
-from domain.slots.job import JobState
-from events.identity import Identity
-from events.kube_api import KubeError
+from berthmaster.jobs.job import JobState
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.unreadable import UnreadableLedger
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.identity import Identity
+from berthmaster.redis.outage import OUTAGE
+from events.kube.api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.job_words import document, inputs, lines, pod_names, reason, story
 from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
 from workers.stores.pool_names import PodPoolNames
-from workers.stores.slots.ledger import SlotLedger, load_scripts
-from workers.stores.slots.unreadable import UnreadableLedger
 from workers.stores.slots.view import ends, view
 from workers.stores.slots.view import jobs as jobs_of
 
 if TYPE_CHECKING:
-    from workers.podpools.foreseeing import Foreseen
+    from workers.pod_pools.explain import Foreseen
 
 Pool = Annotated[str, typer.Argument(metavar="NAMESPACE/POOL")]
 Job = Annotated[str, typer.Argument(metavar="ID")]
@@ -78,7 +78,7 @@ def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
 
 def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
     """Why a pod pool has the size that it has: the latest decision and what it was made from."""
-    from workers.podpools.recording import recorded  # here: it needs what no other command does
+    from workers.pod_pools.decision_log import recorded  # here: it needs what no other command does
 
     if dry_run:
         told = read(pool, lambda ledger: foreseen(ledger.pool))
@@ -113,8 +113,8 @@ def refused(why: str) -> typer.Exit:
 
 
 def foreseen(pool: str) -> Foreseen | None:
-    from workers.bootstrap import build  # here: it needs every client, which takes longer than most commands
-    from workers.podpools.foreseeing import foresee
+    from workers.pod_pools.explain import foresee
+    from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
     kubernetes(settings)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from events.kube_system import NAMESPACE
+from events.kube.system import NAMESPACE
 from events.settings import PublisherSettings
 
 CORE, OURS, LEASES = "", "berthmaster.dev", "coordination.k8s.io"

@@ -13,7 +13,7 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
-from events import routing
+from berthmaster import routing
 from events.grace import hold
 from workers.cli import flower_pages, launch
 from workers.cli.configured import configured

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from events.redis_address import SentinelAddress
+from berthmaster.redis.address import SentinelAddress
 from workers.cli.check import Check
 from workers.stores.sentinel_facts import Replication, SentinelFacts
 

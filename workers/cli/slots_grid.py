@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from domain.slots.job import slot_class
-from events.kube_api import KubeApi
+from berthmaster.jobs.job import slot_class
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from events.kube.api import KubeApi
 from workers.kube.our_kinds import ROOT
-from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.view import PodSlots, view
 
 Json = dict[str, Any]

@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 import typer
 from rich.table import Table
 
-from events import routing
-from events.identity import Identity
-from events.kube_api import KubeError
+from berthmaster import routing
+from berthmaster.jobs.unreadable import UnreadableLedger
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.identity import Identity
+from berthmaster.redis.outage import OUTAGE
+from events.kube.api import KubeError
 from events.workqueue import Workqueue
 from workers.cli import claims, slots_grid
 from workers.cli.configured import Unconfigured, configured, kubernetes
@@ -20,9 +23,6 @@ from workers.cli.output import console, say_json
 from workers.cli.troubles import in_words
 from workers.kube.port_pools import PATH
 from workers.settings import WorkerSettings
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
-from workers.stores.slots.unreadable import UnreadableLedger
 
 COLUMNS = ("state", "capacity", "allocated", "waiting", "epoch")
 Json = dict[str, Any]

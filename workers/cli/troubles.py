@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from events.identity import AnotherFleet
-from events.kube_api import Denied, KubeError, NotFound, Unavailable
+from berthmaster.redis.identity import AnotherFleet
+from berthmaster.redis.outage import OUTAGE
+from events.kube.api import Denied, KubeError, NotFound, Unavailable
 from workers.cli.configured import Unconfigured
-from workers.stores.outage import OUTAGE
 
 WHERE: Final = "KUBECONFIG or BERTHMASTER_KUBERNETES__SERVER"
 

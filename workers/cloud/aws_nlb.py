@@ -16,13 +16,13 @@ from workers.cloud.gateway import Caller, Gateway, Keep
 from workers.cloud.limits import AccountLimits
 from workers.cloud.listeners import Listeners
 from workers.cloud.load_balancers import LoadBalancers
+from workers.cloud.mutexes import Turns, Unserialised
 from workers.cloud.priority import Priority
 from workers.cloud.rates import Buckets
 from workers.cloud.session import elbv2
 from workers.cloud.settings import AwsSettings
 from workers.cloud.target_groups import TargetGroups
 from workers.cloud.targets import Targets
-from workers.cloud.turns import Turns, Unserialised
 
 if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client

@@ -13,8 +13,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from domain.ports.load_balancer_spec import LoadBalancerParameters
-from domain.ports.pool import HealthCheck, PortPoolSpec
+from domain.port_pools.load_balancer_spec import LoadBalancerParameters
+from domain.port_pools.port_pool import HealthCheck, PortPoolSpec
 from domain.ports.target import Address
 from workers.cloud.priority import Priority
 

@@ -21,7 +21,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
 )
 
-from domain.errors import TerminalError, TransientError
+from berthmaster.errors import TerminalError, TransientError
 
 
 class CloudError(Exception):

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from events import tracing
+from berthmaster import tracing
 from workers.cloud import metrics
 from workers.cloud.answers import Answers
 from workers.cloud.errors import CloudError, Denied, NotFound, Throttled, translate
+from workers.cloud.mutexes import Turns, TurnTaken
 from workers.cloud.priority import Priority
 from workers.cloud.rates import ACTIONS, ApiClass, Buckets, OverBudget
 from workers.cloud.settings import AwsSettings
-from workers.cloud.turns import Turns, TurnTaken
 
 if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client

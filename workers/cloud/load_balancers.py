@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from domain.ports.load_balancer_spec import LoadBalancerParameters
+from domain.port_pools.load_balancer_spec import LoadBalancerParameters
 from workers.cloud.batches import existing
 from workers.cloud.driver import LoadBalancer, LoadBalancerState
 from workers.cloud.errors import AlreadyExists, ForeignName, NotFound

@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final, Protocol
 
-from domain.errors import TransientError
+from berthmaster.errors import TransientError
 from workers.cloud.priority import Priority
 
 

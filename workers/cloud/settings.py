@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from pydantic import Field
 
-from domain.duration import Duration
-from events.settings import Nested
+from berthmaster.duration import Duration
+from berthmaster.redis.settings import Nested
 from workers.cloud.rates import ApiClass
 
 

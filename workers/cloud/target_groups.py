@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from domain.ports.pool import HealthCheck
+from domain.port_pools.port_pool import HealthCheck
 from workers.cloud.batches import existing
 from workers.cloud.driver import GroupSettings, TargetGroup
 from workers.cloud.errors import AlreadyExists, ForeignName, NotFound

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from berthmaster.names import is_name
 from domain.claims.additions import Additions, additions
 from domain.claims.labels import (
     ADDED,
@@ -26,8 +27,7 @@ from domain.claims.labels import (
     proper_value,
 )
 from domain.claims.pod import USED, ClaimablePod, Phase
-from domain.names import is_name
-from events.kube_api import KubeApi, NotFound
+from events.kube.api import KubeApi, NotFound
 from workers.kube.pods import pod_path, pods_path
 from workers.kube.pool_pods import POOL, REVISION
 

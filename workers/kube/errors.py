@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from domain.errors import TerminalError, TransientError
-from events.kube_api import Invalid, KubeError, refused_writes
+from berthmaster.errors import TerminalError, TransientError
+from events.kube.api import Invalid, KubeError, refused_writes
 from events.workqueue import Snapshot
-from workers import metrics
 from workers.kube.events import KubeEvents
+from workers.telemetry import metrics
 
 
 @contextmanager

@@ -12,11 +12,11 @@ from typing import Any
 import orjson
 import structlog
 
-from events.kube_api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite, path_of
-from events.routing import split_key
+from berthmaster.routing import split_key
+from events.kube.api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite, path_of
 from events.workqueue import Snapshot
-from workers import metrics
 from workers.kube.our_kinds import API_VERSION
+from workers.telemetry import metrics
 
 log = structlog.get_logger()
 KINDS = {

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from events.kube_api import KubeApi, NotFound, path_of
+from events.kube.api import KubeApi, NotFound, path_of
 
 KEPT = timedelta(seconds=30)
 MOST_KEPT = 1000

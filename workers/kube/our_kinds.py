@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from events.kube_api import path_of
-from events.schemas import pool_snapshot
+from events.kube.api import path_of
+from events.protocol.schemas import pool_snapshot
 from events.workqueue import Snapshot
 
 API_VERSION: Final = "berthmaster.dev/v1alpha1"

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import orjson
 
+from domain.claim_sets.pod_claim_set import ClaimTemplate
 from domain.claims.labels import CLAIM_SET, SPARED, TEMPLATE_HASH
-from domain.claims.pod_claim_set import ClaimTemplate
-from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
+from events.kube.api import AlreadyExists, Conflict, KubeApi, NotFound
 from workers.kube.our_kinds import API_VERSION, path
 from workers.kube.pod_claims import claim_path
 from workers.kube.pods import pods_path

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from domain.claims.labels import BOUND_AT, TARGET_TAKEN
-from events.kube_api import KubeApi, NotFound
+from events.kube.api import KubeApi, NotFound
 from workers.kube.our_kinds import path
 
 Json = dict[str, Any]

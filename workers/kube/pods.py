@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from domain.ports.pod import ENDPOINTS, GATE, MESSAGE, STATE, Outputs, PodView, readiness
-from events.kube_api import KubeApi, NotFound, path_of
-from events.schemas import pod_snapshot
+from events.kube.api import KubeApi, NotFound, path_of
+from events.protocol.schemas import pod_snapshot
 from events.workqueue import Snapshot
 
 

@@ -10,15 +10,15 @@ import structlog
 
 from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, PREFIX, SESSIONS
 from domain.claims.pod import Phase
-from domain.scaling.pod_pool import PodPoolSpec
-from events.kube_api import AlreadyExists, Conflict, Denied, Invalid, KubeApi, NotFound
+from domain.pod_pools.pod_pool import PodPoolSpec
+from events.kube.api import AlreadyExists, Conflict, Denied, Invalid, KubeApi, NotFound
 from workers.kube.pods import pod_path, pods_path
 
 log = structlog.get_logger()
 Json = dict[str, Any]
 POOL: Final = "berthmaster.dev/pool"
 REVISION: Final = "berthmaster.dev/revision"
-CARRIED: Final = "berthmaster.dev/runner-token"  # which one it has, see domain.scaling.runner_token
+CARRIED: Final = "berthmaster.dev/runner-token"  # which one it has, see domain.pod_pools.runner_token
 OPENED: Final = "berthmaster.dev/opened"
 RUNNER: Final = "berthmaster.dev/runner"  # annotation of a pod without one
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from events.kube_api import KubeApi, NotFound
+from events.kube.api import KubeApi, NotFound
 from events.workqueue import Snapshot
 from workers.kube.our_kinds import ROOT, as_snapshot
 

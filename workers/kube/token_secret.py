@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from domain.scaling.runner_token import made
-from events.kube_api import KubeApi, NotFound, path_of
+from domain.pod_pools.runner_token import made
+from events.kube.api import KubeApi, NotFound, path_of
 from workers.kube.pool_pods import POOL
 
 Json = dict[str, Any]

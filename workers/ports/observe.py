@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from domain.errors import TerminalError
+from berthmaster.errors import TerminalError
+from domain.port_pools.port_pool import PoolState, PortPoolSpec
 from domain.ports.backend import Backend
 from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import fitted, not_permitted
 from domain.ports.holding import by_key
-from domain.ports.observed import Observed
+from domain.ports.observation import Observed
 from domain.ports.pod import RETAIN, PodView
-from domain.ports.pool import PoolState, PortPoolSpec
 from domain.ports.request import RequestError, wants_of
-from domain.ports.retention import retention
+from domain.ports.retain_annotation import retention
 from domain.ports.want import Want
-from workers.pools.config import PoolConfig
 from workers.run import Run
-from workers.stores.ledger import Carrier, Granted, PoolRun
+from workers.scale_up.pool_config import PoolConfig
+from workers.stores.ports.ledger import Carrier, Granted, PoolRun
 
 EntryId = tuple[str, str, int]
 MOST_PORTS = 65536

@@ -7,12 +7,13 @@ from typing import Any
 
 import structlog
 
-from domain.errors import TransientError
+from berthmaster.errors import TransientError
+from berthmaster.routing import pod_key, port_pool_key, split_key
 from domain.outcome import Outcome, Settled, Wait
+from domain.port_pools.placement import ordering
+from domain.port_pools.port_pool import PoolState
 from domain.ports.lifecycle import next_step
-from domain.ports.placement import ordering
 from domain.ports.pod import Outputs, PodView
-from domain.ports.pool import PoolState
 from domain.ports.precreate import asks
 from domain.ports.steps import (
     Allocate,
@@ -31,22 +32,21 @@ from domain.ports.steps import (
     Show,
     Stop,
 )
-from events.routing import pod_key, port_pool_key, split_key
 from workers.kube.errors import translated
-from workers.pools.ask import ask
-from workers.pools.config import decode_config
-from workers.ports.binding import Binding
-from workers.ports.metrics import count_allocation
+from workers.port_services import PortServices
+from workers.ports.allocate_same_port import Together
+from workers.ports.last_errors import remembered
+from workers.ports.listeners.per_pod import Binding
+from workers.ports.listeners.release import release, rollback
+from workers.ports.listeners.retention import inherit, retain
 from workers.ports.observe import PoolAccess, World
-from workers.ports.outputs import PodChanged, publish
-from workers.ports.releasing import release, rollback
-from workers.ports.remembering import remembered
-from workers.ports.retaining import inherit, retain
+from workers.ports.status import PodChanged, publish
 from workers.ports.tenancy import admitted, capped
-from workers.ports.together import Together
 from workers.run import Run
-from workers.services import PortServices
-from workers.stores.ledger import Capped, Closed, Full, NotReady
+from workers.scale_up.pool_config import decode_config
+from workers.scale_up.request import ask
+from workers.stores.ports.ledger import Capped, Closed, Full, NotReady
+from workers.telemetry.port_metrics import count_allocation
 
 log = structlog.get_logger()
 MOST_STEPS = 1000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import structlog
 
-from domain.ports.namespaces import NamespaceSelector
-from events.kube_api import Denied
+from domain.port_pools.namespaces import NamespaceSelector
+from events.kube.api import Denied
+from workers.port_services import PortServices
 from workers.ports.observe import World
 from workers.run import Run
-from workers.services import PortServices
-from workers.stores.ledger import Capped
+from workers.stores.ports.ledger import Capped
 
 log = structlog.get_logger()
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from redis import Redis
 
-from events.workqueue.scripts import Script
+from berthmaster.redis.scripts import Script
 
 LUA: Final = Path(__file__).parent / "lua"
 MILLISECOND: Final = timedelta(milliseconds=1)

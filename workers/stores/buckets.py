@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from redis import Redis
 
-from events.workqueue.scripts import Script
+from berthmaster.redis.scripts import Script
 from workers.cloud.priority import Priority
 from workers.cloud.rates import ApiClass
 from workers.cloud.settings import RateSettings, RatesSettings

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from redis import Redis
 
-from events.event_stream import EventStream
-from events.routing import pod_key
-from events.schemas import ALLOCATION_FAILED, AllocationFailed, cloud_event
+from berthmaster.routing import pod_key
+from events.protocol.event_stream import EventStream
+from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, cloud_event
 
 REPORTER = "berthmaster-worker"
 

@@ -6,9 +6,9 @@ from contextlib import closing, suppress
 
 from redis.exceptions import RedisError
 
-from events.refusals import RefusedError, prove
-from events.settings import RedisSettings
-from workers.stores.client import connect_briefly
+from berthmaster.redis.client import connect_briefly
+from berthmaster.redis.refusals import RefusedError, prove
+from berthmaster.redis.settings import RedisSettings
 
 
 def refusal(url: str) -> str | None:

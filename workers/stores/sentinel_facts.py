@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from events.redis_address import SentinelAddress
-from events.sentinels import sentinels
+from berthmaster.redis.address import SentinelAddress
+from berthmaster.redis.sentinels import sentinels
 
 
 class SentinelFacts(NamedTuple):

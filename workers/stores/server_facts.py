@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from redis import Redis
 from redis.exceptions import RedisError
 
-from events.clock import wall_clock
-from events.redis_address import without
-from events.settings import RedisSettings
-from workers.stores.client import connect_briefly
+from berthmaster.clock import wall_clock
+from berthmaster.redis.address import without
+from berthmaster.redis.client import connect_briefly
+from berthmaster.redis.settings import RedisSettings
 
 
 class ServerFacts(NamedTuple):

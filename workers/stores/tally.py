@@ -11,13 +11,13 @@ import structlog
 from redis import Redis
 from redis.client import Pipeline
 
-from events.incarnation import INCARNATION
+from berthmaster.jobs.unreadable import UnreadableLedger, readable
+from berthmaster.redis.incarnation import INCARNATION
 from events.workqueue import Workqueue
-from workers.stores import ledger_tally
 from workers.stores.claims.index import PHASES
 from workers.stores.pool_names import PodPoolNames, PoolNames
+from workers.stores.ports import tally
 from workers.stores.slots import tally as slots_tally
-from workers.stores.slots.unreadable import UnreadableLedger, readable
 from workers.stores.ticks import age, done_key
 
 log = structlog.get_logger()
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
 
 KINDS: Final = (
-    Kind(PoolNames.key, "{pp:%s}", ledger_tally.COMMANDS, ledger_tally.ask, ledger_tally.count),
+    Kind(PoolNames.key, "{pp:%s}", tally.COMMANDS, tally.ask, tally.count),
     Kind(PodPoolNames.key, "{sp:%s}", slots_tally.COMMANDS, slots_tally.ask, slots_tally.count),
 )
 

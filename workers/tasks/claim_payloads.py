@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from domain.names import NAME
+from berthmaster.names import NAME
 from workers.tasks.payloads import ReconcileKey
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from events import routing
-from workers.bootstrap import services
+from berthmaster import routing
+from workers.claim_sets.reconciler import PodClaimSetsReconciler
 from workers.claims.reconciler import PodClaimsReconciler
-from workers.claimsets.reconciler import PodClaimSetsReconciler
 from workers.tasks.claim_payloads import ReconcilePodClaim, ReconcilePodClaimSet
 from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import takes
+from workers.wiring.process import services
 
 
 @shared_task(name=routing.CLAIMS_RECONCILE)

@@ -6,13 +6,13 @@ import secrets
 
 import structlog
 
+from berthmaster import routing
+from berthmaster.redis.outage import OUTAGE
 from domain.outcome import Outcome
-from events import routing
 from events.workqueue import Taken
-from workers.bootstrap import Services, services
 from workers.reconcile import Reconciler, reconcile
-from workers.stores.outage import OUTAGE
 from workers.tasks.payloads import ReconcileKey
+from workers.wiring.process import Services, services
 
 log = structlog.get_logger()
 

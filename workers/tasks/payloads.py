@@ -13,15 +13,16 @@ from typing import Annotated, Any, Final, TypeVar
 import structlog
 from celery import Task, current_task
 from celery.exceptions import Reject
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
-from domain.names import NAME
-from events import tracing
-from workers import metrics
-from workers.envelope import brief
-from workers.jobs.submission import faults
-from workers.settlement import SETTLED
-from workers.task_story import told
+from berthmaster import tracing
+from berthmaster.celery.envelope import brief
+from berthmaster.celery.settlement import SETTLED
+from berthmaster.jobs.payload import Payload
+from berthmaster.jobs.submission import faults
+from berthmaster.names import NAME
+from workers.telemetry import metrics
+from workers.telemetry.task_summary import told
 
 log = structlog.get_logger()
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
@@ -29,12 +30,6 @@ Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
 
 MOST_PROBLEMS: Final = 5
 SHOWN: Final = 100
-
-
-class Payload(BaseModel):
-    """Arguments of a task, in the order of the fields or by name."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 class Nothing(Payload):
@@ -55,6 +50,11 @@ class ReconcilePod(ReconcileKey):
 class ReconcilePool(ReconcileKey):
     key: Annotated[str, StringConstraints(pattern=rf"^portpool/{NAME}$")]
     """`portpool/NAME`"""
+
+
+class ReconcilePodPool(ReconcileKey):
+    key: Annotated[str, StringConstraints(pattern=rf"^podpool/{NAME}/{NAME}$")]
+    """`podpool/NAMESPACE/NAME`"""
 
 
 class ScaleUp(Payload):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from events import routing
-from workers.bootstrap import services
-from workers.pools.audit import audit
-from workers.pools.sweep import sweep
+from berthmaster import routing
+from workers.port_audit.reconciler import audit
 from workers.ports.reconciler import PortsReconciler
+from workers.scale_up.sweep import sweep
 from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import Nothing, ReconcilePod, takes
 from workers.tasks.ticking import once_a_period
+from workers.wiring.process import services
 
 
 @shared_task(name=routing.PORTS_RECONCILE)

@@ -7,12 +7,12 @@ from datetime import timedelta
 import structlog
 from celery import shared_task
 
-from events import routing
-from events.refusals import warn
-from workers.bootstrap import Services, services
-from workers.stores.outage import OUTAGE
+from berthmaster import routing
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.refusals import warn
 from workers.tasks.payloads import Nothing, SweepLost, takes
 from workers.tasks.ticking import once_a_period
+from workers.wiring.process import Services, services
 
 log = structlog.get_logger()
 TICK = timedelta(seconds=1)

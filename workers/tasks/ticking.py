@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import structlog
 
-from domain.errors import TransientError
-from events.refusals import warn
-from workers import metrics
-from workers.stores.outage import OUTAGE
+from berthmaster.errors import TransientError
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.refusals import warn
 from workers.stores.ticks import Ticks
+from workers.telemetry import metrics
 
 log = structlog.get_logger()
 

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from dataclasses import asdict, dataclass
 from urllib.parse import parse_qsl
 
-from events.clock import wall_clock
+from berthmaster.clock import wall_clock
 
 MOST = 200_000
 

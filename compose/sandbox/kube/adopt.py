@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from compose.sandbox.kube.apply import apply, manifests
-from events.kube_api import Denied, KubeApi, Unavailable
+from events.kube.api import Denied, KubeApi, Unavailable
 from events.settings import KubernetesSettings
 
 PATIENCE = 180.0

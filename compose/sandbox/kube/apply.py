@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from events.kube_api import AlreadyExists, Conflict, KubeApi, NotFound
+from events.kube.api import AlreadyExists, Conflict, KubeApi, NotFound
 
 Json = dict[str, Any]
 T = TypeVar("T")

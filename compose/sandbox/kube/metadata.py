@@ -8,9 +8,9 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from berthmaster.clock import wall_clock
 from compose.sandbox.kube.kinds import Kind
 from compose.sandbox.kube.refusal import Refusal, bad_request, conflict, invalid
-from events.clock import wall_clock
 
 Json = dict[str, Any]
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from compose.sandbox.daemon import Daemon
-from events.kube_api import KubeApi, KubeError
+from events.kube.api import KubeApi, KubeError
 from events.settings import KubernetesSettings
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from berthmaster.clock import wall_clock
 from compose.sandbox.kube.kinds import Kind
 from compose.sandbox.kube.storage import Item
-from events.clock import wall_clock
 
 Json = dict[str, Any]
 AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}

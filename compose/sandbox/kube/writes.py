@@ -8,13 +8,7 @@ from typing import Any
 from compose.sandbox.kube import built_in
 from compose.sandbox.kube.custom import admitted
 from compose.sandbox.kube.kinds import NAMESPACES, PODS, Kind
-from compose.sandbox.kube.metadata import (
-    check_preconditions,
-    check_same,
-    kept_metadata,
-    new_metadata,
-    timestamp,
-)
+from compose.sandbox.kube.metadata import check_preconditions, check_same, kept_metadata, new_metadata, timestamp
 from compose.sandbox.kube.refusal import already_exists, bad_request, conflict, forbidden, not_found
 from compose.sandbox.kube.storage import Item, Store
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from domain.ports.load_balancer_spec import LoadBalancerParameters
-from domain.ports.pool import HealthCheck
+from domain.port_pools.load_balancer_spec import LoadBalancerParameters
+from domain.port_pools.port_pool import HealthCheck
 from tests.fixtures.aws import Aws
-from tests.support.memory_cloud import MemoryCloud
+from tests.support.ports.memory_cloud import MemoryCloud
 from workers.cloud.driver import GroupSettings, LoadBalancer, LoadBalancerApi
 from workers.cloud.tags import CLUSTER, POOL, UID
 

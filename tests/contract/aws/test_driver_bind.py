@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from domain.errors import TransientError
+from berthmaster.errors import TransientError
 from tests.contract.aws.conftest import Driving
 from workers.cloud.driver import Target
 from workers.cloud.errors import CloudError

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from berthmaster.errors import StaleToken, TerminalError, TransientError
 from compose.sandbox.free_ports import free_port
-from domain.errors import StaleToken, TerminalError, TransientError
 from tests.contract.aws.conftest import Driving
 from tests.fixtures.aws import REGION, Aws
 from tests.support.registries import count

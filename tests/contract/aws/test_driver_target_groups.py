@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.ports.pool import HealthCheck
+from domain.port_pools.port_pool import HealthCheck
 from tests.contract.aws.conftest import MINE, Driven, Driving, Maker
 from workers.cloud.driver import Target
 from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, Throttled, Unavailable

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from compose.sandbox.aws.policy import EC2, statements_of
-from domain.ports.pool import HealthCheck
+from domain.port_pools.port_pool import HealthCheck
 from tests.contract.aws.conftest import Driving, Maker
 from tests.fixtures.aws import REGION, Aws
 from workers.cloud.aws_nlb import on_client

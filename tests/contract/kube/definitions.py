@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compose.sandbox.kube.apply import waited_for
-from events.kube_api import KubeApi
+from events.kube.api import KubeApi
 from tests.fixtures.kube import Kube
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from events.kube_api import error_of_status
+from events.kube.api import error_of_status
 from tests.fixtures.kube import Kube
 
 Json = dict[str, Any]

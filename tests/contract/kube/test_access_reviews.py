@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from events.kube_api import Invalid, KubeApi
+from events.kube.api import Invalid, KubeApi
 from tests.fixtures.kube import Kube, SandboxKube
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from events.kube_api import Conflict, Invalid, NotFound
+from events.kube.api import Conflict, Invalid, NotFound
 from tests.contract.kube.definitions import DEFINITIONS, Thing, definition, served_thing
 from tests.contract.kube.objects import Json, version_of
 from tests.fixtures.kube import Kube

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from events.kube_api import Conflict, Denied, Invalid, NotFound
+from events.kube.api import Conflict, Denied, Invalid, NotFound
 from tests.contract.kube.objects import pod, version_of
 from tests.fixtures.kube import Kube
 from tests.support.waiting import eventually

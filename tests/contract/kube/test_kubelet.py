@@ -9,7 +9,7 @@ import pytest
 from compose.sandbox.kube.kubelet.player import Player
 from compose.sandbox.kube.kubelet.steps import PREFIX
 from domain.claims.labels import DRAIN, SESSIONS
-from events.kube_api import NotFound
+from events.kube.api import NotFound
 from tests.contract.kube.objects import Json, pod
 from tests.fixtures.kube import Kube
 from tests.support.waiting import eventually

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from events.kube_api import AlreadyExists, Conflict, Invalid
+from events.kube.api import AlreadyExists, Conflict, Invalid
 from tests.contract.kube.objects import Json
 from tests.fixtures.kube import Kube
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from events.kube_api import AlreadyExists, Conflict, Denied, Invalid, NotFound
+from events.kube.api import AlreadyExists, Conflict, Denied, Invalid, NotFound
 from tests.contract.kube.objects import pod
 from tests.fixtures.kube import Kube
 

@@ -12,8 +12,8 @@ import pytest
 
 from compose.sandbox.kube.kubelet.player import Player
 from compose.sandbox.kube.kubelet.runners import Runners, environment
-from events.kube_api import NotFound
-from events.resources import POOL_LABEL
+from events.kube.api import NotFound
+from events.publisher.resources import POOL_LABEL
 from tests.contract.kube.objects import Json
 from tests.fixtures.kube import Kube
 from tests.support.waiting import eventually

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from events.kube_api import Expired, Invalid
+from events.kube.api import Expired, Invalid
 from tests.contract.kube.objects import Json, events, first, pod, version_of
 from tests.fixtures.kube import Kube
 from tests.support.waiting import eventually

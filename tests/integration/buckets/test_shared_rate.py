@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.aws_caller import RATE
+from tests.support.ports.aws_caller import RATE
 
 PROCESSES, THREADS, CALLS = 3, 5, 10
 ON_THE_WAY = 0.25  # seconds by which a granted call may reach AWS later than another
@@ -16,7 +16,7 @@ ON_THE_WAY = 0.25  # seconds by which a granted call may reach AWS later than an
 
 def times_of_calls(aws: Aws, redis_url: str) -> list[float]:
     """When AWS received the calls of all processes."""
-    command = [sys.executable, "-m", "tests.support.aws_caller", aws.endpoint_url, redis_url]
+    command = [sys.executable, "-m", "tests.support.ports.aws_caller", aws.endpoint_url, redis_url]
     started = [subprocess.Popen([*command, f"caller-{n}", str(THREADS), str(CALLS)]) for n in range(PROCESSES)]
     assert [process.wait(60) for process in started] == [0] * PROCESSES
     return sorted(call["time"] for call in aws.calls())

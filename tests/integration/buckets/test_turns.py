@@ -11,16 +11,16 @@ from itertools import pairwise
 import pytest
 from redis import Redis
 
-from events.incarnation import connect
+from berthmaster.redis.incarnation import connect
 from tests.fixtures.aws import REGION, Aws
 from tests.support.waiting import eventually
 from workers.cloud.aws_nlb import aws_nlb
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
 from workers.cloud.errors import Unavailable
+from workers.cloud.mutexes import TurnTaken
 from workers.cloud.priority import Priority
 from workers.cloud.rates import Unlimited
-from workers.cloud.turns import TurnTaken
-from workers.stores.turns import RedisTurns
+from workers.stores.mutexes import RedisTurns
 
 TAGS = {"berthmaster.dev/cluster": "blue"}
 LONG = timedelta(minutes=1)

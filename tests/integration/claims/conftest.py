@@ -6,7 +6,7 @@ import pytest
 from redis import Redis
 
 from tests.fixtures.kube import Kube
-from tests.support.claim_world import ClaimWorld
+from tests.support.claims.claim_world import ClaimWorld
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ import pytest
 from redis import Redis
 
 from domain.claims.labels import CLAIMED_BY, PHASE
-from events.kube_api import NotFound
+from events.kube.api import NotFound
 from tests.fixtures.kube import SandboxKube
-from tests.support.claim_meanwhile import Dying
-from tests.support.claim_shop import Shop
-from tests.support.interruption import Killed
+from tests.support.claims.claim_meanwhile import Dying
+from tests.support.claims.claim_shop import Shop
+from tests.support.faults.interruption import Killed
 from workers.kube.pod_claims import claim_path
 
 NAMES = ("c0", "c1", "c2")

@@ -9,9 +9,9 @@ import pytest
 
 from domain.claims.labels import CLAIM_FINALIZER, CORDON, LAST_OWNER
 from domain.outcome import Settled, Wait
-from events.kube_api import Denied, Invalid, KubeApi, KubeError
-from tests.support.claim_world import READY, ClaimWorld
-from tests.support.interposed_kube import InterposedKube
+from events.kube.api import Denied, Invalid, KubeApi, KubeError
+from tests.support.claims.claim_world import READY, ClaimWorld
+from tests.support.faults.interposed_kube import InterposedKube
 
 
 class NoLabels(KubeApi):

@@ -6,10 +6,10 @@ import pytest
 
 from domain.claims.labels import ADDED, CLAIM_FINALIZER, CLAIMED_BY
 from domain.outcome import Settled, Wait
-from events.kube_api import Conflict, Invalid
-from tests.support.claim_world import ClaimWorld
-from tests.support.interposed_kube import InterposedKube
-from workers.claims.looking import wish_of
+from events.kube.api import Conflict, Invalid
+from tests.support.claims.claim_world import ClaimWorld
+from tests.support.faults.interposed_kube import InterposedKube
+from workers.claims.observe import wish_of
 
 
 @pytest.mark.row("WC-19", "WC-12", "WC-21")

@@ -11,10 +11,10 @@ from redis import Redis
 from domain.backoff import RetryPolicy
 from domain.claims.pod import Phase
 from domain.outcome import Outcome, Settled
-from events.kube_api import Conflict
+from events.kube.api import Conflict
 from events.workqueue import Workqueue
 from tests.fixtures.kube import Kube
-from workers.claims.giving_back import give_back
+from workers.claims.release import give_back
 from workers.kube.claimable_pods import ClaimPods, claimable, phase_of
 from workers.reconcile import reconcile
 from workers.run import Run

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis import Redis
 
-from events.claim_index import concerned
+from events.protocol.claim_index import concerned
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaim, WaitingClaims
 

@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.claim_meanwhile import Dying
-from tests.support.claim_world import ClaimWorld
-from tests.support.interruption import Killed
+from tests.support.claims.claim_meanwhile import Dying
+from tests.support.claims.claim_world import ClaimWorld
+from tests.support.faults.interruption import Killed
 
 MOST = 12
 

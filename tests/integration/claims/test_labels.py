@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.claims.labels import ADDED
-from tests.support.claim_world import ClaimWorld
+from tests.support.claims.claim_world import ClaimWorld
 
 
 @pytest.mark.row("HO-08")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from tests.support.claim_world import ClaimWorld
+from tests.support.claims.claim_world import ClaimWorld
 from tests.support.log_lines import told
 
 

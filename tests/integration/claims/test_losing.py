@@ -8,10 +8,10 @@ import pytest
 
 from domain.claims.labels import CLAIM_FINALIZER, CLAIMED_BY
 from domain.outcome import Settled, Wait
-from events.claim_index import concerned
-from events.kube_api import Unavailable
-from tests.support.claim_world import ClaimWorld
-from tests.support.interposed_kube import InterposedKube
+from events.kube.api import Unavailable
+from events.protocol.claim_index import concerned
+from tests.support.claims.claim_world import ClaimWorld
+from tests.support.faults.interposed_kube import InterposedKube
 
 
 @pytest.mark.row("WC-15", "WC-16", "WC-48")

@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from domain.claims.labels import BOUND_AT, CLAIMED_BY, PHASE
-from tests.support.claim_world import ClaimWorld
+from tests.support.claims.claim_world import ClaimWorld
 from workers.kube.pod_claims import claim_path
 from workers.kube.pool_pods import POOL
 

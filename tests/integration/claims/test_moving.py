@@ -6,8 +6,8 @@ import pytest
 
 from domain.claims.labels import CLAIMED_BY, CORDON, PHASE
 from domain.outcome import Settled, Wait
-from tests.support.claim_meanwhile import standing_still
-from tests.support.claim_world import ClaimWorld
+from tests.support.claims.claim_meanwhile import standing_still
+from tests.support.claims.claim_world import ClaimWorld
 
 
 def on_one_of_two(world: ClaimWorld, **spec: str) -> None:

@@ -12,17 +12,17 @@ from threading import Barrier
 import pytest
 from redis import Redis
 
+from berthmaster.jobs.slot_ledger import SlotLedger
 from domain.claims.labels import CLAIMED_BY, PHASE
 from domain.claims.pod import ClaimablePod
 from tests.fixtures.kube import SandboxKube
-from tests.support.claim_world import ClaimWorld
-from tests.support.slot_world import SlotWorld
-from workers.claims.looking import wish_of
+from tests.support.claims.claim_world import ClaimWorld
+from tests.support.jobs.slot_world import SlotWorld
+from workers.claims.bind import Taken, Taking
+from workers.claims.observe import wish_of
 from workers.claims.services import ClaimServices
-from workers.claims.taking import Taken, Taking
 from workers.kube.claimable_pods import claimable
 from workers.run import Run
-from workers.stores.slots.ledger import SlotLedger
 from workers.stores.slots.view import view
 
 RUNS = 1000

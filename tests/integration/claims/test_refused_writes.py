@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from events.kube_api import Denied, Invalid, KubeError
-from tests.support.claim_world import ClaimWorld, Json
-from tests.support.interposed_kube import InterposedKube
+from events.kube.api import Denied, Invalid, KubeError
+from tests.support.claims.claim_world import ClaimWorld, Json
+from tests.support.faults.interposed_kube import InterposedKube
 
 pytestmark = [
     pytest.mark.row("KU-15"),

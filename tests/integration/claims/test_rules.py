@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from domain.claims.labels import CLAIMED_BY, PHASE
-from tests.support.claim_meanwhile import CLAIM, POD, standing_still
-from tests.support.claim_world import ClaimWorld
-from tests.support.interposed_kube import InterposedKube
-from tests.support.interruption import Killed
+from tests.support.claims.claim_meanwhile import CLAIM, POD, standing_still
+from tests.support.claims.claim_world import ClaimWorld
+from tests.support.faults.interposed_kube import InterposedKube
+from tests.support.faults.interruption import Killed
 from workers.kube.claimable_pods import ClaimPods
 
 

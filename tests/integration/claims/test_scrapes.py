@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.claim_world import ClaimWorld
+from tests.support.claims.claim_world import ClaimWorld
 from tests.support.scrapes import idle_worker
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from domain.claims.labels import CLAIMED_BY, PHASE
-from tests.support.claim_world import IMAGE, READY, ClaimWorld
+from tests.support.claims.claim_world import IMAGE, READY, ClaimWorld
 from workers.kube.pool_pods import POOL, REVISION
 
 

@@ -10,7 +10,7 @@ from redis import Redis
 
 from domain.claims.labels import CLAIM_FINALIZER, PHASE
 from tests.fixtures.kube import Kube
-from tests.support.claim_shop import Shop
+from tests.support.claims.claim_shop import Shop
 from workers.kube.pod_claims import claim_path
 
 Json = dict[str, Any]

@@ -8,8 +8,8 @@ import orjson
 import pytest
 from redis import Redis
 
-from events import routing
-from events.identity import Identity
+from berthmaster import routing
+from berthmaster.redis.identity import Identity
 from events.workqueue import Mark, Workqueue
 from tests.fixtures.kube import SandboxKube
 from tests.support.command_line import berthmaster

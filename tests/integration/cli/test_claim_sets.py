@@ -7,7 +7,7 @@ import pytest
 from redis import Redis
 
 from tests.fixtures.kube import SandboxKube
-from tests.support.claim_set_world import ClaimSetWorld
+from tests.support.claims.claim_set_world import ClaimSetWorld
 from tests.support.command_line import berthmaster
 from workers.kube.pool_pods import REVISION
 

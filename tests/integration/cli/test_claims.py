@@ -8,7 +8,7 @@ from redis import Redis
 
 from domain.claims.labels import CORDON
 from tests.fixtures.kube import SandboxKube
-from tests.support.claim_world import ClaimWorld
+from tests.support.claims.claim_world import ClaimWorld
 from tests.support.command_line import berthmaster
 from workers.kube.pool_pods import POOL
 

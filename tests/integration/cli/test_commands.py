@@ -12,11 +12,11 @@ import orjson
 import pytest
 from redis import Redis
 
+from berthmaster.jobs.unreadable import PROBLEM
 from compose.sandbox.free_ports import free_port
 from tests.fixtures.kube import SandboxKube
 from tests.support.command_line import berthmaster
-from tests.support.slot_world import SlotWorld
-from workers.stores.slots.unreadable import PROBLEM
+from tests.support.jobs.slot_world import SlotWorld
 
 ARN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/arena-0/0123456789abcdef"
 POOL = {

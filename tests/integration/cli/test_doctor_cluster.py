@@ -14,7 +14,7 @@ import pytest
 from compose.sandbox.kube.apply import apply, manifests
 from compose.sandbox.kube.small import SmallKube
 from compose.sandbox.redis_server import RedisServer
-from events.kube_api import NotFound
+from events.kube.api import NotFound
 from tests.fixtures.aws import CREDENTIALS, Aws
 from tests.fixtures.kube import CRDS, Kube, SandboxKube
 from tests.support.command_line import berthmaster, places_of

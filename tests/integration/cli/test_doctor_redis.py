@@ -12,10 +12,10 @@ import orjson
 import pytest
 from typer.testing import Result
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from tests.support.command_line import berthmaster
-from tests.support.tcp_proxy import TcpProxy
+from tests.support.faults.tcp_proxy import TcpProxy
 from tests.support.waiting import eventually
 
 AHEAD = 3600

@@ -10,10 +10,10 @@ import pytest
 from redis import Redis
 
 from tests.fixtures.kube import SandboxKube
-from tests.support.claim_set_world import ClaimSetWorld
+from tests.support.claims.claim_set_world import ClaimSetWorld
 from tests.support.command_line import berthmaster
-from tests.support.hostile import HOSTILE, sent_raw
-from tests.support.slot_world import SlotWorld
+from tests.support.faults.hostile import HOSTILE, sent_raw
+from tests.support.jobs.slot_world import SlotWorld
 
 GROUP: Final = "berthmaster.dev/v1alpha1"
 WRONG: Final = {"type": "Ready", "status": "False", "reason": "Refused", "message": HOSTILE}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from tests.support.waiting import eventually
 
 PASSWORD, TOKEN, KEY = "pa55-of-redis", "t0ken-of-kubernetes", "k3y-of-aws"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
-from tests.support.shifted_clock import ShiftedClock
+from tests.support.faults.shifted_clock import ShiftedClock
 from tests.support.waiting import eventually
 
 NEAR = 60.0  # seconds; less than any jump of a test

@@ -12,20 +12,20 @@ from redis import Redis
 from events.workqueue import Taken, Workqueue
 from tests.integration.clocks.conftest import RedisClock
 from tests.integration.workqueue.world import EPOCH, KEY, OTHER, mark
-from tests.support.live_pool import LivePool
-from tests.support.slot_world import DAY, SlotWorld
+from tests.support.jobs.slot_world import DAY, SlotWorld
+from tests.support.ports.live_pool import LivePool
 from tests.support.waiting import eventually
 from workers.cloud.priority import Priority
 from workers.cloud.rates import ApiClass
 from workers.cloud.settings import RatesSettings
 from workers.stores.acquired_keys import time_left
-from workers.stores.audit_memory import AuditMemory
 from workers.stores.buckets import RedisBuckets
 from workers.stores.claims.index import ClaimIndex
+from workers.stores.mutexes import RedisTurns
 from workers.stores.pace import left, pause
+from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.slots.view import standing, view
 from workers.stores.ticks import Ticks
-from workers.stores.turns import RedisTurns
 
 JUMPS = pytest.mark.parametrize("back", [600, 3600])
 SHORT = timedelta(milliseconds=300)

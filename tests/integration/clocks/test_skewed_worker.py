@@ -13,10 +13,10 @@ import pytest
 
 from compose.sandbox.stack import Stack
 from compose.sandbox.workload import NAMESPACE
-from events.kube_api import KubeApi
-from tests.support.shifted_clock import ShiftedClock
+from events.kube.api import KubeApi
+from tests.support.faults.shifted_clock import ShiftedClock
+from tests.support.servers.whole import IMPATIENT, PATIENCE
 from tests.support.waiting import eventually
-from tests.support.whole import IMPATIENT, PATIENCE
 
 Json = dict[str, Any]
 GROUP = f"/apis/berthmaster.dev/v1alpha1/namespaces/{NAMESPACE}"

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from compose.sandbox.kube.real import RealKube
-from events.kube_api import KubeApi
+from events.kube.api import KubeApi
 from tests.fixtures.kube import Kustomize
 from tests.support.deployed import kubectl
 

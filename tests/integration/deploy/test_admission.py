@@ -12,7 +12,7 @@ import pytest
 from compose.sandbox.accounts import token
 from compose.sandbox.kube.real import RealKube
 from domain.ports.pod import GATE
-from events.kube_api import Denied, Invalid, KubeApi
+from events.kube.api import Denied, Invalid, KubeApi
 from tests.integration.deploy.conftest import Kubectl
 from tests.support.deployed import DEPLOY
 from tests.support.waiting import eventually

@@ -11,7 +11,7 @@ import pytest
 
 from compose.sandbox.accounts import NAMESPACE, token
 from compose.sandbox.kube.real import RealKube
-from events.kube_api import Denied, KubeApi
+from events.kube.api import Denied, KubeApi
 from tests.fixtures.kube import Kustomize
 from tests.integration.deploy.conftest import Kubectl
 from tests.support.deployed import DEPLOY

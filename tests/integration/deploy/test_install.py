@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from compose.sandbox.kube.real import RealKube
-from events.kube_api import KubeApi
+from events.kube.api import KubeApi
 from tests.support.deployed import DEPLOY
 
 GUIDE = (DEPLOY.parent / "docs" / "install.md").read_text()

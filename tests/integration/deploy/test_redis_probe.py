@@ -15,8 +15,8 @@ import pytest
 import yaml
 from redis.exceptions import RedisError
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from tests.support.deployed import DEPLOY
 from tests.support.waiting import eventually
 

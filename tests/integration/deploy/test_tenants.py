@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from compose.sandbox.kube.real import RealKube
-from events.kube_api import Denied, KubeApi
+from events.kube.api import Denied, KubeApi
 from tests.integration.deploy.conftest import Kubectl
 from tests.support.deployed import DEPLOY
 from tests.support.waiting import eventually

@@ -8,7 +8,7 @@ from threading import Timer
 import pytest
 
 from compose.sandbox.kube.adopt import elsewhere, main
-from events.kube_api import KubeApi
+from events.kube.api import KubeApi
 from events.settings import KubernetesSettings
 from tests.fixtures.kube import CRDS, Kube
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from kubernetes.config import ConfigException
 
-from events.kube_api import Denied, Invalid, KubeApi, NotFound, Unavailable
+from events.kube.api import Denied, Invalid, KubeApi, NotFound, Unavailable
 from events.settings import KubernetesSettings
 from tests.fixtures.kube import Kube
 

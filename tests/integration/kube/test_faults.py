@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from events.kube_api import Conflict, Denied, Expired, KubeError, NotFound, Stalled, Unavailable, error_of_status
+from events.kube.api import Conflict, Denied, Expired, KubeError, NotFound, Stalled, Unavailable, error_of_status
 from tests.contract.kube.objects import Json, events, first, pod, version_of
 from tests.fixtures.kube import SandboxKube
 from tests.support.waiting import eventually

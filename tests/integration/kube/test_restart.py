@@ -10,7 +10,7 @@ import pytest
 
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.kube.small import SmallKube
-from events.kube_api import Expired, Unavailable, error_of_status
+from events.kube.api import Expired, Unavailable, error_of_status
 from tests.contract.kube.definitions import Thing, definition
 from tests.contract.kube.objects import pod, version_of
 

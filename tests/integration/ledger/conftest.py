@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from tests.support.builders import active_pool
-from tests.support.live_pool import LivePool
+from tests.support.ports.builders import active_pool
+from tests.support.ports.live_pool import LivePool
 
 MakePool = Callable[..., LivePool]
 

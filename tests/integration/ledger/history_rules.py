@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from domain.ports.entry import Entry, EntryState
 from tests.integration.ledger.reference import Held, Place, Reference
-from tests.support.live_pool import LivePool
-from workers.stores.growth import PoolLoadBalancer
-from workers.stores.ledger import PoolRun
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import PoolRun
+from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 chances = st.integers(0, 23)
 slots = st.integers(0, 2)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from domain.ports.scaleup import Intent
-from tests.support.builders import NLB, limits, load_balancer
-from tests.support.live_pool import LivePool
-from workers.stores.growth import PoolLoadBalancer
+from domain.port_pools.scale_up import Intent
+from tests.support.ports.builders import NLB, limits, load_balancer
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 
 def intent_of(pool: LivePool, epoch: str = "", most: int = 3, per_round: int = 10, capacity: int = NLB) -> Intent:

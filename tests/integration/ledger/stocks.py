@@ -6,9 +6,9 @@ from typing import Final
 
 from redis import Redis
 
-from tests.support.builders import START, load_balancer
-from tests.support.live_pool import LivePool
-from workers.stores.stock import Stock
+from tests.support.ports.builders import START, load_balancer
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.precreated import Stock
 
 SIZE: Final = 5
 KINDS: Final = (3, 2, 0)

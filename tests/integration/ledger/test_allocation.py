@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from domain.port_pools.placement import ordering, positions
+from domain.port_pools.port_pool import Policy
 from domain.ports.entry import EntryState
-from domain.ports.placement import ordering, positions
-from domain.ports.pool import Policy
 from domain.ports.request import parse_ports
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import load_balancer, load_balancers
-from tests.support.live_pool import RANDOM, UNIFORM, LivePool, single
-from workers.stores.ledger import Closed, Full, Granted
+from tests.support.ports.builders import load_balancer, load_balancers
+from tests.support.ports.live_pool import RANDOM, UNIFORM, LivePool, single
+from workers.stores.ports.ledger import Closed, Full, Granted
 
 
 @pytest.mark.row("AL-01")

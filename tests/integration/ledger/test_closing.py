@@ -8,9 +8,9 @@ import pytest
 
 from tests.integration.ledger.conftest import MakePool
 from tests.integration.ledger.intents import intent_of, made
-from tests.support.builders import NLB, load_balancer, load_balancers
-from tests.support.live_pool import LivePool
-from workers.stores.ledger import Full
+from tests.support.ports.builders import NLB, load_balancer, load_balancers
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import Full
 
 LEASE = timedelta(seconds=30)
 

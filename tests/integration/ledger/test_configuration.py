@@ -8,10 +8,10 @@ import pytest
 
 from domain.ports.entry import EntryState
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import NLB, load_balancer, load_balancers
-from tests.support.live_pool import LivePool
-from workers.stores.growth import PoolLoadBalancer, Span
-from workers.stores.ledger import EntryChanged, Full
+from tests.support.ports.builders import NLB, load_balancer, load_balancers
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import EntryChanged, Full
+from workers.stores.ports.pool_ledger import PoolLoadBalancer, Span
 
 
 @pytest.mark.row("PP-12")

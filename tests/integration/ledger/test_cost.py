@@ -8,9 +8,9 @@ import pytest
 from redis import Redis
 
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import NLB, load_balancers
-from tests.support.live_pool import IN_ORDER, RANDOM, UNIFORM, LivePool
-from workers.stores.ledger import Full, Granted
+from tests.support.ports.builders import NLB, load_balancers
+from tests.support.ports.live_pool import IN_ORDER, RANDOM, UNIFORM, LivePool
+from workers.stores.ports.ledger import Full, Granted
 
 FULL = 40
 """Load balancers of which all but one port is taken."""

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from domain.errors import StaleToken
+from berthmaster.errors import StaleToken
 from domain.ports.entry import Entry, EntryState
-from tests.support.builders import entry
-from tests.support.live_pool import IN_ORDER, LivePool, single
-from workers.stores.ledger import EntryChanged, NotReady, PoolRun
+from tests.support.ports.builders import entry
+from tests.support.ports.live_pool import IN_ORDER, LivePool, single
+from workers.stores.ports.ledger import EntryChanged, NotReady, PoolRun
 
 Write = Callable[[PoolRun, Entry], object]
 WRITES: dict[str, Write] = {

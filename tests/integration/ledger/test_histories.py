@@ -9,23 +9,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import initialize, invariant, precondition, rule, run_state_machine_as_test
 from redis import Redis
 
+from domain.port_pools.scale_up import Intent
 from domain.ports.entry import Entry, EntryState
-from domain.ports.scaleup import Intent
 from tests.integration.ledger.history_rules import Rules, chances
 from tests.integration.ledger.reference import Held, Lb, Reference
-from tests.support.builders import limits
-from tests.support.live_pool import IN_ORDER, UNIFORM, LivePool
-from workers.stores.growth import PoolLoadBalancer
-from workers.stores.ledger import Capped, Closed, Full, Granted, NotReady, PoolRun
+from tests.support.ports.builders import limits
+from tests.support.ports.live_pool import IN_ORDER, UNIFORM, LivePool
+from workers.stores.ports.ledger import Capped, Closed, Full, Granted, NotReady, PoolRun
+from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 START, SIZE, CAPACITY, MOST = 30000, 12, 4, 3
 OWNERS = ("games/a", "games/b", "lobby/c", "lobby/d")

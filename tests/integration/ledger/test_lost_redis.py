@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from berthmaster.redis.incarnation import connect, doubt
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect, doubt
-from tests.support.builders import active_pool, load_balancer
-from tests.support.live_pool import IN_ORDER, LivePool, single
-from tests.support.living_redis import change_history
-from tests.support.redis_restart import restart
+from tests.support.faults.living_redis import change_history
+from tests.support.faults.redis_restart import restart
+from tests.support.ports.builders import active_pool, load_balancer
+from tests.support.ports.live_pool import IN_ORDER, LivePool, single
 from tests.support.waiting import eventually
-from workers.stores.ledger import Granted, NotReady
+from workers.stores.ports.ledger import Granted, NotReady
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import load_balancers
-from tests.support.live_pool import LivePool
-from workers.stores.ledger import Granted
+from tests.support.ports.builders import load_balancers
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import Granted
 
 Racer = subprocess.Popen[str]
 StartRacer = Callable[..., Racer]
@@ -26,7 +26,7 @@ def racer(redis_url: str) -> Iterator[StartRacer]:
     started: list[Racer] = []
 
     def start(mode: str, name: str, seed: int = 0) -> Racer:
-        command = [sys.executable, "-m", "tests.support.ledger_racer", mode, redis_url, "arena", name, str(seed)]
+        command = [sys.executable, "-m", "tests.support.ports.ledger_racer", mode, redis_url, "arena", name, str(seed)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         started.append(process)
         return process

@@ -9,14 +9,14 @@ from datetime import timedelta
 import pytest
 from redis import Redis
 
+from domain.port_audit.rebuild import Found, rebuild
 from domain.ports.entry import Entry, EntryState
-from domain.ports.rebuild import Found, rebuild
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import entry, limits, load_balancer, load_balancers
-from tests.support.live_pool import IN_ORDER, LivePool, single, stored
-from workers.stores.growth import Growth, Span
-from workers.stores.ledger import Closed, Ledger, NotReady, PoolRun, load_scripts
-from workers.stores.stock import Stock
+from tests.support.ports.builders import entry, limits, load_balancer, load_balancers
+from tests.support.ports.live_pool import IN_ORDER, LivePool, single, stored
+from workers.stores.ports.ledger import Closed, Ledger, NotReady, PoolRun, load_scripts
+from workers.stores.ports.pool_ledger import Growth, Span
+from workers.stores.ports.precreated import Stock
 
 GRANTS: dict[str, Callable[[LivePool], object]] = {
     "open": lambda pool: pool.run(),

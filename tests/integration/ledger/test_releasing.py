@@ -8,9 +8,9 @@ import pytest
 
 from domain.ports.entry import EntryState
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import load_balancer
-from tests.support.live_pool import IN_ORDER, LivePool
-from workers.stores.ledger import EntryChanged, Full
+from tests.support.ports.builders import load_balancer
+from tests.support.ports.live_pool import IN_ORDER, LivePool
+from workers.stores.ports.ledger import EntryChanged, Full
 
 
 def test_a_released_port_is_free_again(pool: LivePool) -> None:

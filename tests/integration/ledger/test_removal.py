@@ -9,9 +9,9 @@ import pytest
 
 from tests.integration.ledger.conftest import MakePool
 from tests.integration.ledger.intents import intent_of, made
-from tests.support.builders import NLB, entry, load_balancer, load_balancers
-from tests.support.live_pool import LivePool
-from workers.stores.ledger import Full, NotReady
+from tests.support.ports.builders import NLB, entry, load_balancer, load_balancers
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import Full, NotReady
 
 NOW = timedelta(0)
 DELAY = timedelta(minutes=10)

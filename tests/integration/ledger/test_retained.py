@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from domain.errors import StaleToken
+from berthmaster.errors import StaleToken
 from domain.ports.entry import Entry, EntryState
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import load_balancer
-from tests.support.live_pool import LivePool
-from workers.stores.ledger import EntryChanged, Full, PoolRun
+from tests.support.ports.builders import load_balancer
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import EntryChanged, Full, PoolRun
 
 NOW = timedelta(0)
 DAY = 86400

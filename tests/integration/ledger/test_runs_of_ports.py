@@ -8,9 +8,9 @@ import pytest
 
 from tests.integration.ledger.conftest import MakePool
 from tests.integration.ledger.intents import intent_of, refused
-from tests.support.builders import load_balancer
-from tests.support.live_pool import IN_ORDER, LivePool
-from workers.stores.ledger import Granted
+from tests.support.ports.builders import load_balancer
+from tests.support.ports.live_pool import IN_ORDER, LivePool
+from workers.stores.ports.ledger import Granted
 
 ALWAYS = timedelta(hours=1)
 

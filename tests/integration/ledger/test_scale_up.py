@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from domain.ports.scaleup import growth_limits
-from events.incarnation import connect
+from berthmaster.redis.incarnation import connect
+from domain.port_pools.scale_up import growth_limits
 from tests.integration.ledger.conftest import MakePool
 from tests.integration.ledger.intents import intent_of, made, refused
-from tests.support.builders import NLB, load_balancer, load_balancers, pool_spec
-from tests.support.live_pool import LivePool
-from workers.stores.growth import Growth
-from workers.stores.ledger import Ledger, load_scripts
+from tests.support.ports.builders import NLB, load_balancer, load_balancers, pool_spec
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import Ledger, load_scripts
+from workers.stores.ports.pool_ledger import Growth
 
 LEASE = timedelta(seconds=30)
 

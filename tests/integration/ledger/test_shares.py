@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import limits, load_balancer
-from tests.support.live_pool import LivePool
-from workers.stores.ledger import Capped, Full
+from tests.support.ports.builders import limits, load_balancer
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import Capped, Full
 
 SHARE = {"spec": {"maxPortsPerNamespace": 3}}
 

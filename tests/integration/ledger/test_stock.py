@@ -11,11 +11,11 @@ from redis import Redis
 from domain.ports.entry import Entry, EntryState
 from tests.integration.ledger.intents import intent_of
 from tests.integration.ledger.stocks import KINDS, SIZE, TCP, put, unfilled
-from tests.support.builders import START, entry, load_balancer
-from tests.support.live_pool import LivePool
-from workers.stores.growth import PoolLoadBalancer
-from workers.stores.ledger import EntryChanged
-from workers.stores.stock import Stock
+from tests.support.ports.builders import START, entry, load_balancer
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import EntryChanged
+from workers.stores.ports.pool_ledger import PoolLoadBalancer
+from workers.stores.ports.precreated import Stock
 
 
 def listed(ports: int = 0, number: int = 0, capacity: int = SIZE, foreign: Sequence[int] = ()) -> PoolLoadBalancer:

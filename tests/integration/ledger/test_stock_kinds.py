@@ -9,8 +9,8 @@ from redis import Redis
 
 from tests.integration.ledger.intents import intent_of
 from tests.integration.ledger.stocks import SIZE, TCP, UDP, put, unfilled
-from tests.support.builders import START, load_balancer
-from tests.support.live_pool import LivePool
+from tests.support.ports.builders import START, load_balancer
+from tests.support.ports.live_pool import LivePool
 
 
 @pytest.fixture

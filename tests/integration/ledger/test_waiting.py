@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.integration.ledger.conftest import MakePool
-from tests.support.builders import load_balancer, load_balancers
-from tests.support.live_pool import IN_ORDER, LivePool, single
-from workers.stores.ledger import Full, Granted
+from tests.support.ports.builders import load_balancer, load_balancers
+from tests.support.ports.live_pool import IN_ORDER, LivePool, single
+from workers.stores.ports.ledger import Full, Granted
 
 NOW = timedelta(0)
 

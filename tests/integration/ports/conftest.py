@@ -9,7 +9,7 @@ from redis import Redis
 
 from tests.fixtures.aws import Aws
 from tests.fixtures.kube import Kube
-from tests.support.fleet import Fleet
+from tests.support.ports.fleet import Fleet
 
 
 @pytest.fixture

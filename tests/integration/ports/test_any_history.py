@@ -15,17 +15,17 @@ from datetime import timedelta
 import pytest
 from redis import Redis
 
-from events.kube_api import KubeError
-from events.routing import pod_key
+from berthmaster.routing import pod_key
+from events.kube.api import KubeError
 from tests.fixtures.aws import Aws
 from tests.fixtures.kube import SandboxKube
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Killed
-from tests.support.ledger_recount import grow_old
-from tests.support.world_checks import check_all, check_unique
-from workers.pools.audit import audit
-from workers.pools.scale_up import scale_up
-from workers.pools.sweep import sweep
+from tests.support.faults.interruption import Fuse, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.ledger_recount import grow_old
+from tests.support.ports.world_checks import check_all, check_unique
+from workers.port_audit.reconciler import audit
+from workers.scale_up.intent import scale_up
+from workers.scale_up.sweep import sweep
 
 NAMES = [f"p{n}" for n in range(9)]
 MOST = 2

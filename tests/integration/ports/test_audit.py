@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
-from workers.pools.audit import audit
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from workers.port_audit.reconciler import audit
 
 
 def test_a_listener_made_while_the_audit_lists_aws_is_not_missing(fleet: Fleet) -> None:

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
 from workers.cloud.rates import OverBudget
 
 

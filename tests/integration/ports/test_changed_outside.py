@@ -8,12 +8,12 @@ import pytest
 
 from domain.ports.pod import ENDPOINTS
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.tampered import bound, carrier, listeners, once, shown, sound
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.tampered import bound, carrier, listeners, once, shown, sound
 from workers.cloud.driver import GroupSettings
 from workers.cloud.errors import Denied
 from workers.cloud.tags import CLUSTER, CREATED_BY, LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 OURS = (CLUSTER, POOL, UID, OWNER, PORT, WANT, LOAD_BALANCER, CREATED_BY)
 

@@ -14,10 +14,10 @@ import pytest
 
 from tests.fixtures.aws import CREDENTIALS, Aws
 from tests.fixtures.kube import Kube
-from tests.support.fleet import Fleet
+from tests.support.ports.fleet import Fleet
 from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import UID
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 Answer = tuple[int, Any, str]  # exit status, what was printed (read as JSON if it was asked for), errors
 Command = Callable[..., Answer]

@@ -8,11 +8,11 @@ import contextlib
 
 import pytest
 
-from events.routing import pod_key
+from berthmaster.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Killed
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Fuse, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 
 
 def die(fleet: Fleet, key: str, at: int, after: bool) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from berthmaster.errors import TransientError
+from berthmaster.routing import pod_key
 from domain.backoff import RetryPolicy
-from domain.errors import TransientError
 from domain.outcome import Wait
-from events.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
+from tests.support.ports.fleet import Fleet
 from workers.cloud.errors import Busy, Denied, Invalid
 from workers.ports.reconciler import PortsReconciler
 from workers.reconcile import reconcile

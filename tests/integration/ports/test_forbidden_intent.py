@@ -7,12 +7,12 @@ import contextlib
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.pool_edits import create, edit, nudge
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.pool_edits import create, edit, nudge
 from workers.cloud.names import load_balancer_name
 from workers.kube.port_pools import PATH
-from workers.pools.scale_up import scale_up
+from workers.scale_up.intent import scale_up
 
 
 def opened(fleet: Fleet) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from domain.ports.pod import ENDPOINTS
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.precreated import WANT, registered, stocked
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.precreated import WANT, registered, stocked
+from tests.support.ports.world_checks import check_all
 
 
 def forge(fleet: Fleet, name: str, rows: list[dict[str, Any]]) -> None:

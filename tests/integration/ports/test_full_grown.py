@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from berthmaster.routing import pod_key
 from domain.outcome import Wait
-from events.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.idle_pool import listen, look, one_idle
-from tests.support.interruption import Interposed
-from tests.support.pool_edits import create, edit
-from workers.pools.sweep import sweep
-from workers.stores.growth import Growth
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.idle_pool import listen, look, one_idle
+from tests.support.ports.pool_edits import create, edit
+from workers.scale_up.sweep import sweep
+from workers.stores.ports.pool_ledger import Growth
 
 Change = Callable[[Fleet], object]
 

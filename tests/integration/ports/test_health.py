@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
+from berthmaster.routing import pod_key
 from domain.outcome import Wait
 from domain.ports.pod import GATE
-from events.routing import pod_key
 from tests.fixtures.aws import Aws
 from tests.integration.ports.test_readiness import said
-from tests.support.fleet import Fleet
-from workers.pools.audit import audit
+from tests.support.ports.fleet import Fleet
+from workers.port_audit.reconciler import audit
 
 
 def waiting(fleet: Fleet, name: str = "a") -> Wait:

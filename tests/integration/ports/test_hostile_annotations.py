@@ -16,12 +16,12 @@ from structlog.testing import capture_logs
 from compose.sandbox.aws.remote import Network
 from domain.ports.pod import PortsState
 from tests.fixtures.kube import SandboxKube
-from tests.support.fleet import Fleet
-from tests.support.ledger_recount import faults
-from tests.support.memory_cloud import MemoryCloud
-from tests.support.world_checks import check_unique
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.ledger_recount import faults
+from tests.support.ports.memory_cloud import MemoryCloud
+from tests.support.ports.world_checks import check_unique
 from workers.cloud.tags import UID
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 GOOD = "game=7777/UDP@arena"
 THEIRS = "7777/UDP@arena"

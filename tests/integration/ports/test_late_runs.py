@@ -11,15 +11,15 @@ from collections.abc import Callable
 
 import pytest
 
-from domain.errors import TransientError
-from events.routing import pod_key
+from berthmaster.errors import TransientError
+from berthmaster.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
-from tests.support.world_checks import check_all
-from workers.pools.audit import audit
-from workers.ports.standing import standing
-from workers.stores.ledger_view import owners
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
+from workers.port_audit.reconciler import audit
+from workers.ports.listeners.targets import standing
+from workers.stores.ports.view import owners
 
 
 def two_bound(fleet: Fleet) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
+from tests.support.ports.fleet import Fleet
 
 MANY = "(the account may have 0 network load balancers in us-east-1)"
 

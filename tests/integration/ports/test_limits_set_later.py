@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.pool_edits import create, edit
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.pool_edits import create, edit
+from tests.support.ports.world_checks import check_all
 from workers.kube.port_pools import PATH
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.ledger_recount import grow_old
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.ledger_recount import grow_old
+from tests.support.ports.world_checks import check_all
 from workers.cloud.driver import LoadBalancer
 from workers.cloud.names import load_balancer_name
 from workers.kube.port_pools import PATH
-from workers.pools.removal import PUT_OFF
-from workers.pools.sweep import sweep
+from workers.port_pools.removal import PUT_OFF
+from workers.scale_up.sweep import sweep
 
 OFF = {"enabled": False}
 

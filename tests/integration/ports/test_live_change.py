@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from events.routing import pod_key
+from berthmaster.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 
 
 def ports(fleet: Fleet, name: str = "a") -> dict[str, int]:

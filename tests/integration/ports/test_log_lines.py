@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.support.fleet import Fleet
 from tests.support.log_lines import told
+from tests.support.ports.fleet import Fleet
 
 ONE = {"pool": "arena", "port": 30000}
 

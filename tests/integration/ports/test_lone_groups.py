@@ -7,15 +7,15 @@ import contextlib
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.pool_edits import create, nudge
-from tests.support.precreated import existing
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.pool_edits import create, nudge
+from tests.support.ports.precreated import existing
+from tests.support.ports.world_checks import check_all
 from workers.cloud.names import load_balancer_name
 from workers.kube.port_pools import PATH
-from workers.pools.audit import audit
-from workers.pools.sweep import sweep
+from workers.port_audit.reconciler import audit
+from workers.scale_up.sweep import sweep
 
 
 @pytest.mark.row("FZ-07", "PP-10")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.idle_pool import DELAY, look, there
-from tests.support.ledger_recount import grow_old
-from tests.support.pool_edits import create
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.idle_pool import DELAY, look, there
+from tests.support.ports.ledger_recount import grow_old
+from tests.support.ports.pool_edits import create
+from tests.support.ports.world_checks import check_all
 from workers.kube.port_pools import PATH
-from workers.pools.sweep import sweep
+from workers.scale_up.sweep import sweep
 
 
 def test_a_created_load_balancer_that_is_named_as_well_counts_once(fleet: Fleet, aws: Aws) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import EPOCH, Fleet
+from tests.support.ports.fleet import EPOCH, Fleet
 from workers.cloud.driver import LoadBalancer
 from workers.kube.port_pools import PATH
-from workers.pools.sweep import sweep
+from workers.scale_up.sweep import sweep
 
 
 def by_hand(fleet: Fleet, aws: Aws, name: str = "mine") -> LoadBalancer:

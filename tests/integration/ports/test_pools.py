@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from workers.kube.port_pools import PATH
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 
 def status(fleet: Fleet, name: str = "arena") -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.precreated import WANT, calls, existing, registered, stocked, targets
-from tests.support.world_checks import check_all, check_unique
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.precreated import WANT, calls, existing, registered, stocked, targets
+from tests.support.ports.world_checks import check_all, check_unique
 from workers.cloud.tags import PRECREATED
 from workers.kube.port_pools import PATH
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from events.routing import pod_key
+from berthmaster.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.precreated import WANT, calls, registered, stocked, targets
-from tests.support.world_checks import check_all
-from workers.pools.audit import audit
-from workers.ports.precreated import ask_to_compare
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.precreated import WANT, calls, registered, stocked, targets
+from tests.support.ports.world_checks import check_all
+from workers.port_audit.reconciler import audit
+from workers.ports.listeners.precreated import ask_to_compare
 
 
 class TestLateCalls:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.idle_pool import DELAY, look, there
-from tests.support.ledger_recount import grow_old
-from tests.support.retained import time_is_over
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.idle_pool import DELAY, look, there
+from tests.support.ports.ledger_recount import grow_old
+from tests.support.ports.retained import time_is_over
 
 
 def test_an_empty_load_balancer_goes_whose_precreated_port_was_once_retained(fleet: Fleet, aws: Aws) -> None:

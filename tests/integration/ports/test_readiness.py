@@ -8,7 +8,7 @@ import pytest
 
 from domain.ports.pod import GATE
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
+from tests.support.ports.fleet import Fleet
 from workers.kube.pods import Pods
 
 

@@ -9,15 +9,15 @@ from datetime import timedelta
 
 import pytest
 
+from berthmaster.routing import pod_key
 from domain.ports.pod import ENDPOINTS, STATE
-from events.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import CLUSTER, LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 
 def three_bound(fleet: Fleet) -> dict[str, object]:

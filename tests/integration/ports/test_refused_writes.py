@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from events.kube_api import Denied, Invalid
+from events.kube.api import Denied, Invalid
 from tests.fixtures.kube import Kube
-from tests.support.fleet import Fleet
-from tests.support.interposed_kube import InterposedKube
+from tests.support.faults.interposed_kube import InterposedKube
+from tests.support.ports.fleet import Fleet
 from workers.kube.events import KubeEvents
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PATH, PortPools

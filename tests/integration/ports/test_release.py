@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from tests.support.registries import count
 from tests.support.waiting import eventually
-from tests.support.world_checks import check_all
 from workers.cloud.metrics import CALLS
 from workers.cloud.rates import OverBudget
 from workers.cloud.tags import OWNER, PORT, UID, WANT
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 
 @pytest.mark.row("FZ-08", "FZ-02", "BD-02")

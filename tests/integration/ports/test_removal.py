@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.idle_pool import DELAY, events, listen, look, one_idle, states, there
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.ledger_recount import grow_old
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.idle_pool import DELAY, events, listen, look, one_idle, states, there
+from tests.support.ports.ledger_recount import grow_old
+from tests.support.ports.world_checks import check_all
 from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import LOAD_BALANCER, RETIRING, pool_tags
 from workers.kube.port_pools import PATH

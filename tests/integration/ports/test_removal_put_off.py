@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.idle_pool import DELAY, events, look, one_idle, states, there
-from tests.support.ledger_recount import grow_old
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.idle_pool import DELAY, events, look, one_idle, states, there
+from tests.support.ports.ledger_recount import grow_old
+from tests.support.ports.world_checks import check_all
 from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import LOAD_BALANCER, PORT, RETIRING, pool_tags
 from workers.kube.port_pools import PATH
-from workers.pools.audit import audit
-from workers.pools.sweep import sweep
+from workers.port_audit.reconciler import audit
+from workers.scale_up.sweep import sweep
 
 LATE = {"uid": "gone", "owner": "games/gone", "port": "30003", "want": "7777/UDP"}
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Killed
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Fuse, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from workers.kube.port_pools import PATH
 
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0be47a57"

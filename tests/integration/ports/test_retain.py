@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.retained import RANGE, again, bound, places, registered, states, tags, time_is_over, uid
-from tests.support.world_checks import check_all, check_unique
-from workers.pools.sweep import sweep
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.retained import RANGE, again, bound, places, registered, states, tags, time_is_over, uid
+from tests.support.ports.world_checks import check_all, check_unique
+from workers.scale_up.sweep import sweep
 
 
 @pytest.mark.row("BD-22")

@@ -7,15 +7,15 @@ from datetime import timedelta
 
 import pytest
 
+from berthmaster.routing import pod_key
 from domain.outcome import Wait
-from events.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.retained import RANGE, again, bound, places, registered, states, tags
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.retained import RANGE, again, bound, places, registered, states, tags
+from tests.support.ports.world_checks import check_all
 from workers.cloud.errors import Denied, Invalid
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 
 def die(fleet: Fleet, at: int, after: bool) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
-from tests.support.precreated import WANT, calls, registered, stocked
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.precreated import WANT, calls, registered, stocked
+from tests.support.ports.world_checks import check_all
 from workers.cloud.tags import OWNER, RETAIN
 
 ROW = "rtp=10000-10001/UDP@arena"

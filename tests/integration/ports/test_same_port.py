@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from domain.ports.placement import ordering
-from domain.ports.pool import Policy
-from events.routing import pod_key
+from berthmaster.routing import pod_key
+from domain.port_pools.placement import ordering
+from domain.port_pools.port_pool import Policy
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Killed
-from tests.support.world_checks import check_all
-from workers.stores.ledger import Granted, Ledger, load_scripts
+from tests.support.faults.interruption import Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
+from workers.stores.ports.ledger import Granted, Ledger, load_scripts
 
 BOTH = "game=7777/UDP@arena+lobby"
 

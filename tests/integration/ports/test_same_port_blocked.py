@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.pool_edits import create, edit, nudge
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.pool_edits import create, edit, nudge
 from workers.cloud.names import load_balancer_name
 
 

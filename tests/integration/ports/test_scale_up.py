@@ -10,15 +10,15 @@ import pytest
 from redis import ConnectionError as RedisAway
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Fuse, Interposed, Killed
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Fuse, Interposed, Killed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from workers.cloud.names import load_balancer_name
 from workers.cloud.tags import pool_tags
-from workers.pools.audit import audit
-from workers.pools.scale_up import scale_up
-from workers.pools.sweep import sweep
-from workers.stores.growth import Growth
+from workers.port_audit.reconciler import audit
+from workers.scale_up.intent import scale_up
+from workers.scale_up.sweep import sweep
+from workers.stores.ports.pool_ledger import Growth
 
 
 def grown(fleet: Fleet, most: int, **more: Any) -> dict[str, Any]:

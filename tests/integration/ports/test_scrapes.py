@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.tampered import listeners
 from tests.support.scrapes import idle_worker
-from tests.support.tampered import listeners
 from workers.kube.port_pools import PATH
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 CAPACITY, PODS, TOO_MANY = 10, 8, 4
 QUEUE_STATES = ("dirty", "queued", "held", "timer")

@@ -9,11 +9,11 @@ import pytest
 
 from tests.fixtures.aws import Aws
 from tests.integration.ports.test_pool_status import by_hand, shown
-from tests.support.fleet import Fleet
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from workers.cloud.driver import LoadBalancer
 from workers.kube.port_pools import PATH
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 ALONE: dict[str, Any] = {"autoCreate": {"enabled": False}}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from events.routing import pod_key
+from berthmaster.routing import pod_key
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.interruption import Interposed
-from tests.support.tampered import bound, listeners, once, shown, sound
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.tampered import bound, listeners, once, shown, sound
 from workers.cloud.driver import Listener
 from workers.cloud.tags import WANT
-from workers.pools.audit import audit
+from workers.port_audit.reconciler import audit
 
 
 @pytest.mark.row("BD-17", "BD-21")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.fixtures.aws import Aws
-from tests.support.fleet import Fleet
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import CLUSTER, LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from events.kube_api import Denied
+from events.kube.api import Denied
 from tests.fixtures.aws import Aws
 from tests.fixtures.kube import end, make_namespace
 from tests.integration.ports.test_same_port import ask, holding, pools, ports
-from tests.support.fleet import Fleet
-from tests.support.world_checks import check_all
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
 from workers.kube.port_pools import PATH
 
 PLAYERS = {"matchLabels": {"team": "players"}}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from events import routing, tracing
-from events.routing import pod_key
-from tests.support.fleet import Fleet
+from berthmaster import routing, tracing
+from berthmaster.routing import pod_key
+from tests.support.ports.fleet import Fleet
 from tests.support.spans import above, id_of, spans, trace_of
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import orjson
 import pytest
 
+from berthmaster.routing import pod_key
 from domain.outcome import Settled
-from events.routing import pod_key
-from events.schemas import pod_snapshot
+from events.protocol.schemas import pod_snapshot
 from events.workqueue import Mark
 from tests.fixtures.aws import Aws
-from tests.support.fleet import EPOCH, Fleet
-from tests.support.interruption import Interposed
-from tests.support.pool_edits import edit
-from tests.support.world_checks import check_all
+from tests.support.faults.interruption import Interposed
+from tests.support.ports.fleet import EPOCH, Fleet
+from tests.support.ports.pool_edits import edit
+from tests.support.ports.world_checks import check_all
 from workers.kube.port_pools import PATH
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
-from tests.support.publishing import IdleWorker
-from tests.support.scripted_watch import ScriptedApi
+from tests.support.servers.publishing import IdleWorker
+from tests.support.servers.scripted_watch import ScriptedApi
 
 
 @pytest.fixture

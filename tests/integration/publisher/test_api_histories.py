@@ -11,11 +11,11 @@ import pytest
 from compose.sandbox.kube.real import RealKube
 from compose.sandbox.kube.server import KubeServer
 from compose.sandbox.kube.small import SmallKube
-from events.kube_api import KubeApi
-from events.resources import POOL_LABEL
-from tests.support.pods import failed_event, pod
-from tests.support.publishing import IdleWorker, publishing
-from tests.support.scripted_watch import PODS, POOL_PODS, ScriptedApi, version_of
+from events.kube.api import KubeApi
+from events.publisher.resources import POOL_LABEL
+from tests.support.pods.pods import failed_event, pod
+from tests.support.servers.publishing import IdleWorker, publishing
+from tests.support.servers.scripted_watch import PODS, POOL_PODS, ScriptedApi, version_of
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.row("KU-11")

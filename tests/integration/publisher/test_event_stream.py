@@ -8,13 +8,13 @@ from typing import Any, cast
 import pytest
 from redis import Redis
 
-from events.clock import wall_clock
-from events.event_stream import EventStream
-from events.routing import EVENTS_STREAM
+from berthmaster.clock import wall_clock
+from berthmaster.routing import EVENTS_STREAM
+from events.protocol.event_stream import EventStream
 from events.settings import ProcessSettings, StreamSettings
-from tests.support.pods import pod
-from tests.support.publishing import publishing
-from tests.support.scripted_watch import PODS, ScriptedApi
+from tests.support.pods.pods import pod
+from tests.support.servers.publishing import publishing
+from tests.support.servers.scripted_watch import PODS, ScriptedApi
 from tests.support.waiting import eventually
 from workers.settings import WorkerSettings
 from workers.stores.journal import Journal

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.pods import pod
-from tests.support.publishing import IdleWorker, publishing
-from tests.support.scripted_watch import PODS, ScriptedApi, failing_list, silent
+from tests.support.pods.pods import pod
+from tests.support.servers.publishing import IdleWorker, publishing
+from tests.support.servers.scripted_watch import PODS, ScriptedApi, failing_list, silent
 from tests.support.waiting import eventually
 
 SHORT_LIVED = {"dead_after": timedelta(milliseconds=700), "inactivity_timeout": timedelta(milliseconds=350)}

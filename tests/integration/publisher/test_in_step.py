@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from events.workqueue import Refusal, Taken
-from tests.support.pods import failed_event, pod, port_pool
-from tests.support.publishing import IdleWorker, publishing
-from tests.support.scripted_watch import PODS, POOLS, ScriptedApi, expired, silent, version_of
+from tests.support.pods.pods import failed_event, pod, port_pool
+from tests.support.servers.publishing import IdleWorker, publishing
+from tests.support.servers.scripted_watch import PODS, POOLS, ScriptedApi, expired, silent, version_of
 from tests.support.waiting import eventually
 
 EVENTS = "/api/v1/events"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from events.resources import pods
+from events.publisher.resources import pods
+from events.publisher.watch import Listing, Watch
 from events.settings import WatchSettings
-from events.watch import Listing, Watch
 from tests.fixtures.kube import Kube, SandboxKube
-from tests.support.pods import failed_event, pod, port_pool
-from tests.support.publishing import FAST_WATCH, IdleWorker, Publishing, publishing, settings
+from tests.support.pods.pods import failed_event, pod, port_pool
+from tests.support.servers.publishing import FAST_WATCH, IdleWorker, Publishing, publishing, settings
 from tests.support.waiting import eventually
 
 POOLS = "/apis/berthmaster.dev/v1alpha1/portpools"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from compose.sandbox.redis_server import RedisServer
-from tests.support.pods import pod
-from tests.support.publishing import Publishing, publishing
+from tests.support.pods.pods import pod
 from tests.support.scrapes import Endpoint
-from tests.support.scripted_watch import PODS, ScriptedApi
+from tests.support.servers.publishing import Publishing, publishing
+from tests.support.servers.scripted_watch import PODS, ScriptedApi
 from tests.support.waiting import eventually
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from events.kube_api import KubeApi, Unavailable
-from events.lease import Lease
+from events.kube.api import KubeApi, Unavailable
+from events.publisher.lease import Lease
 from events.settings import KubernetesSettings, LeaseSettings
-from tests.support.publishing import LEASES
-from tests.support.scripted_watch import Json, ScriptedApi
+from tests.support.servers.publishing import LEASES
+from tests.support.servers.scripted_watch import Json, ScriptedApi
 from tests.support.waiting import eventually
 
 QUICK: dict[str, Any] = {

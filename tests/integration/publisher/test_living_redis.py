@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from events.workqueue import Refusal, Taken, Workqueue
-from tests.support.celery_worker import CeleryProcess
-from tests.support.living_redis import change_history, history, replica_of
-from tests.support.pods import pod
-from tests.support.probe_tasks import DIARY
-from tests.support.publishing import IdleWorker, PublisherProcess, settings
-from tests.support.scripted_watch import PODS, ScriptedApi
+from tests.support.faults.living_redis import change_history, history, replica_of
+from tests.support.pods.pods import pod
+from tests.support.servers.celery_worker import CeleryProcess
+from tests.support.servers.probe_tasks import DIARY
+from tests.support.servers.publishing import IdleWorker, PublisherProcess, settings
+from tests.support.servers.scripted_watch import PODS, ScriptedApi
 from tests.support.waiting import eventually
 
 A, B = "pod/games/a", "pod/games/b"

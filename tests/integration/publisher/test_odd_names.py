@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from events import routing
-from tests.support.pods import pod
-from tests.support.publishing import IdleWorker, publishing
-from tests.support.scripted_watch import POOL_PODS, Json, ScriptedApi
+from berthmaster import routing
+from tests.support.pods.pods import pod
+from tests.support.servers.publishing import IdleWorker, publishing
+from tests.support.servers.scripted_watch import POOL_PODS, Json, ScriptedApi
 from tests.support.waiting import eventually
 
 CLAIMS = "/apis/berthmaster.dev/v1alpha1/podclaims"

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from berthmaster import routing
+from berthmaster.redis.identity import OTHER_FLEET, Identity
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events import routing
-from events.identity import OTHER_FLEET, Identity
-from events.incarnation import connect
 from events.workqueue import Workqueue
-from tests.support.builders import active_pool
-from tests.support.celery_worker import CeleryProcess
-from tests.support.pods import pod
-from tests.support.publishing import IdleWorker, PublisherProcess, publishing, settings
-from tests.support.scripted_watch import PODS, ScriptedApi
+from tests.support.pods.pods import pod
+from tests.support.ports.builders import active_pool
+from tests.support.servers.celery_worker import CeleryProcess
+from tests.support.servers.publishing import IdleWorker, PublisherProcess, publishing, settings
+from tests.support.servers.scripted_watch import PODS, ScriptedApi
 from tests.support.waiting import eventually
 
 NAMESPACES = "/api/v1/namespaces"

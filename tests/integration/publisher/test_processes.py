@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from compose.sandbox.redis_server import RedisServer
-from tests.support.pods import pod
-from tests.support.publishing import LEASES, IdleWorker, PublisherProcess, settings
-from tests.support.scripted_watch import PODS, ScriptedApi, failing_list
+from tests.support.pods.pods import pod
+from tests.support.servers.publishing import LEASES, IdleWorker, PublisherProcess, settings
+from tests.support.servers.scripted_watch import PODS, ScriptedApi, failing_list
 from tests.support.storm import Storm
 from tests.support.waiting import eventually
 

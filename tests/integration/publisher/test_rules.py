@@ -15,9 +15,9 @@ from redis import Redis
 
 from compose.sandbox.redis_server import RedisServer
 from events.workqueue import Refusal, Taken
-from tests.support.pods import pod
-from tests.support.publishing import LEASES, IdleWorker, publishing
-from tests.support.scripted_watch import (
+from tests.support.pods.pods import pod
+from tests.support.servers.publishing import LEASES, IdleWorker, publishing
+from tests.support.servers.scripted_watch import (
     PODS,
     POOLS,
     Json,

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from redis import Redis, RedisError
 
-from events.event_stream import EventStream
-from events.incarnation import connect
-from events.lease import Lease
-from events.metrics import Metrics
-from events.resources import pods
-from events.sender import CHUNK, ClaimLostError, Sender
+from berthmaster.redis.incarnation import connect
+from events.protocol.event_stream import EventStream
+from events.publisher.lease import Lease
+from events.publisher.metrics import Metrics
+from events.publisher.resources import pods
+from events.publisher.sender import CHUNK, ClaimLostError, Sender
 from events.settings import PublisherSettings, StreamSettings
 from events.workqueue import Mark, Workqueue
 from tests.integration.publisher.test_lease import candidate, candidate_of_nowhere
-from tests.support.publishing import IdleWorker
-from tests.support.scripted_watch import ScriptedApi
+from tests.support.servers.publishing import IdleWorker
+from tests.support.servers.scripted_watch import ScriptedApi
 
 EPOCH = "1:me"
 MANY = [Mark(f"pod/games/p{n}", 7, f"u{n}", gone=False, body=b"{}") for n in range(3 * CHUNK)]

@@ -11,12 +11,12 @@ import orjson
 import pytest
 from redis import Redis
 
-from domain.slots.job import Job, JobRecord
-from tests.support.celery_worker import CeleryProcess
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.job import Job, JobRecord
+from berthmaster.jobs.messages import Body, JobSender
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
-from workers.jobs.dispatch import Dispatcher
-from workers.jobs.messages import Body, JobSender
-from workers.stores.slots.ledger import SlotLedger, load_scripts
 from workers.stores.slots.preload import preload
 
 POOL = "ci/runners"
@@ -35,8 +35,9 @@ class RunnerPool:
         self.ledger.begin([])
         assert preload(self.ledger) == ""
 
-    def start(self, pod: str, pool: str = "prefork", slots: Any = SLOTS, **more: str) -> CeleryProcess:
-        environment = {
+    def settings(self, pod: str, slots: Any = SLOTS) -> dict[str, str]:
+        """The environment of the pod's container."""
+        return {
             "BERTHMASTER_RUNNER__POOL": POOL,
             "BERTHMASTER_RUNNER__POD": pod,
             "BERTHMASTER_RUNNER__UID": f"uid-{pod}",
@@ -45,11 +46,13 @@ class RunnerPool:
             "BERTHMASTER_RUNNER__HEARTBEAT": "300ms",
             "BERTHMASTER_RUNNER__SPOOL": str(self.directory / f"spool-{pod}"),
             "PYTHONPATH": ":".join(sys.path),
-            **more,
         }
+
+    def start(self, pod: str, pool: str = "prefork", slots: Any = SLOTS, **more: str) -> CeleryProcess:
+        environment = self.settings(pod, slots) | more
         options = ("--pool", pool, "--loglevel", "INFO")
         runner = CeleryProcess(
-            "worker", pod, self.directory, self.url, environment, options, "tests.support.runner_app"
+            "worker", pod, self.directory, self.url, environment, options, "tests.support.jobs.runner_app"
         ).start()
         self.runners[pod] = runner
         return runner

@@ -9,15 +9,15 @@ import pytest
 from pydantic import ValidationError
 from redis import Redis
 
-from domain.slots.job import Job, Placed
+from berthmaster.client import Request
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.job import Job, Placed
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.submission import Submission
+from berthmaster.runner.attempts import Attempts
+from berthmaster.runner.settings import RunnerSettings
+from berthmaster.runner.spool import Kept, Spool
 from tests.integration.runner.conftest import POOL, RunnerPool
-from workers.client import Request
-from workers.jobs.dispatch import Dispatcher
-from workers.jobs.submission import Submission
-from workers.runner.attempts import Attempts
-from workers.runner.settings import RunnerSettings
-from workers.runner.spool import Kept, Spool
-from workers.stores.slots.ledger import SlotLedger, load_scripts
 
 POOLS = ("prefork", "threads")
 

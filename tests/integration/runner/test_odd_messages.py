@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from berthmaster.jobs.messages import queue_of
 from tests.integration.runner.conftest import POOL, RunnerPool
-from tests.support.odd_messages import NAMED, Message, encoded, named
+from tests.support.faults.odd_messages import NAMED, Message, encoded, named
 from tests.support.waiting import eventually
-from workers.jobs.messages import queue_of
 
 MORE: tuple[Message, ...] = (
     {"headers": {"id": {}}},

@@ -12,14 +12,14 @@ import pytest
 from redis import Redis
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from domain.slots.job import Job, JobRecord, Placed
-from events.clock import touch
+from berthmaster.clock import touch
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.job import Job, JobRecord, Placed
+from berthmaster.jobs.slot_ledger import Answer, Change, Report, SlotLedger, Started, load_scripts
+from berthmaster.runner.attempts import Attempts
+from berthmaster.runner.settings import RunnerSettings
+from berthmaster.runner.spool import Spool
 from tests.integration.runner.conftest import POOL
-from workers.jobs.dispatch import Dispatcher
-from workers.runner.attempts import Attempts
-from workers.runner.settings import RunnerSettings
-from workers.runner.spool import Spool
-from workers.stores.slots.ledger import Answer, Change, Report, SlotLedger, Started, load_scripts
 
 Then = Callable[[], object]
 

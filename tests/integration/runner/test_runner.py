@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from domain.slots.job import Job
+from berthmaster.jobs.job import Job
+from berthmaster.jobs.messages import Body, JobSender, queue_of
 from tests.integration.runner.conftest import POOL, RunnerPool
 from tests.support.waiting import eventually
-from workers.jobs.messages import Body, JobSender, queue_of
 
 POOLS = ("prefork", "threads")
 DAY = timedelta(days=1)

@@ -12,18 +12,18 @@ from pydantic import SecretStr
 from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError, NoScriptError, ResponseError
 
-from domain.errors import StaleToken, TransientError
-from domain.scaling.runner_token import digest
-from events.identity import AnotherFleet, Identity
-from events.routing import runner_queues
-from events.settings import RedisSettings
+from berthmaster.errors import StaleToken, TransientError
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts, preloaded_scripts
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.settings import RedisSettings
+from berthmaster.routing import runner_queues
+from berthmaster.runner import mutex
+from berthmaster.runner.narrow import narrowed
+from berthmaster.runner.settings import RunnerRedis
+from domain.pod_pools.runner_token import digest
 from tests.integration.runner.conftest import POOL, RunnerPool
 from tests.support.waiting import eventually
-from workers.runner import mutex
-from workers.runner.narrow import narrowed
-from workers.runner.settings import RunnerRedis
-from workers.stores.client import connect_state
-from workers.stores.slots.ledger import SlotLedger, load_scripts, preloaded_scripts
 from workers.stores.slots.preload import TEXTS, preload
 from workers.stores.slots.user import RunnerUser
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sentinel_group import SentinelGroup
+from tests.support.servers.sentinel_group import SentinelGroup
 
 
 @pytest.fixture(scope="package")

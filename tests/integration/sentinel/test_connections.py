@@ -13,13 +13,13 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from events.incarnation import INCARNATION, ask, connect, incarnation
-from events.sentinels import Sentinels
-from events.settings import RedisSettings
-from tests.support.sentinel_group import Member, SentinelGroup
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.incarnation import INCARNATION, ask, connect, incarnation
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.sentinels import Sentinels
+from berthmaster.redis.settings import RedisSettings
+from tests.support.servers.sentinel_group import Member, SentinelGroup
 from tests.support.waiting import eventually
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
 
 PUSH = "return redis.call('RPUSH', KEYS[1], ARGV[1])"
 

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 import pytest
 
+from berthmaster.broker.address import broker_problem
 from tests.fixtures.kube import SandboxKube
 from tests.support.command_line import berthmaster, places_of
-from tests.support.sentinel_group import MASTER, SentinelGroup
+from tests.support.servers.sentinel_group import MASTER, SentinelGroup
 from tests.support.waiting import eventually
-from workers.broker import broker_problem
 
 ROOT = Path(__file__).parents[3]
 ALONE = "Master takes nothing alone"

@@ -8,10 +8,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from events import routing
-from tests.support.celery_worker import CeleryProcess
-from tests.support.flower import Flower, running
-from tests.support.sentinel_group import SentinelGroup
+from berthmaster import routing
+from tests.support.servers.celery_worker import CeleryProcess
+from tests.support.servers.flower import Flower, running
+from tests.support.servers.sentinel_group import SentinelGroup
 from tests.support.waiting import eventually
 
 PLACES = {"BERTHMASTER_CELERY__TASK_EVENTS": "true", "BERTHMASTER_KUBERNETES__SERVER": "http://127.0.0.1:1"}

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from redis.exceptions import RedisError
 
-from events.settings import RedisSettings
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.settings import RedisSettings
 from events.workqueue import Refusal, Taken
-from tests.support.pods import pod
-from tests.support.publishing import IdleWorker, PublisherProcess, settings
-from tests.support.scripted_watch import PODS, ScriptedApi
-from tests.support.sentinel_group import MASTER, Member, SentinelGroup
+from tests.support.pods.pods import pod
+from tests.support.servers.publishing import IdleWorker, PublisherProcess, settings
+from tests.support.servers.scripted_watch import PODS, ScriptedApi
+from tests.support.servers.sentinel_group import MASTER, Member, SentinelGroup
 from tests.support.waiting import eventually
-from workers.stores.client import connect_state
 
 LAG = 10
 """Seconds: `min-replicas-max-lag` of Redis where nothing else is set."""

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from events.incarnation import incarnation
-from events.settings import RedisSettings
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.incarnation import incarnation
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.settings import RedisSettings
 from tests.fixtures.aws import Aws
 from tests.fixtures.kube import SandboxKube
-from tests.support.fleet import Fleet
-from tests.support.sentinel_group import SentinelGroup
+from tests.support.ports.fleet import Fleet
+from tests.support.ports.world_checks import check_all
+from tests.support.servers.sentinel_group import SentinelGroup
 from tests.support.waiting import eventually
-from tests.support.world_checks import check_all
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
 
 
 @pytest.fixture

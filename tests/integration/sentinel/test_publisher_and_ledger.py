@@ -10,21 +10,21 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from domain.scaling.runner_token import digest
-from events.incarnation import incarnation
-from events.settings import RedisSettings
+from berthmaster.client import Fleet, Request
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.incarnation import incarnation
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.settings import RedisSettings
+from berthmaster.runner.settings import RunnerRedis
+from domain.pod_pools.runner_token import digest
 from tests.integration.runner.conftest import POOL, RunnerPool
-from tests.support.builders import active_pool, load_balancer
-from tests.support.pods import pod
-from tests.support.publishing import IdleWorker, PublisherProcess, settings
-from tests.support.scripted_watch import PODS, ScriptedApi
-from tests.support.sentinel_group import SentinelGroup
+from tests.support.pods.pods import pod
+from tests.support.ports.builders import active_pool, load_balancer
+from tests.support.servers.publishing import IdleWorker, PublisherProcess, settings
+from tests.support.servers.scripted_watch import PODS, ScriptedApi
+from tests.support.servers.sentinel_group import SentinelGroup
 from tests.support.waiting import eventually
-from workers.client import Fleet, Request
-from workers.runner.settings import RunnerRedis
-from workers.stores.client import connect_state
-from workers.stores.ledger import NotReady
-from workers.stores.outage import OUTAGE
+from workers.stores.ports.ledger import NotReady
 from workers.stores.slots.preload import preload
 from workers.stores.slots.user import RunnerUser
 

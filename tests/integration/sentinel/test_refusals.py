@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from events.refusals import RefusedError
-from events.settings import RedisSettings
-from tests.support.refusing import REAL
-from tests.support.sentinel_group import SentinelGroup
-from workers import transport_guard
-from workers.broker import connection
-from workers.stores.client import connect_state
+from berthmaster.broker.address import connection
+from berthmaster.celery import transport_guard
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.refusals import RefusedError
+from berthmaster.redis.settings import RedisSettings
+from tests.support.faults.refusing import REAL
+from tests.support.servers.sentinel_group import SentinelGroup
 
 
 @pytest.mark.row("RD-22")

@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 
 import pytest
 
-from events.incarnation import INCARNATION, connect
-from events.settings import RedisSettings
-from tests.support.sentinel_group import MASTER, SentinelGroup
-from tests.support.tcp_proxy import TcpProxy
-from tests.support.tls_proxy import Authority, TlsProxy
-from workers.broker import broker_of, broker_problem
-from workers.stores.client import connect_state
-from workers.stores.outage import OUTAGE
+from berthmaster.broker.address import broker_of, broker_problem
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.incarnation import INCARNATION, connect
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.settings import RedisSettings
+from tests.support.faults.tcp_proxy import TcpProxy
+from tests.support.faults.tls_proxy import Authority, TlsProxy
+from tests.support.servers.sentinel_group import MASTER, SentinelGroup
 
 
 class Renaming(TcpProxy):

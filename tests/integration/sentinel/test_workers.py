@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from redis.exceptions import RedisError
 
-from events import routing
-from events.incarnation import incarnation
-from events.settings import RedisSettings
+from berthmaster import routing
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.incarnation import incarnation
+from berthmaster.redis.settings import RedisSettings
 from events.workqueue import Mark, Workqueue
 from tests.integration.worker.fleet import Entry, Fleet, mark
-from tests.support.sentinel_group import SentinelGroup
+from tests.support.servers.sentinel_group import SentinelGroup
 from tests.support.waiting import eventually
-from workers.stores.client import connect_state
 
 KEYS = [f"pod/games/p{number}" for number in range(40)]
 

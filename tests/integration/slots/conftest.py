@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from tests.support.slot_recount import faults
-from tests.support.slot_world import SlotWorld
+from tests.support.jobs.slot_recount import faults
+from tests.support.jobs.slot_world import SlotWorld
 
 
 @pytest.fixture

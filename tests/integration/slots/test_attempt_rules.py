@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from domain.slots.job import Job
-from tests.support.slot_world import DAY, SlotWorld
+from berthmaster.jobs.job import Job
+from tests.support.jobs.slot_world import DAY, SlotWorld
 
 Frees = Callable[[SlotWorld], object]
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from domain.slots.job import Job
-from tests.support.slot_recount import faults
-from tests.support.slot_world import SlotWorld
+from berthmaster.jobs.job import Job
+from tests.support.jobs.slot_recount import faults
+from tests.support.jobs.slot_world import SlotWorld
 
 
 def test_a_slot_that_a_cancelled_reservation_left_has_one_job_after_the_loss_of_redis(world: SlotWorld) -> None:

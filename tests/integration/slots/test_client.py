@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from events import routing
-from events.identity import AnotherFleet
-from tests.support.jobs_desk import JobsDesk
-from tests.support.slot_world import SlotWorld
-from workers.client import CANCELLED, MOST_DECIDED, Fleet, Request
+from berthmaster import routing
+from berthmaster.client import CANCELLED, MOST_DECIDED, Fleet, Request
+from berthmaster.redis.identity import AnotherFleet
+from tests.support.jobs.jobs_desk import JobsDesk
+from tests.support.jobs.slot_world import SlotWorld
 
 POOL = "ci/runners"
 JOB = Request("j", POOL, "work", phases=("plan", "apply"))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from berthmaster.client import Fleet, Request
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
-from workers.client import Fleet, Request
 
 POOL = "ci/runners"
 JOB = Request("j", POOL, "work")

@@ -7,7 +7,7 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
-from tests.support.slot_world import SlotWorld
+from tests.support.jobs.slot_world import SlotWorld
 from workers.cli.main import app
 
 POOL = "ci/runners"

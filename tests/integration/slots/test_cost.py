@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from tests.support.slot_world import SlotWorld
+from tests.support.jobs.slot_world import SlotWorld
 
 SCANS = {"hgetall", "hvals", "hkeys", "hscan", "keys", "scan", "zscan"}
 """Commands whose one call reads as much as there is."""

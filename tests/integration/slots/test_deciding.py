@@ -10,13 +10,13 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
+from berthmaster import routing
+from berthmaster.client import Fleet, Request
 from compose.sandbox.free_ports import free_port
-from events import routing
-from tests.support.jobs_desk import JobsDesk
-from tests.support.slot_world import SlotWorld
+from tests.support.jobs.jobs_desk import JobsDesk
+from tests.support.jobs.slot_world import SlotWorld
 from tests.support.waiting import eventually
 from workers.cli.main import app
-from workers.client import Fleet, Request
 
 POOL = "ci/runners"
 DEPLOY = Request("deploy", POOL, "work", phases=("plan", "apply"))

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from domain.errors import TransientError
-from tests.support.slot_recount import faults, keys_of_running
-from tests.support.slot_world import SlotWorld
+from berthmaster.errors import TransientError
+from tests.support.jobs.slot_recount import faults, keys_of_running
+from tests.support.jobs.slot_world import SlotWorld
 
 
 class History:

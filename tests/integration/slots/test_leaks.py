@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from domain.slots.job import Placed
-from tests.support.interruption import Killed
-from tests.support.slot_world import DAY, SlotWorld
-from workers.jobs.dispatch import Dispatcher
-from workers.stores.slots.ledger import SlotLedger
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.job import Placed
+from berthmaster.jobs.slot_ledger import SlotLedger
+from tests.support.faults.interruption import Killed
+from tests.support.jobs.slot_world import DAY, SlotWorld
 
 
 class Dying(SlotLedger):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.slot_world import DAY, SlotWorld
-from workers.stores.slots.ledger import NotVerified
+from berthmaster.jobs.slot_ledger import NotVerified
+from tests.support.jobs.slot_world import DAY, SlotWorld
 
 Lose = Callable[[SlotWorld], object]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from domain.slots.job import Job, Placed
-from tests.support.slot_world import SlotWorld
-from workers.jobs.dispatch import Dispatcher
-from workers.stores.slots.ledger import NotVerified
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.job import Job, Placed
+from berthmaster.jobs.slot_ledger import NotVerified
+from tests.support.jobs.slot_world import SlotWorld
 
 Lose = Callable[[SlotWorld], object]
 

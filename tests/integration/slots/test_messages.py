@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from redis import Redis
 
-from domain.slots.job import Job, Placed
-from workers.jobs.messages import Body, JobSender, queue_of
+from berthmaster.jobs.job import Job, Placed
+from berthmaster.jobs.messages import Body, JobSender, queue_of
 
 GOOD = Body(task="t").encoded()
 

@@ -15,15 +15,15 @@ import orjson
 import pytest
 from redis import Redis
 
-from domain.slots.job import Job
-from tests.support.slot_world import DAY, SlotWorld
-from workers.podpools.recording import recorded
+from berthmaster.jobs.job import Job
+from berthmaster.jobs.results import Results
+from berthmaster.jobs.slot_ledger import NotVerified, SlotLedger
+from berthmaster.jobs.unreadable import UnreadableLedger
+from tests.support.jobs.slot_world import DAY, SlotWorld
+from workers.pod_pools.decision_log import recorded
 from workers.stores.claims.room import population
 from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.claimable import forget_claimable, page, present_revision
-from workers.stores.slots.ledger import NotVerified, SlotLedger
-from workers.stores.slots.results import Results
-from workers.stores.slots.unreadable import UnreadableLedger
 from workers.stores.slots.view import ends, jobs, place_of, standing, view
 from workers.stores.tally import Tally
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.slot_recount import keys_of_running
-from tests.support.slot_world import SlotWorld
+from tests.support.jobs.slot_recount import keys_of_running
+from tests.support.jobs.slot_world import SlotWorld
 
 Frees = Callable[[SlotWorld], object]
 

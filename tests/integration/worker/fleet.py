@@ -13,13 +13,13 @@ from urllib.request import urlopen
 import orjson
 from redis.exceptions import RedisError
 
+from berthmaster import routing
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
-from events import routing
-from events.incarnation import connect
 from events.workqueue import Mark, Workqueue
-from tests.support.celery_worker import CeleryProcess
-from tests.support.probe_tasks import DIARY
+from tests.support.servers.celery_worker import CeleryProcess
+from tests.support.servers.probe_tasks import DIARY
 from tests.support.waiting import eventually
 
 IMPATIENT = {  # leases, time-outs and waits short enough for a test

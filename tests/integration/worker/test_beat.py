@@ -15,20 +15,20 @@ from celery.schedules import schedstate, schedule
 from redis import Redis
 from typer.testing import CliRunner
 
+from berthmaster import routing
+from berthmaster.clock import age
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events import routing
-from events.clock import age
-from events.incarnation import connect
-from tests.support.celery_worker import CeleryProcess
-from tests.support.shifted_clock import ShiftedClock
+from tests.support.faults.shifted_clock import ShiftedClock
+from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
+from workers.celery_app.schedule import Schedule
 from workers.cli.main import app
-from workers.heartbeat import of_beat
-from workers.schedule import Schedule
+from workers.telemetry.heartbeat import of_beat
 
 HOUR = 3600.0
 LONG_AGO = 120.0  # seconds
-SLOW, DESTROYS = "tests.support.slow_destructor", "destroys"  # an application that is not for this process
+SLOW, DESTROYS = "tests.support.faults.slow_destructor", "destroys"  # an application that is not for this process
 SEVERAL = 30  # beat repeats a refused message five times
 OFTEN = {routing.QUEUE_TICK: 1, routing.PORTS_SWEEP: 2, routing.SLOTS_SWEEP: 2}
 SELDOM = (routing.PORTS_AUDIT, routing.PODPOOLS_AUTOSCALE)

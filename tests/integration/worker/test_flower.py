@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from events import routing
+from berthmaster import routing
 from tests.integration.worker.fleet import Fleet
-from tests.support.celery_worker import CeleryProcess
-from tests.support.flower import COMMAND, Flower, running
-from tests.support.slot_world import SlotWorld
+from tests.support.jobs.slot_world import SlotWorld
+from tests.support.servers.celery_worker import CeleryProcess
+from tests.support.servers.flower import COMMAND, Flower, running
 from tests.support.waiting import eventually
 
 

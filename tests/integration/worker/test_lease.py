@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 from redis import Redis
 
+from berthmaster import routing
+from berthmaster.errors import StaleToken, TerminalError, TransientError
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
 from domain.backoff import RetryPolicy
-from domain.errors import StaleToken, TerminalError, TransientError
 from domain.outcome import Outcome, Settled, Wait
-from events import routing
-from events.incarnation import connect
 from events.workqueue import Mark, Snapshot, Taken, Workqueue
 from workers.reconcile import reconcile
 from workers.run import Run

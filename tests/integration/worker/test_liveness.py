@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from berthmaster import routing
+from berthmaster.clock import age
 from compose.sandbox.redis_server import RedisServer
-from events import routing
-from events.clock import age
 from tests.integration.worker.fleet import IMPATIENT, Fleet
-from tests.support.celery_worker import CeleryProcess
-from tests.support.tcp_proxy import TcpProxy
+from tests.support.faults.tcp_proxy import TcpProxy
+from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
 from workers.cli.main import app
-from workers.heartbeat import of_beat
+from workers.telemetry.heartbeat import of_beat
 
 LONG_AGO = 120.0  # seconds
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from events import routing
+from berthmaster import routing
 from tests.integration.worker.fleet import Fleet
 from tests.support.waiting import eventually
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from berthmaster import routing
 from compose.sandbox.redis_server import RedisServer
-from events import routing
 from tests.integration.worker.fleet import Fleet
-from tests.support.odd_messages import NAMED, encoded, named, odd_messages
+from tests.support.faults.odd_messages import NAMED, encoded, named, odd_messages
 from tests.support.waiting import eventually
 
 FIRST, NUMBER = 250, 1000

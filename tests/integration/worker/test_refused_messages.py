@@ -12,9 +12,9 @@ from kombu import Connection
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from berthmaster.celery import transport_guard
 from compose.sandbox.redis_server import RedisServer
-from tests.support.refusing import REAL
-from workers import transport_guard
+from tests.support.faults.refusing import REAL
 from workers.tasks.payloads import CheckedTask
 
 QUEUE = "refused"

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from events import routing
+from berthmaster import routing
 from tests.integration.worker.fleet import Fleet
 from tests.support.waiting import eventually
 

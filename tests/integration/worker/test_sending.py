@@ -9,12 +9,12 @@ import pytest
 from kombu import Connection
 from redis import Redis
 
+from berthmaster import routing
+from berthmaster.broker.sending import Sender
+from berthmaster.errors import TransientError
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from domain.errors import TransientError
-from events import routing
-from events.incarnation import connect
 from events.workqueue import Mark, Workqueue
-from workers.sending import Sender
 from workers.stores.tally import Tally
 from workers.stores.ticks import REMEMBERED, Ticks
 from workers.tasks.ticking import once_a_period

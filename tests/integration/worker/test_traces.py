@@ -12,7 +12,7 @@ import orjson
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from events import routing, tracing
+from berthmaster import routing, tracing
 from tests.integration.worker.fleet import Fleet
 from tests.support.waiting import eventually
 

@@ -13,9 +13,9 @@ from kombu.transport.redis import Channel, Transport
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from berthmaster.celery import transport_guard
+from berthmaster.routing import hint
 from compose.sandbox.redis_server import RedisServer
-from events.routing import hint
-from workers import transport_guard
 
 QUEUE = "guarded"
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from kombu import Connection, Consumer, Queue
 
+from berthmaster import routing
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
-from events import routing
-from events.incarnation import connect
 from tests.integration.worker.fleet import IMPATIENT, samples
 from tests.integration.worker.test_liveness import make_stale, probe
-from tests.support.celery_worker import CeleryProcess
+from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
-from workers.unsettled import UnsettledMessages
+from workers.celery_app.unsettled import UnsettledMessages
 
 QUEUE = Queue("unsettled", routing_key="unsettled")
 
@@ -27,7 +27,7 @@ def deaf(tmp_path: Path, server: RedisServer) -> Iterator[CeleryProcess]:
     patience = {"BERTHMASTER_CELERY__STUCK_AFTER": "1", "BERTHMASTER_CELERY__VISIBILITY_TIMEOUT": "120"}
     port = {"BERTHMASTER_METRICS__PORT": str(free_port())}
     worker = CeleryProcess("worker", "deaf", tmp_path, server.url, {**IMPATIENT, **patience, **port})
-    worker.application = "tests.support.deaf_tasks"
+    worker.application = "tests.support.faults.deaf_tasks"
     yield worker.start()
     worker.kill()
 

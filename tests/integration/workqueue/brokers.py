@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 from redis import Redis
 
-from events import routing
+from berthmaster import routing
 from events.workqueue import Workqueue
 
 

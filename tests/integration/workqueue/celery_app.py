@@ -8,7 +8,7 @@ from typing import Any
 from celery import Celery
 from redis import Redis
 
-from events import routing
+from berthmaster import routing
 
 RAN = "ran"
 app = Celery("stock", broker=os.environ.get("STOCK_BROKER", "memory://"))

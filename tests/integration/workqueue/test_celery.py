@@ -13,7 +13,7 @@ import pytest
 from kombu import Connection
 from redis import Redis
 
-from events import routing
+from berthmaster import routing
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.celery_app import RAN
 from tests.integration.workqueue.world import EPOCH, KEY, World, mark

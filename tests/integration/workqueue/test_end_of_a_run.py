@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from redis import Redis
 
-from events import routing
+from berthmaster import routing
 from events.workqueue import Taken, Workqueue
 from tests.support.waiting import eventually
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from events import routing
+from berthmaster import routing
 from events.workqueue import Refusal
 from tests.integration.workqueue.world import EPOCH, HOUR, KEY, World, mark
 from tests.support.waiting import eventually

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from events.identity import AnotherFleet, Identity
-from events.incarnation import INCARNATION, connect, doubt
+from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.incarnation import INCARNATION, connect, doubt
 from events.workqueue import LOST, Refusal
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, KEY, World, mark

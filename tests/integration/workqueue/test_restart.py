@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.incarnation import connect
 from events.workqueue import LOST, Refusal
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, HOUR, OTHER, World, mark
-from tests.support.redis_restart import restart
+from tests.support.faults.redis_restart import restart
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from berthmaster.redis.scripts import Script, Scripts
 from events.workqueue.queue import LUA
-from events.workqueue.scripts import Script, Scripts
 from tests.integration.workqueue.world import EPOCH, World, mark
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from domain.claim_sets.scale_in import SetMember, first_to_go
 from domain.claims.claim import ClaimPhase
-from domain.claims.scale_in import SetMember, first_to_go
 from tests.unit.claims.support import NOON
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from domain.claim_sets.decision import MOST, Do, SetStep, SetView, set_step
+from domain.claim_sets.scale_in import SetMember
 from domain.claims.claim import ClaimPhase
-from domain.claims.scale_in import SetMember
-from domain.claims.set_decision import MOST, Do, SetStep, SetView, set_step
 from tests.unit.claims.support import NOON
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from domain.claim_sets.pod_claim_set import ClaimMeta, ClaimTemplate
 from domain.claims.claim import ClaimPhase
 from domain.claims.labels import CLAIMED_BY, DELETION_COST, TEMPLATE_HASH
 from domain.claims.pod_claim import PodClaimSpec
-from domain.claims.pod_claim_set import ClaimMeta, ClaimTemplate
-from workers.claimsets.observe import member
+from workers.claim_sets.observe import member
 from workers.kube.pod_claim_sets import template_hash
 
 Json = dict[str, Any]

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from domain.claims.scale_in import first_to_go
-from domain.claims.set_decision import Do, SetStep, SetView, set_step
+from domain.claim_sets.decision import Do, SetStep, SetView, set_step
+from domain.claim_sets.scale_in import first_to_go
 from tests.models.claim_sets import Decide, S, check, world
 
 SCALED = world(3, faults=2, wants=(1, 2))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from domain.claims.scale_in import SetMember
-from domain.claims.set_decision import SetView, set_step
-from domain.claims.set_reasons import some, why
+from domain.claim_sets.decision import SetView, set_step
+from domain.claim_sets.reasons import some, why
+from domain.claim_sets.scale_in import SetMember
 from tests.unit.claims.test_set_decision import old, serves, waits
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from compose.sandbox.free_ports import free_port
 from workers.cli.main import app
-from workers.heartbeat import beat
+from workers.telemetry.heartbeat import beat
 
 
 class Answers(BaseHTTPRequestHandler):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from events.run import longest_stop
+from events.publisher.process import longest_stop
 from events.settings import ProcessSettings
 from workers.cli.processes import beat_command, flower_command, worker_command
 from workers.settings import WorkerSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.errors import TransientError
+from berthmaster.errors import TransientError
 from workers.cloud.errors import Busy, CloudError, Denied, Invalid, Throttled, Unavailable, cloud_error_in
 
 DENIED = Denied("CreateListener", "AccessDenied", "no")

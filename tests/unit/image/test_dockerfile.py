@@ -18,7 +18,7 @@ from tests.support.commands import unknown_words
 
 REPOSITORY = Path(__file__).parents[3]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-PACKAGES = ("domain", "events", "workers", "compose")
+PACKAGES = ("berthmaster", "domain", "events", "workers", "compose")
 DOCKER_S = r"compose/(grafana/)?[a-z]+\.yaml"
 SHIPPED = (".py", ".lua", ".json", ".yaml")
 TOOLS = ("apt", "apk", "gcc", "pip", "curl", "wget")
@@ -74,11 +74,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for copied in of(stages()[0], "COPY"):
         names = copied.split()[:-1]
         subprocess.run(["cp", "-r", *(REPOSITORY / name for name in names), source], check=True)
-    pip: list[Any] = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", made, source]
-    subprocess.run(pip, check=True, capture_output=True)
-    [wheel] = made.glob("*.whl")
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(made)
+    pip: list[Any] = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", made]
+    subprocess.run([*pip, source / "berthmaster", source], check=True, capture_output=True)
+    wheels = sorted(made.glob("*.whl"))
+    assert [wheel.name.partition("-")[0] for wheel in wheels] == ["berthmaster", "berthmaster_server"]
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(made)
     return made
 
 
@@ -102,5 +104,5 @@ def test_the_program_runs_from_what_is_installed(installed: Path) -> None:
         text=True,
     )
     assert all(name in done.stdout for name in ("publisher", "worker", "beat", "flower", "doctor"))
-    scripts = (next(installed.glob("*.dist-info")) / "entry_points.txt").read_text()
+    scripts = (next(installed.glob("berthmaster_server-*.dist-info")) / "entry_points.txt").read_text()
     assert "berthmaster = workers.cli.main:app" in scripts

@@ -6,17 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from events.kube_api import (
-    AlreadyExists,
-    Conflict,
-    Denied,
-    Expired,
-    Invalid,
-    KubeError,
-    NotFound,
-    Unavailable,
-)
-from events.kube_errors import error_of_response, error_of_status
+from events.kube.api import AlreadyExists, Conflict, Denied, Expired, Invalid, KubeError, NotFound, Unavailable
+from events.kube.errors import error_of_response, error_of_status
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from events.kube_api import KubeApi, NotFound
+from events.kube.api import KubeApi, NotFound
 from workers.kube.namespaces import MOST_CHARACTERS, MOST_KEPT, Namespaces
 
 

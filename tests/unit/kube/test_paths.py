@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.kube_api import PATH, Invalid, KubeApi, path_of
+from events.kube.api import PATH, Invalid, KubeApi, path_of
 from events.settings import KubernetesSettings
 from workers.kube.pods import pod_path
 

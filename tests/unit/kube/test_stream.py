@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.kube_stream import Chunked, Lines
+from events.kube.stream import Chunked, Lines
 
 LINES = st.lists(st.binary(min_size=1, max_size=30).map(lambda text: text.replace(b"\n", b".")), max_size=8)
 CUTS = st.lists(st.integers(0, 400), max_size=12)

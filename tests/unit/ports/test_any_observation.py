@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import next_step
-from domain.ports.observed import Observed
+from domain.ports.observation import Observed
 from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, RETAIN, SAME_PORT, STATE, PodView, PortsState
-from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
 from domain.ports.steps import Allocate, AllocateTogether, Look, Release, Rollback, Stop
 from domain.ports.target import address_of
 from domain.ports.want import container_port
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_run import PurePool, PureWorld
 
 UIDS, IPS = ("uid-a", "uid-old"), ((), ("10.0.0.1",), ("fd00::1", "10.0.0.2"))
 GATES = (None, None, "", "True", "False", "Odd")

@@ -9,18 +9,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from domain.port_pools.port_pool import PoolState
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, whole
 from domain.ports.pod import ENABLED, PORTS, RETAIN, SAME_PORT, Outputs, PodView, PortsState
-from domain.ports.pool import PoolState
 from domain.ports.request import parse_ports
+from domain.ports.same_port import groups, settled_port
 from domain.ports.steps import Allocate, AllocateTogether, Rollback, Stop
 from domain.ports.target import address_of
-from domain.ports.together import groups, settled_port
 from domain.ports.want import Want
-from tests.support.pure_run import PurePool, PureWorld
-from tests.support.pure_wants import common_fit, first_fit, request
+from tests.support.ports.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_wants import common_fit, first_fit, request
 
 NAMES = st.sampled_from(["a", "b", "c"])
 ANNOTATIONS = st.sampled_from(

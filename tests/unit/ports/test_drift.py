@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from domain.ports.compared import Balancer, Books, Cloud, Held, Piece
-from domain.ports.difference import Difference, Kind, Remedy
-from domain.ports.drift import Compared, differences
+from domain.port_audit.difference import Difference, Kind, Remedy
+from domain.port_audit.drift import Compared, differences
+from domain.port_audit.rebuild import Found
+from domain.port_audit.sides import Balancer, Books, Cloud, Held, Piece
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import ENDPOINTS, PORTS, PodView
-from domain.ports.rebuild import Found
-from tests.support.builders import entry
+from tests.support.ports.builders import entry
 
 OWNER, PLACE = "games/a", ("lb-0", 30000)
 LB = Balancer("lb-0", "arn:lb", created=True, open=True)

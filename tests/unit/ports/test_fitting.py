@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.fitting import fitted
 from domain.ports.pod import CERTIFICATE, SAME_PORT, PodView
-from domain.ports.pool import PortPoolSpec
 from domain.ports.request import RequestError, parse_ports
-from tests.support.builders import pool_spec
+from tests.support.ports.builders import pool_spec
 
 ARN = "arn:aws:acm:eu-west-1:123456789012:certificate/0be47a57-1"
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from domain.port_pools.port_pool import PoolState
 from domain.ports.endpoints import published
 from domain.ports.entry import EntryState
 from domain.ports.pod import ENABLED, PortsState
-from domain.ports.pool import PoolState
 from domain.ports.steps import Provision
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, bound_world, entry, give, kinds, world
 
 

@@ -10,7 +10,7 @@ from domain.ports.endpoints import published
 from domain.ports.entry import EntryState
 from domain.ports.pod import Outputs, PortsState
 from domain.ports.steps import Clear, Release, Rollback
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, VOICE, bound_world, entry, give, kinds, world
 
 TYPO = "7777/UDP@arena,7778/TCP"

@@ -10,7 +10,7 @@ from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, serving, whole
 from domain.ports.request import parse_ports
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import bound_world, kinds, world
 
 RANGE = "rtp=10-12/UDP@arena"

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.pod import CERTIFICATE, INPUTS, LIMITS, MESSAGE, PORTS, RETAIN, Outputs, PodView
-from domain.ports.pool import PortPoolSpec
 from domain.ports.request import RequestError, parse_ports, wants_of
-from domain.ports.retention import retention
+from domain.ports.retain_annotation import retention
 from domain.spec_errors import spec_problem
 from domain.status import Condition
-from events.failures import failure
-from events.resources import pods
-from events.schemas import pod_snapshot
-from events.sender import entry
-from tests.support.pods import pod
+from events.protocol.schemas import pod_snapshot
+from events.publisher.failures import failure
+from events.publisher.resources import pods
+from events.publisher.sender import entry
+from tests.support.pods.pods import pod
 from tests.unit.ports.worlds import kinds, world
 
 HUGE = 200_000

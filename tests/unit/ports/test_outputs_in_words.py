@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from domain.ports.pod import Outputs
-from workers.ports.outputs import in_words
+from workers.ports.status import in_words
 
 ROW = {
     "name": "game",

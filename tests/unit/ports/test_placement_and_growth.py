@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from domain.ports.placement import Ordering, ordering, positions
-from domain.ports.pool import Policy, PortPoolSpec
-from domain.ports.scaleup import growth_limits
+from domain.port_pools.placement import Ordering, ordering, positions
+from domain.port_pools.port_pool import Policy, PortPoolSpec
+from domain.port_pools.scale_up import growth_limits
 
 
 def spec(lbs: int = 0, **changes: Any) -> PortPoolSpec:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.ports.pod import PORTS, STATE, Outputs, PodView
-from events.schemas import pod_snapshot
-from tests.support.pods import pod
+from events.protocol.schemas import pod_snapshot
+from tests.support.pods.pods import pod
 
 
 def view(**meta: Any) -> PodView:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from domain.ports.pool import NLB_LISTENERS, Policy, PortPoolSpec
+from domain.port_pools.port_pool import NLB_LISTENERS, Policy, PortPoolSpec
 from domain.spec_errors import spec_problem
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from domain.ports.pool_status import Findings, LoadBalancerLine, pool_status
+from domain.port_pools.status import Findings, LoadBalancerLine, pool_status
 
 
 def line(name: str = "bm-1", **changes: Any) -> LoadBalancerLine:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.ports.pool import Precreate
+from domain.port_pools.port_pool import Precreate
 from domain.ports.precreate import in_turns, kind_of, listener_of, ports_of, uncovered
 from domain.ports.request import parse_ports
 from domain.ports.want import Protocol, Want
-from tests.support.builders import pool_spec
+from tests.support.ports.builders import pool_spec
 
 some = st.integers(0, 16)
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.port_audit.rebuild import Found, Place, Rebuilt, Rules, rebuild
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import ENDPOINTS, PORTS, STATE, PodView
-from domain.ports.rebuild import Found, Place, Rebuilt, Rules, rebuild
-from tests.support.pure_run import PurePool
+from tests.support.ports.pure_run import PurePool
 from tests.unit.ports.worlds import bound_world
 
 ONE = "7777/UDP@arena"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from domain.port_audit.rebuild import Rules, rebuild
 from domain.ports.entry import EntryState
 from domain.ports.pod import PORTS, PodView
-from domain.ports.rebuild import Rules, rebuild
 from tests.unit.ports.test_rebuild import ONE, found, pod, states
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from domain.ports.removal import idle
-from tests.support.builders import load_balancer
-from workers.stores.growth import PoolLoadBalancer
+from domain.port_pools.removal import idle
+from tests.support.ports.builders import load_balancer
+from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 DELAY = timedelta(minutes=10)
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.port_pools.port_pool import PoolState
 from domain.ports.entry import EntryState
 from domain.ports.pod import RETAIN, Outputs, PortsState
-from domain.ports.pool import PoolState
 from domain.ports.request import RequestError
-from domain.ports.retention import LONGEST, retention
+from domain.ports.retain_annotation import LONGEST, retention
 from domain.ports.steps import Relabel, Retain, Stop
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, kinds, world
 
 DAY = timedelta(days=1)

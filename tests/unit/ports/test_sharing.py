@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from domain.ports.load_balancer_spec import AutoCreate
-from domain.ports.sharing import Neighbour, conflict
-from tests.support.builders import pool_spec
+from domain.port_pools.load_balancer_spec import AutoCreate
+from domain.port_pools.overlap import Neighbour, conflict
+from tests.support.ports.builders import pool_spec
 
 Ports = tuple[int, int]
 

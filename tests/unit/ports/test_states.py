@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from domain.port_pools.port_pool import PoolState
 from domain.ports.lifecycle import MISSING_POOL, REBUILDING, WAITING_POD
 from domain.ports.pod import ENABLED, ENDPOINTS, Outputs, PortsState
-from domain.ports.pool import PoolState
 from domain.ports.steps import Stop
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, VOICE, bound_world, kinds, world
 
 CLOSED = [PoolState.DELETING, PoolState.PENDING]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from domain.ports.pod import RETAIN, SAME_PORT
 from domain.ports.request import parse_ports
-from domain.ports.together import firsts, free, groups, in_common, mask, shortest
-from tests.support.builders import pool_spec
-from tests.support.pure_run import PurePool, PureWorld
+from domain.ports.same_port import firsts, free, groups, in_common, mask, shortest
+from tests.support.ports.builders import pool_spec
+from tests.support.ports.pure_run import PurePool, PureWorld
 
 TRUE = {SAME_PORT: "true"}
 BOTH = "game=7777/UDP@arena+lobby"

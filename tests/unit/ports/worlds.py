@@ -8,7 +8,7 @@ from typing import Any
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import PortsState
 from domain.ports.steps import Step
-from tests.support.pure_run import PurePool, PureWorld
+from tests.support.ports.pure_run import PurePool, PureWorld
 
 ONE, TWO, VOICE = "7777/UDP@arena", "7777/UDP@arena,7778/TCP@arena", "7777/UDP@arena,9000/TCP@lobby"
 

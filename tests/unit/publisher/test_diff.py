@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.diff import difference
-from events.history import NewHistoryError, require_history
-from events.resources import Item, pods
+from events.publisher.diff import difference
+from events.publisher.history import NewHistoryError, require_history
+from events.publisher.resources import Item, pods
 from events.workqueue import Known, Mark
-from tests.support.pods import pod
+from tests.support.pods.pods import pod
 
 HISTORY = 2
 KEYS = [f"pod/games/{name}" for name in "abc"]

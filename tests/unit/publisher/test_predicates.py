@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from events.predicates import of_others, opted_in
-from tests.support.pods import failed_event, pod
+from events.publisher.predicates import of_others, opted_in
+from tests.support.pods.pods import failed_event, pod
 
 
 @pytest.mark.row("BD-02")

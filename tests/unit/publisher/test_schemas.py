@@ -5,8 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from events.resources import pods, port_pools
-from events.schemas import (
+from events.protocol.schemas import (
     ALLOCATION_FAILED,
     GATE,
     AllocationFailed,
@@ -15,8 +14,9 @@ from events.schemas import (
     cloud_event,
     pod_snapshot,
 )
-from events.sender import entry
-from tests.support.pods import PORTS, pod, port_pool
+from events.publisher.resources import pods, port_pools
+from events.publisher.sender import entry
+from tests.support.pods.pods import PORTS, pod, port_pool
 
 
 def test_a_pod_snapshot_keeps_only_what_somebody_reads() -> None:

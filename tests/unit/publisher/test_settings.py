@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from events.settings import LeaseSettings, ProcessSettings, StateSettings, WatchSettings
+from berthmaster.redis.settings import StateSettings
+from events.settings import LeaseSettings, ProcessSettings, WatchSettings
 
 
 def test_variables_reach_the_nested_settings(monkeypatch: pytest.MonkeyPatch) -> None:

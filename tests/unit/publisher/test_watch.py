@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from events.kube_api import KubeApi
-from events.resources import pods, port_pools
+from events.kube.api import KubeApi
+from events.publisher.resources import pods, port_pools
+from events.publisher.watch import Absent, Batch, Change, Listing, Watch
 from events.settings import KubernetesSettings, WatchSettings
-from events.watch import Absent, Batch, Change, Listing, Watch
-from tests.support.pods import pod
-from tests.support.scripted_watch import (
+from tests.support.pods.pods import pod
+from tests.support.servers.scripted_watch import (
     PODS,
     POOLS,
     ScriptedApi,

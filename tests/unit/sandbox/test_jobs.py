@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from berthmaster.client import Request
+from berthmaster.jobs.results import Result
 from compose.sandbox.jobs import AGAIN, EVERY, REST, THOUGHT, Jobs, pod_pool
-from domain.scaling.pod_pool import PodPoolSpec
-from workers.client import Request
-from workers.stores.slots.results import Result
+from domain.pod_pools.pod_pool import PodPoolSpec
 
 
 class Recorder:

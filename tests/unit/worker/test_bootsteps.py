@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from workers.app import create_app
-from workers.bootsteps import SWITCH_EVERY, ShareInterpreter
+from workers.celery_app.bootsteps import SWITCH_EVERY, ShareInterpreter
 
 
 def test_a_thread_that_computes_holds_the_others_up_for_less_than_a_millisecond() -> None:

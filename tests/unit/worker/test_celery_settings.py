@@ -8,8 +8,8 @@ import pytest
 from celery.app.defaults import DEFAULTS
 from kombu import Queue
 
-from events import routing
-from workers.celery_settings import configuration
+from berthmaster import routing
+from workers.celery_app.settings import configuration
 from workers.settings import WorkerSettings
 
 

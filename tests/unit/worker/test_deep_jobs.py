@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from domain.slots.job import Job
-from workers.client import Request
-from workers.jobs.messages import Body
-from workers.jobs.submission import LARGEST, Submission
+from berthmaster.client import Request
+from berthmaster.jobs.job import Job
+from berthmaster.jobs.messages import Body
+from berthmaster.jobs.submission import LARGEST, Submission
 
 
 def submitted(value: Any) -> Job:

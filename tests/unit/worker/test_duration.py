@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from domain.duration import Duration
+from berthmaster.duration import Duration
 
 adapter: TypeAdapter[timedelta] = TypeAdapter(Duration)
 

@@ -14,13 +14,13 @@ from celery.app import amqp
 from celery.worker.request import Request
 from kombu import Connection
 
-from events import routing
-from tests.support.odd_messages import Message, encoded, odd_messages, whole
-from workers import envelope
+from berthmaster import routing
+from berthmaster.celery import envelope
+from berthmaster.celery.envelope import MessageRefused, UncompressedMessage
+from berthmaster.celery.settlement import SettledRequest
+from tests.support.faults.odd_messages import Message, encoded, odd_messages, whole
 from workers.app import create_app
-from workers.envelope import MessageRefused, UncompressedMessage
 from workers.settings import WorkerSettings
-from workers.settlement import SettledRequest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TASKS = frozenset(routing.QUEUES)

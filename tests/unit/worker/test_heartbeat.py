@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.heartbeat import Verdict, beat, forget, judge
+from workers.telemetry.heartbeat import Verdict, beat, forget, judge
 
 
 def answers() -> bool:

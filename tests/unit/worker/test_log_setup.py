@@ -9,8 +9,8 @@ import orjson
 import pytest
 import structlog
 
-from workers.log_setup import SHARED, formatter
 from workers.settings import LogSettings
+from workers.telemetry.logs import SHARED, formatter
 
 
 def line(event: dict[str, Any] | str, **details: Any) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, generate_latest
 
 from tests.support.registries import counted
-from workers.gauges import Samples, StateGauges
-from workers.metrics import kind_of
+from workers.telemetry.gauges import Samples, StateGauges
+from workers.telemetry.metrics import kind_of
 
 
 def scraped(collector: StateGauges) -> str:

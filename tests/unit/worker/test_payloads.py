@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.tasks.payloads import (
-    Nothing,
-    Payload,
-    PayloadRefused,
-    ReconcilePod,
-    ReconcilePool,
-    ScaleUp,
-    SweepLost,
-    read,
-)
+from berthmaster.jobs.payload import Payload
+from workers.tasks.payloads import Nothing, PayloadRefused, ReconcilePod, ReconcilePool, ScaleUp, SweepLost, read
 
 MODELS = (Nothing, ReconcilePod, ReconcilePool, ScaleUp, SweepLost)
 JSON: st.SearchStrategy[Any] = st.recursive(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.slots.job import WhenLost
-from workers.client import Request
-from workers.tasks.job_payloads import SubmitJob
+from berthmaster.client import Request
+from berthmaster.jobs.job import WhenLost
+from berthmaster.jobs.payloads import SubmitJob
 from workers.tasks.payloads import read
 
 GOOD: dict[str, Any] = {"id": "deploy-42", "pool": "ci/runners", "task": "deploy"}

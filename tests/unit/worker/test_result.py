@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.jobs.result import LONGEST, kept
-from workers.runner.task import text_of
-from workers.tasks.job_payloads import FinishJob
+from berthmaster.jobs.payloads import FinishJob
+from berthmaster.jobs.result import LONGEST, kept
+from berthmaster.runner.task import text_of
 from workers.tasks.payloads import read
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workers.podpools.address import runner_address
+from workers.pod_pools.redis_address import runner_address
 from workers.settings import WorkerSettings
 
 SENTINEL = "redis+sentinel://me:mine@one:1,two:2/master/3"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from threading import Barrier
 
-from workers.podpools.slow_start import WIDEST, slowly
+from workers.pod_pools.slow_start import WIDEST, slowly
 
 NAMES = [f"pod-{n}" for n in range(20)]
 KEY: ContextVar[str] = ContextVar("key")

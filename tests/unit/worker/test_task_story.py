@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workers.task_story import in_words, listen, told
+from workers.telemetry.task_summary import in_words, listen, told
 
 
 def test_a_line_is_the_event_and_its_facts_without_what_every_line_has() -> None:

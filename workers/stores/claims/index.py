@@ -1,4 +1,4 @@
-"""What claims there are and which pods concern them, as events.claim_index reads it; and which pods a claim has tried.
+"""Which claims exist, which pods concern them (read by events.protocol.claim_index), and which pods a claim has tried.
 
 A run remembers its claim before it reads the pods, and writes down a pod before it takes it. All of it can be lost: a
 run writes the index anew, and lists by label what it may have tried.
@@ -14,9 +14,9 @@ from typing import Any, Final
 import orjson
 from redis import Redis
 
-from events.claim_index import namers, prefix, uids
-from events.incarnation import INCARNATION
-from events.workqueue.scripts import Scripts
+from berthmaster.redis.incarnation import INCARNATION
+from berthmaster.redis.scripts import Scripts
+from events.protocol.claim_index import namers, prefix, uids
 
 PHASES: Final = "berthmaster:claims"
 """Key of a hash: namespace/name of a claim -> its phase, for who counts them."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.stores.slots.ledger import SlotLedger
-from workers.stores.slots.unreadable import readable
+from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.jobs.unreadable import readable
 
 
 @readable()

@@ -1,10 +1,10 @@
-"""Which set a pod's label `claimset` means, as events.claim_index reads it. Can be lost: each run writes it again."""
+"""Which set a pod's label `claimset` means (events.protocol.claim_index reads it). Can be lost: each run writes it."""
 
 from __future__ import annotations
 
 from redis import Redis
 
-from events.claim_index import sets
+from events.protocol.claim_index import sets
 
 
 class ClaimSetNames:

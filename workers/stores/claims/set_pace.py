@@ -7,7 +7,7 @@ from typing import Final
 
 from redis import Redis
 
-from events.claim_index import prefix
+from events.protocol.claim_index import prefix
 from workers.stores.pace import left, pause
 
 LONGEST: Final = timedelta(seconds=10)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from redis import Redis
 
-from events.claim_index import prefix
+from events.protocol.claim_index import prefix
 
 
 @dataclass(frozen=True)

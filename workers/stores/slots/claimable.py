@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import orjson
 
+from berthmaster.errors import StaleToken
+from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.jobs.unreadable import name, readable, typed, uid
 from domain.claims.labels import moment
 from domain.claims.pod import ClaimablePod, Phase
-from domain.errors import StaleToken
-from workers.stores.slots.ledger import SlotLedger
-from workers.stores.slots.unreadable import name, readable, typed, uid
 
 MOST_LABELS: Final = 100
 """Labels of a pod that the index keeps; whoever may write the pod chooses how many it has."""

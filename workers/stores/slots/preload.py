@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from redis.exceptions import ResponseError
 
-from workers.stores.outage import OUTAGE
-from workers.stores.slots.ledger import OF_RUNNERS, SlotLedger
+from berthmaster.jobs.slot_ledger import OF_RUNNERS, SlotLedger
+from berthmaster.redis.outage import OUTAGE
 
 TEXTS: Final = "berthmaster:runner-scripts"
 """Hash: digest -> text."""

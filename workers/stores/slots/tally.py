@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 from redis.client import Pipeline
 
-from domain.scaling.members import View
+from domain.pod_pools.pod_steps import View
 
 COMMANDS: Final = 4
 Numbers = dict[str, dict[str, float]]

@@ -16,10 +16,10 @@ from typing import Any, Final
 from redis import Redis
 from redis.exceptions import ResponseError, WatchError
 
-from domain.errors import StaleToken, TransientError
-from events.identity import KEY
-from events.routing import runner_queues
-from workers.stores.outage import OUTAGE
+from berthmaster.errors import StaleToken, TransientError
+from berthmaster.redis.identity import KEY
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.routing import runner_queues
 
 HANDSHAKE: Final = ("auth", "hello", "client|setname", "select", "ping", "info", "echo", "quit")
 SCRIPTS: Final = ("evalsha", "multi", "exec", "discard", "watch", "unwatch")

@@ -10,16 +10,16 @@ from typing import Any
 
 import orjson
 
-from domain.names import is_name
-from domain.scaling.members import View
-from domain.scaling.unready import Unready
-from domain.slots.job import JobRecord
-from events.incarnation import incarnation
-from workers.stores.slots.ledger import Size, SlotLedger
-from workers.stores.slots.records import decoded
-from workers.stores.slots.unreadable import listed, readable, texts, typed
-from workers.stores.slots.unreadable import name as name_of
-from workers.stores.slots.unreadable import uid as uid_of
+from berthmaster.jobs.job import JobRecord
+from berthmaster.jobs.records import decoded
+from berthmaster.jobs.slot_ledger import Size, SlotLedger
+from berthmaster.jobs.unreadable import listed, readable, texts, typed
+from berthmaster.jobs.unreadable import name as name_of
+from berthmaster.jobs.unreadable import uid as uid_of
+from berthmaster.names import is_name
+from berthmaster.redis.incarnation import incarnation
+from domain.pod_pools.pod_steps import View
+from domain.pod_pools.unready import Unready
 
 
 @dataclass(frozen=True)

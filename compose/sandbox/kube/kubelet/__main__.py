@@ -13,7 +13,7 @@ import typer
 from compose.sandbox.kube.kubelet.player import Player
 from compose.sandbox.kube.kubelet.runners import Runners
 from compose.sandbox.kube.kubelet.steps import Pace
-from events.kube_api import KubeApi
+from events.kube.api import KubeApi
 from events.settings import KubernetesSettings
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from events.clock import wall_clock
-from events.kube_api import AlreadyExists, KubeApi, NotFound
+from berthmaster.clock import wall_clock
+from events.kube.api import AlreadyExists, KubeApi, NotFound
 
 Json = dict[str, Any]
 NODES: Final = "/api/v1/nodes"

@@ -11,14 +11,14 @@ from typing import Any, Final
 import orjson
 import structlog
 
+from berthmaster.clock import wall_clock
 from compose.sandbox.kube.kubelet.node import Node
 from compose.sandbox.kube.kubelet.pool import AddressPool
 from compose.sandbox.kube.kubelet.runners import Runners, is_runner
 from compose.sandbox.kube.kubelet.steps import Answer, Bind, End, Later, Pace, Report, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Key, Timers
 from domain.claims.labels import SESSIONS
-from events.clock import wall_clock
-from events.kube_api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
+from events.kube.api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
 
 Json = dict[str, Any]
 log = structlog.get_logger()

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from compose.sandbox.environment import MARK, cut_off
 from compose.sandbox.kube.kubelet.steps import End, Later, Report, Step, with_condition
-from events.kube_api import KubeApi, NotFound
-from events.resources import POOL_LABEL
+from events.kube.api import KubeApi, NotFound
+from events.publisher.resources import POOL_LABEL
 
 Json = dict[str, Any]
 EXAMPLE: Final = "compose.runner_example.app"

@@ -1,0 +1,71 @@
+"""Sending tasks, and hints through a broker that is not the Redis of the state, without a Celery application.
+
+Whatever is sent may be lost: the wish is in our own keys already, and a sweep repeats what nobody took. So an outage
+costs a bounded time here and never an exception, which would end a run that has done its work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+import structlog
+from kombu import Producer, Queue
+from kombu.exceptions import LimitExceeded, OperationalError
+from kombu.pools import producers
+
+from berthmaster import routing
+from berthmaster.broker.address import connection, in_brief
+from berthmaster.metrics import UNSENT
+from berthmaster.redis.refusals import warn
+
+log = structlog.get_logger()
+RETRY_POLICY = {"max_retries": 3, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
+OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 5, "max_connections": 50}
+UNREACHABLE = (OperationalError, LimitExceeded, OSError)
+WAIT_FOR_PRODUCER = 5.0  # seconds; kombu's own default is to wait for ever
+EMBED = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
+Call = tuple[str, tuple[object, ...]]
+
+
+class Sender:
+    """Safe to share by threads. Nothing here raises for a broker that is away."""
+
+    def __init__(self, url: str) -> None:
+        self._connection = connection(url, OPTIONS)
+
+    def send(self, task: str, *args: object) -> bool:
+        """To the queue that routing names for the task. False: it is not known to have been sent."""
+        return self._send_all([(task, args)])
+
+    def hints(self, keys: Sequence[str]) -> None:
+        self._send_all([(routing.reconciler(key), (key,)) for key in keys])
+
+    def _send_all(self, calls: Sequence[Call]) -> bool:
+        unsent = len(calls)
+        try:
+            with producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as producer:
+                for task, args in calls:
+                    publish(producer, task, args)
+                    unsent -= 1
+        except UNREACHABLE as error:
+            for task, _ in calls[len(calls) - unsent :]:
+                UNSENT.labels(task).inc()
+            warn(log, "tasks_unsent", error, number=unsent, error=in_brief(error))
+        return not unsent
+
+
+def publish(producer: Producer, task: str, args: tuple[object, ...]) -> None:
+    """As a message of Celery's protocol 2, to a queue that is made if nobody has made it yet."""
+    identity, queue = str(uuid4()), routing.QUEUES[task]
+    producer.publish(
+        (args, {}, EMBED),
+        exchange="",
+        routing_key=queue,
+        declare=[Queue(queue, routing_key=queue)],
+        serializer="json",
+        headers=routing.headers(task, identity, args),
+        correlation_id=identity,
+        retry=True,
+        retry_policy=RETRY_POLICY,
+    )

@@ -1,0 +1,169 @@
+"""Guards for Celery on kombu 5.7's Redis transport: without them a worker process ends, or goes deaf.
+
+Lost connection: when Redis goes away while a BRPOP is pending and a message is unacknowledged, kombu closes the
+channel a second time after it has let go of its connection, and reads a host name from None. Nobody catches that
+AttributeError, so the worker exits and what is queued stays queued. As a connection error it takes the ordinary way:
+reconnect.
+
+Refusal: a server that is demoted, full or busy answers an error, for seconds in each failover. Redis-py makes an
+ordinary error of it, and kombu ends the worker. Its connections are of a class that takes a refusal for a lost
+connection (see berthmaster/redis/refusals.py). Celery would reconnect in a circle without a pause, and log each turn.
+
+Refused acknowledgement: Celery logs it and goes on, but the message counts as unacknowledged for as long as the
+connection lasts, and with all of its prefetch count lost in this way a worker reads nothing more. So the message counts
+as done here, and the server is asked again.
+
+Refused transaction: redis-py makes a conflict of a connection that is lost before EXEC is answered, and kombu's way to
+put a message back repeats at conflicts, at once and for ever: a full server, which answers all but EXEC, would keep the
+event loop for as long as it is full. A refusal ends the transaction.
+
+Broken entry: an entry of a queue's list that is no message (no JSON, no properties) raises out of the event loop and
+ends the worker that popped it. It is dropped, counted and logged instead.
+
+Guards are put in once, however often they are asked for (put on top of itself, the first made every publish fail);
+tests run the unguarded code, and fail when kombu no longer needs a guard.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections import deque
+from queue import Empty
+from typing import Any, Final
+
+import structlog
+from celery.exceptions import CPendingDeprecationWarning
+from celery.worker.consumer import Consumer
+from kombu.transport import virtual
+from kombu.transport.redis import Channel, QoS
+from redis.client import Pipeline
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import DataError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from berthmaster.metrics import MESSAGES_REFUSED
+from berthmaster.redis.refusals import Refusable, caused, refused, spell
+
+log = structlog.get_logger()
+BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DataError)
+"""What kombu raises for an entry: no JSON, no properties, nested too deep, a delivery tag that Redis cannot store."""
+LOST = (RedisConnectionError, RedisTimeoutError)
+PAUSE: Final = 0.5
+"""Seconds before Celery reconnects to a server that refuses: it would do so at once, as connecting succeeds."""
+QUIETENED: Final = ("consumer.consumer", "consumer.connection", "consumer.mingle", "consumer.gossip", "request")
+"""Loggers below `celery.worker` that tell of each attempt to reconnect."""
+
+
+def _connparams(channel: Any, *args: Any, **options: Any) -> Any:
+    if getattr(channel.connection, "client", None) is None:
+        raise RedisConnectionError("the transport of this channel is closed")
+    parameters = unguarded["_connparams"](channel, *args, **options)
+    connection_class = parameters["connection_class"]
+    parameters["connection_class"] = type(connection_class.__name__, (Refusable, connection_class), {})
+    return parameters
+
+
+def _brpop_read(channel: Any, **options: Any) -> Any:
+    try:
+        return unguarded["_brpop_read"](channel, **options)
+    except BROKEN as error:
+        MESSAGES_REFUSED.labels(getattr(error, "reason", "unreadable")).inc()
+        log.exception("message_refused", error=repr(error)[:500])
+        raise Empty from error
+
+
+def _ack(qos: Any, delivery_tag: Any) -> None:
+    try:
+        unguarded["ack"](qos, delivery_tag)
+    except LOST:
+        _unconfirmed(qos).append(delivery_tag)
+        virtual.QoS.ack(qos, delivery_tag)
+
+
+def _reject(qos: Any, delivery_tag: Any, requeue: bool = False) -> None:
+    """What cannot be put back into its queue comes back after the visibility timeout."""
+    try:
+        unguarded["reject"](qos, delivery_tag, requeue=requeue)
+    except LOST:
+        if not requeue:
+            _unconfirmed(qos).append(delivery_tag)
+        virtual.QoS.ack(qos, delivery_tag)
+
+
+def _can_consume(qos: Any) -> Any:
+    """Asked in each turn of the event loop."""
+    tags = _unconfirmed(qos)
+    try:
+        while tags:
+            unguarded["_remove_from_indices"](qos, tags[0]).execute()
+            tags.popleft()
+    except LOST:
+        pass
+    return unguarded["can_consume"](qos)
+
+
+def _unconfirmed(qos: Any) -> deque[Any]:
+    tags: deque[Any] = qos.__dict__.setdefault("unconfirmed", deque())
+    return tags
+
+
+def _raise_on_watching(pipeline: Any, connection: Any, error: Exception, *args: Any, **options: Any) -> None:
+    if pipeline.watching and refused(error):
+        connection.disconnect()
+        raise error
+    unguarded["_disconnect_raise_on_watching"](pipeline, connection, error, *args, **options)
+
+
+def _after_connected(consumer: Any, exc: Exception) -> None:
+    """Without Celery's page about a setting of ours, each time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CPendingDeprecationWarning)
+        unguarded["on_connection_error_after_connected"](consumer, exc)
+    _pause(exc)
+
+
+def _before_connected(consumer: Any, exc: Exception) -> None:
+    unguarded["on_connection_error_before_connected"](consumer, exc)
+    _pause(exc)
+
+
+def _pause(error: Exception) -> None:
+    if refused(error):
+        time.sleep(PAUSE)
+
+
+class Quiet(logging.Filter):
+    """During a spell, which is logged when it begins and ends, nobody tells of each attempt or lost connection."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if spell.lasts is None:
+            return True
+        given = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]
+        errors = (error for error in given if isinstance(error, Exception))
+        return record.levelno >= logging.WARNING and not any(caused(error, RedisConnectionError) for error in errors)
+
+
+GUARDS = {"_connparams": _connparams, "_brpop_read": _brpop_read}
+QOS_GUARDS = {"ack": _ack, "reject": _reject, "can_consume": _can_consume}
+CONSUMER_GUARDS = {
+    "on_connection_error_after_connected": _after_connected,
+    "on_connection_error_before_connected": _before_connected,
+}
+PIPELINE_GUARDS = {"_disconnect_raise_on_watching": _raise_on_watching}
+OF = ((Channel, GUARDS), (QoS, QOS_GUARDS), (Consumer, CONSUMER_GUARDS), (Pipeline, PIPELINE_GUARDS))
+unguarded = {name: getattr(kind, name) for kind, guards in OF for name in guards}
+of_qos: Any = QoS
+unguarded["_remove_from_indices"] = of_qos._remove_from_indices
+"""What kombu and Celery ship, as it was when this module was imported."""
+QUIET = Quiet()
+
+
+def install() -> None:
+    """Safe to call again: the guards call what kombu ships, never one another."""
+    for kind, guards in OF:
+        for name, guard in guards.items():
+            setattr(kind, name, guard)
+    for name in ("celery.beat", "celery.app.trace", *(f"celery.worker.{name}" for name in QUIETENED)):
+        logging.getLogger(name).addFilter(QUIET)

@@ -1,0 +1,44 @@
+"""Sending what was placed, and taking back what could not be sent: a job waits longer each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final, Protocol
+
+import structlog
+
+from berthmaster.jobs.job import Placed
+from berthmaster.jobs.slot_ledger import SlotLedger
+
+log = structlog.get_logger()
+WAITS: Final = tuple(timedelta(seconds=s) for s in (5, 10, 20, 40, 60))
+
+
+class Sends(Protocol):
+    def send(self, placed: Iterable[Placed]) -> list[Placed]:
+        """Those that could not be sent."""
+        ...
+
+
+class Dispatcher:
+    """Of one pod pool."""
+
+    def __init__(self, ledger: SlotLedger, sender: Sends) -> None:
+        self._ledger, self._sender = ledger, sender
+
+    def dispatch(self, placed: Iterable[Placed]) -> None:
+        """A broker that is away costs nothing but time: what a slot was given for waits again.
+
+        What takes its place there is sent by the sweep: the broker is most likely still away.
+        """
+        asked = list(placed)
+        unsent = self._sender.send(asked)
+        for each in asked:
+            if each not in unsent:
+                facts = {"job": each.id, "phase": each.phase, "attempt": each.attempt, "pod": each.pod}
+                log.info("job_placed", pool=self._ledger.pool, **facts)
+        for each in unsent:
+            wait = WAITS[min(each.tries, len(WAITS) - 1)]
+            tries, _ = self._ledger.undo(each.id, each.attempt, wait)
+            log.warning("job_unsent", pool=self._ledger.pool, job=each.id, attempt=each.attempt, tries=tries)

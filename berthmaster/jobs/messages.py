@@ -1,0 +1,130 @@
+"""The message of a placed job: the client's own Celery task, to the queue of the pod that has a slot for it.
+
+Its id is the attempt, and a header says which job, phase and attempt it is, so that the runner can ask whether it may
+start. A message that is lost is sent again; one that is late or doubled is refused by the slot ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Final, Self
+
+import structlog
+from kombu import Connection, Producer, Queue
+from kombu.pools import producers
+from pydantic import BaseModel, ConfigDict, Field
+
+from berthmaster import routing
+from berthmaster.broker.address import connection
+from berthmaster.broker.sending import EMBED, OPTIONS, RETRY_POLICY, UNREACHABLE, WAIT_FOR_PRODUCER
+from berthmaster.jobs.job import Job, Placed, WhenLost
+from berthmaster.names import is_uid
+
+log = structlog.get_logger()
+HEADER: Final = "berthmaster"
+ATTEMPT: Final = re.compile("[0-9]{1,20}-[0-9]{1,20}")
+"""A runner has files that are named by attempts."""
+
+
+class Body(BaseModel):
+    """What a client wants to run: a task of the runner's application."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
+
+    task: str = Field(min_length=1, max_length=255)
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+
+    def encoded(self) -> str:
+        return self.model_dump_json()
+
+    @classmethod
+    def decoded(cls, text: str) -> Self:
+        """Raises ValueError or RecursionError. Pydantic's own reader stops at a depth that its writer does not."""
+        return cls.model_validate(json.loads(text))
+
+
+def queue_of(pool: str, pod: str) -> str:
+    """The queue that only this pod reads; `pool` is namespace/name."""
+    return f"{routing.runner_queues(pool)}{pod}"
+
+
+def header_of(placed: Placed) -> dict[str, Any]:
+    job = placed.job
+    asked = {
+        "phases": job.phases,
+        "serial_key": job.serial_key,
+        "priority": job.priority,
+        "hold_ms": job.hold_ms,
+        "when_lost": job.when_lost.value,
+        "body": job.body,
+    }
+    return {"id": placed.id, "attempt": placed.attempt, "uid": placed.uid, "phase": placed.phase, "job": asked}
+
+
+def placed_of(header: dict[str, Any], pod: str = "") -> Placed:
+    """Raises KeyError, TypeError or ValueError for a header that we did not write."""
+    asked = header["job"]
+    if not ATTEMPT.fullmatch(header["attempt"]) or not is_uid(header["uid"]):
+        raise ValueError("attempt or uid of the header is not one that we wrote")
+    when_lost = WhenLost(asked["when_lost"])
+    job = Job(header["id"], **asked | {"phases": tuple(asked["phases"]), "when_lost": when_lost})
+    return Placed(header["id"], header["attempt"], header["uid"], pod, header["phase"], job)
+
+
+class JobSender:
+    """Safe to share by threads; nothing here raises for a broker that is away."""
+
+    def __init__(self, broker: str | Connection, pool: str) -> None:
+        """`broker`: an address of ours, or a connection of the application that sends."""
+        self._connection = connection(broker, OPTIONS) if isinstance(broker, str) else broker
+        self._pool = pool
+
+    def send(self, placed: Iterable[Placed]) -> list[Placed]:
+        """Those that could not be sent; one that nobody can read keeps no other from it."""
+        left, unreadable = list(placed), list[Placed]()
+        if not left:
+            return []
+        try:
+            with producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as producer:
+                while left:
+                    if not self._published(producer, left[0]):
+                        unreadable.append(left[0])
+                    left.pop(0)
+        except UNREACHABLE:
+            pass
+        return [*unreadable, *left]
+
+    def forget(self, pod: str) -> None:
+        """The queue of a pod that is gone, and what kombu keeps of each queue, which it never takes back itself."""
+        queue = queue_of(self._pool, pod)
+        with suppress(*UNREACHABLE), producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as some:
+            some.channel.client.delete(queue, f"_kombu.binding.{queue}", f"_kombu.binding_permanent.{queue}")
+
+    def _published(self, producer: Producer, placed: Placed) -> bool:
+        """False: its body is not one that we wrote."""
+        try:
+            body = Body.decoded(placed.job.body)
+        except (ValueError, RecursionError) as error:
+            log.error("job_unreadable", pool=self._pool, job=placed.id, reason=type(error).__name__)  # not its secrets
+            return False
+        self._publish(producer, placed, body)
+        return True
+
+    def _publish(self, producer: Producer, placed: Placed, body: Body) -> None:
+        queue = queue_of(self._pool, placed.pod)
+        headers = routing.headers(body.task, placed.attempt, body.args) | {HEADER: header_of(placed)}
+        producer.publish(
+            (body.args, body.kwargs, EMBED),
+            exchange="",
+            routing_key=queue,
+            declare=[Queue(queue, routing_key=queue)],
+            serializer="json",
+            headers=headers,
+            correlation_id=placed.attempt,
+            retry=True,
+            retry_policy=RETRY_POLICY,
+        )

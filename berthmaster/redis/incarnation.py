@@ -1,0 +1,251 @@
+"""Connections that know which Redis process they talk to, and say so in the commands that ask for it.
+
+State in Redis is trusted only under the process that it was checked under (its run_id) and the replication history
+that it belongs to (its master_replid; after a failover and back the run_id alone would be the old one again). A
+value remembered by the client may be of an earlier process than the one that receives the command, so the
+replacement happens where the command is written to the socket: whatever connection a pool or a retry picks,
+`INCARNATION` becomes the incarnation of its server.
+
+A living server changes its history as well, and cuts no client: its last replica is gone for `repl-backlog-ttl`, or it
+was a replica for a while. So what a connection has read holds for LASTS only, and is read again before the next command
+that names it. The connections of one client share what the latest of them has read: INFO is asked once, not once each.
+
+With the incarnation a connection reads whose the server is (see berthmaster.redis.identity), and refuses a server of
+another fleet.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
+
+from redis import Redis
+from redis.connection import Connection, ConnectionPool, SSLConnection, UnixDomainSocketConnection
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoPermissionError, ResponseError
+from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
+
+from berthmaster.redis.address import SentinelAddress, by_sentinel, checked
+from berthmaster.redis.identity import FIELDS, KEY, AnotherFleet, Identity
+from berthmaster.redis.refusals import Refusable
+from berthmaster.redis.sentinels import MasterConnection, master_pool
+
+Argument: TypeAlias = str | bytes | int | float
+
+
+class Placeholder(bytes):
+    """Compared by identity. Over a connection of another kind its text is sent, which no stamp ever equals."""
+
+
+INCARNATION: Final = Placeholder(b"<incarnation of the connection>")
+"""An argument of a command: stands for `<run_id>:<master_replid>` of the server that receives the command."""
+
+
+LASTS: Final = 4.0
+"""Seconds for which a server is taken for what it last said it is; below the 5 s that a full synchronisation waits by
+Redis's default (`repl-diskless-sync-delay`), so that data which a master got as a replica meets no older knowledge."""
+PAUSE: Final = 0.2
+"""Seconds between two readings because of refusals: while the publisher is away each command is refused."""
+
+
+class ServerKnowledge:
+    """What the connections of one client know of their server, and the fleet that it must belong to (None: any)."""
+
+    def __init__(self, fleet: Identity | None = None) -> None:
+        self.fleet = fleet
+        self.incarnation, self._asked = b"", 0.0
+
+    def learn(self, incarnation: bytes, asked: float) -> None:
+        """`asked`: when, by the monotonic clock, before the question was sent."""
+        self.incarnation, self._asked = incarnation, asked
+
+    def holds(self, incarnation: bytes) -> bool:
+        return incarnation == self.incarnation and time.monotonic() - self._asked < LASTS
+
+    def doubt(self, pause: float = 0.0) -> bool:
+        """Lets the next command read it again; False: it was read less than `pause` seconds ago."""
+        if time.monotonic() - self._asked < pause:
+            return False
+        self._asked = -LASTS
+        return True
+
+
+class Knowing(Refusable):
+    """Mixed into a connection class of redis-py: asks the server who it is after each handshake, and now and then."""
+
+    incarnation: bytes = b""
+    role: bytes = b""
+
+    def __init__(self, *args: Any, knowledge: ServerKnowledge | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.knowledge = knowledge or ServerKnowledge()
+
+    def on_connect_check_health(self, check_health: bool = True) -> None:
+        connection: Any = super()
+        try:
+            connection.on_connect_check_health(check_health=check_health)
+        except ResponseError as error:
+            raise refused(error) from error
+        self.read_server()
+
+    def read_server(self) -> None:
+        """Who it is and whose, in one round trip. A connection that is refused is closed."""
+        connection: Any = self
+        asked, fleet = time.monotonic(), self.knowledge.fleet
+        questions = [("INFO", "server", "replication"), *([("HMGET", KEY, *FIELDS)] if fleet else [])]
+        connection.send_packed_command([packed(question) for question in questions], check_health=False)
+        try:
+            facts = read_facts(connection.read_response(disable_decoding=True))
+            if fleet:
+                self._compare(fleet)
+        except ResponseError as error:  # there is no such database, or the user may not do that
+            connection.disconnect()
+            raise refused(error) from error
+        except AnotherFleet:
+            connection.disconnect()
+            raise
+        self.incarnation, self.role = facts[b"run_id"] + b":" + facts[b"master_replid"], facts[b"role"]
+        if self.role == b"master":
+            self.knowledge.learn(self.incarnation, asked)
+        else:  # what it has may be another's data the next moment
+            self.knowledge.doubt()
+
+    def _compare(self, fleet: Identity) -> None:
+        connection: Any = self
+        try:
+            owner = Identity.stored(connection.read_response(disable_decoding=True))
+        except NoPermissionError:  # the user of a runner of an earlier version
+            return
+        if owner and not owner.matches(fleet):
+            raise AnotherFleet(owner, fleet)
+
+    def send_command(self, *args: Any, **options: Any) -> None:
+        connection: Any = super()
+        connection.send_command(*self._named(args), **options)
+
+    def pack_command(self, *args: Any) -> Any:
+        connection: Any = super()
+        return connection.pack_command(*self._named(args))
+
+    def pack_commands(self, commands: Iterable[tuple[Any, ...]]) -> Any:
+        connection: Any = super()
+        return connection.pack_commands([self._named(args) for args in commands])
+
+    def exchange(self, command: tuple[Argument, ...]) -> Any:
+        """Sends a command and returns its plain reply."""
+        connection: Any = self
+        connection.send_packed_command([packed(self._named(command))])
+        return connection.read_response()
+
+    def _named(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not any(arg is INCARNATION for arg in args):
+            return args
+        connection: Any = self
+        if not connection.is_connected:  # redis-py packs first and connects when it sends
+            connection.connect_check_health(check_health=False)
+        elif not self.knowledge.holds(self.incarnation):
+            self.read_server()
+        return tuple(self.incarnation if arg is INCARNATION else arg for arg in args)
+
+
+class KnowingConnection(Knowing, Connection):
+    pass
+
+
+class KnowingSSLConnection(Knowing, SSLConnection):
+    pass
+
+
+class KnowingUnixConnection(Knowing, UnixDomainSocketConnection):
+    pass
+
+
+class KnowingMaster(MasterConnection, Knowing, SentinelManagedConnection):
+    """Its order matters: who is met is asked first, then judged."""
+
+
+class KnowingSSLMaster(MasterConnection, Knowing, SentinelManagedSSLConnection):
+    pass
+
+
+CLASSES: Final = {
+    Connection: KnowingConnection,
+    SSLConnection: KnowingSSLConnection,
+    UnixDomainSocketConnection: KnowingUnixConnection,
+}
+
+
+def packed(command: Iterable[Argument]) -> bytes:
+    """In Redis's protocol; in a third of the time of redis-py's packer, which has to expect more."""
+    texts = [part if isinstance(part, bytes) else str(part).encode() for part in command]
+    return b"*%d\r\n%b" % (len(texts), b"".join([b"$%d\r\n%b\r\n" % (len(text), text) for text in texts]))
+
+
+def ask(client: Redis, *command: Argument) -> Any:
+    """The plain reply, with the client's retries but without its layers for callbacks, caches and telemetry, which took
+    a third of the time of a short script. Only for clients of `connect`; any other is asked as usual.
+    """
+    pool: Any = client.connection_pool
+    if not issubclass(pool.connection_class, Knowing):
+        return client.execute_command(*command)  # type: ignore[no-untyped-call] # redis-py has no types there
+    connection = pool.get_connection()
+    try:
+        return connection.retry.call_with_retry(
+            lambda: connection.exchange(command), lambda _error: connection.disconnect()
+        )
+    finally:
+        pool.release(connection)
+
+
+def refused(error: ResponseError) -> RedisConnectionError:
+    return RedisConnectionError(f"the server does not let us begin: {error}")
+
+
+def read_facts(info: bytes) -> dict[bytes, bytes]:
+    """From the text that INFO answers."""
+    return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
+
+
+def connect(url: str, fleet: Identity | None = None, **options: Any) -> Redis:
+    """A client for an address (see redis_address), which is ValueError if it is none. Connects when it is first used.
+    Replies are bytes. `fleet`: the one that the server must belong to, if it belongs to one.
+    """
+    options = {**options, "decode_responses": False, "knowledge": ServerKnowledge(fleet)}
+    if by_sentinel(url):
+        address = SentinelAddress.parse(url)
+        return Redis.from_pool(master_pool(address, KnowingSSLMaster if address.tls else KnowingMaster, options))
+    pool = ConnectionPool.from_url(checked(url), **options)
+    pool.connection_class = CLASSES[pool.connection_class]
+    return Redis.from_pool(pool)
+
+
+def incarnation(client: Redis) -> str:
+    """Of the server that answers now. The client must be one of `connect`'s."""
+    answer: Any = client.echo(INCARNATION)
+    return str(answer.decode())
+
+
+def doubt(client: Redis, pause: float = 0.0) -> bool:
+    """The next command that names the incarnation asks the server anew. False: that was done less than `pause` ago."""
+    knowledge = _knowledge(client)
+    return bool(knowledge and knowledge.doubt(pause))
+
+
+def doubt_at_times(client: Redis) -> bool:
+    """The same for who was refused: while the publisher is away each command is."""
+    return doubt(client, PAUSE)
+
+
+def refused_by_another(client: Redis) -> bool:
+    """For who was told that the server is not ready: whether it is another than it was taken for, so that asking again
+    helps.
+    """
+    knowledge = _knowledge(client)
+    before = knowledge.incarnation if knowledge else b""
+    return doubt_at_times(client) and incarnation(client).encode() != before
+
+
+def _knowledge(client: Redis) -> ServerKnowledge | None:
+    """None for a client of another kind."""
+    return client.connection_pool.connection_kwargs.get("knowledge")

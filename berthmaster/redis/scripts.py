@@ -1,0 +1,96 @@
+"""Lua scripts: one a file, run by their digest, in one round trip also inside a pipeline.
+
+redis-py's own `register_script` asks the server for the script before each pipeline, which is a second round trip;
+here the first call of a pipeline carries the text and loads it for the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from redis import Redis
+from redis.client import Pipeline
+from redis.exceptions import NoScriptError
+
+from berthmaster.errors import TransientError
+from berthmaster.redis.incarnation import Argument, ask
+
+Call: TypeAlias = Callable[[Sequence[str], Sequence[Argument]], None]
+INCLUDE: Final = re.compile(r'^--- @include "(?P<name>[\w/]+)"\n', re.MULTILINE)
+
+
+def script_text(folder: Path, name: str) -> str:
+    """The text of `folder/name.lua`, with each `--- @include "lib/function"` replaced by that file, once each.
+
+    An included file defines functions and does nothing else. It may include others.
+    """
+    included: set[str] = set()
+
+    def read(name: str) -> str:
+        return INCLUDE.sub(insert, (folder / f"{name}.lua").read_text(encoding="utf-8"))
+
+    def insert(include: re.Match[str]) -> str:
+        if include["name"] in included:
+            return ""
+        included.add(include["name"])
+        return read(include["name"])
+
+    return read(name)
+
+
+class Script:
+    """`folder/name.lua` with its includes, behind the text of `head`."""
+
+    def __init__(self, redis: Redis, name: str, folder: Path, head: str = "") -> None:
+        self.name, self.text = name, head + script_text(folder, name)
+        self.digest = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+        self._redis = redis
+
+    def __call__(self, keys: Sequence[str], args: Sequence[Argument]) -> Any:
+        """The script's reply. A server that does not have the script (restarted, flushed) is given it."""
+        try:
+            return ask(self._redis, "EVALSHA", self.digest, len(keys), *keys, *args)
+        except NoScriptError:
+            return ask(self._redis, "EVAL", self.text, len(keys), *keys, *args)
+
+    def batch(self, pipeline: Pipeline) -> Call:
+        """A function that adds a call of the script to the pipeline. Take a new one for each execution."""
+        loaded = False
+
+        def call(keys: Sequence[str], args: Sequence[Argument]) -> None:
+            nonlocal loaded
+            if loaded:
+                pipeline.evalsha(self.digest, len(keys), *keys, *args)
+            else:
+                pipeline.eval(self.text, len(keys), *keys, *args)
+            loaded = True
+
+        return call
+
+
+class PreloadedScript(Script):
+    """Of a client that may not send the server a script: somebody else has loaded it, or soon does."""
+
+    def __call__(self, keys: Sequence[str], args: Sequence[Argument]) -> Any:
+        """The script's reply. Raises TransientError while the server does not have it."""
+        try:
+            return ask(self._redis, "EVALSHA", self.digest, len(keys), *keys, *args)
+        except NoScriptError as error:
+            raise TransientError(f"Redis does not have script {self.name} ({self.digest}) yet") from error
+
+
+class Scripts:
+    """All scripts of a folder, by name; `head.lua`, if there is one, is put before each of the others."""
+
+    def __init__(self, redis: Redis, folder: Path) -> None:
+        file = folder / "head.lua"
+        head = file.read_text(encoding="utf-8") if file.exists() else ""
+        names = sorted(path.stem for path in folder.glob("*.lua") if path != file)
+        self._scripts = {name: Script(redis, name, folder, head) for name in names}
+
+    def __getitem__(self, name: str) -> Script:
+        return self._scripts[name]

@@ -1,0 +1,137 @@
+"""The runner's side of the slot ledger: asks before it starts, remembers, tells the end, and repeats itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from berthmaster.errors import TransientError
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.job import Placed, slot_class
+from berthmaster.jobs.slot_ledger import Answer, Report, SlotLedger
+from berthmaster.redis.outage import OUTAGE
+from berthmaster.redis.refusals import warn
+from berthmaster.runner.settings import RunnerSettings
+from berthmaster.runner.spool import Kept, Spool, Stage
+
+log = structlog.get_logger()
+AWAY = (*OUTAGE, TransientError)
+Stop = Callable[[str], bool]
+
+
+class Attempts:
+    """One pod's. `start` and `end` may run in a child process; `beat` runs in one thread of the worker."""
+
+    def __init__(self, settings: RunnerSettings, ledger: SlotLedger, dispatcher: Dispatcher, spool: Spool) -> None:
+        self._settings, self._ledger, self._dispatcher, self._spool = settings, ledger, dispatcher, spool
+        self._layout = tuple(slot_class(accepts) for accepts in settings.slots)
+        self._mark, self._grants = "", 0
+
+    def start(self, placed: Placed) -> bool:
+        """False: it is not this attempt's turn (any more). Raises while Redis is away or not verified: ask again."""
+        with self._spool.asking(placed.id, placed.attempt):
+            started = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
+            if not started:
+                return False
+            try:
+                self._spool.put(Kept(placed.job, placed.attempt, placed.phase, started.slot))
+            except OSError as error:  # what is not remembered is taken for lost, and would be started again for ever
+                self._tell(placed, f"the runner cannot remember that it runs: {error}")
+                return False
+        if started.plan:
+            self._spool.drop(started.plan)
+        log.info("job_started", job=placed.id, phase=placed.phase, attempt=placed.attempt, slot=started.slot)
+        return True
+
+    def end(self, attempt: str, outcome: str, result: str = "") -> None:
+        """Remembered first, then told; what cannot be told now, the next report tells."""
+        self._spool.answered(attempt)
+        kept = self._spool.get(attempt)
+        if not kept or kept.stage is not Stage.RUNNING:
+            return
+        kept = kept.after(outcome, result)
+        self._remember(kept)
+        log.info("job_ended", job=kept.job.id, phase=kept.phase, attempt=attempt, outcome=outcome)
+        try:
+            change = self._ledger.finish(kept.job.id, kept.phase, attempt, outcome, result)
+        except AWAY as error:
+            warn(log, "end_untold", error, job=kept.job.id, attempt=attempt)
+            return
+        self._remember(replace(kept, told=True))
+        self._dispatcher.dispatch(change.placed)
+
+    def _tell(self, placed: Placed, why: str) -> None:
+        log.error("start_not_remembered", job=placed.id, attempt=placed.attempt, reason=why)
+        change = self._ledger.finish(placed.id, placed.phase, placed.attempt, "failed", why)
+        self._dispatcher.dispatch(change.placed)
+
+    def _remember(self, kept: Kept) -> None:
+        """A disk that is full is no reason not to tell the ledger."""
+        try:
+            self._spool.put(kept)
+        except OSError:
+            log.exception("end_not_remembered", job=kept.job.id, attempt=kept.attempt)
+
+    def lost(self) -> None:
+        """A worker that starts anew has no processes of before: they died with it."""
+        for _, attempt in self._spool.asked():
+            self._spool.answered(attempt)
+        for kept in self._spool.all():
+            if kept.stage is Stage.RUNNING:
+                self._spool.drop(kept.attempt)
+
+    def beat(self, stop: Stop) -> Answer:
+        """Reports everything; `stop(attempt)` ends a process, and says whether there was one.
+
+        To a ledger that has lost everything only once no start can be granted any more by what was before it.
+        """
+        answer, kept = self._reported(self._mark)
+        if not answer.heard and not self._spool.asked():
+            answer, kept = self._reported(answer.mark, anew=True)
+        if not answer.heard:
+            return answer
+        self._mark, self._grants = answer.mark, answer.grants
+        self._acknowledge(answer)
+        for attempt in answer.stop:
+            self._stop(attempt, stop)
+        self._dispatcher.dispatch(answer.placed)
+        self._spool.forget_old(kept)
+        return answer
+
+    def _reported(self, mark: str, *, anew: bool = False) -> tuple[Answer, list[Kept]]:
+        """Anew all outcomes are told again. Questions come first: who is answered meanwhile is among the kept."""
+        asked, kept = self._spool.asked(), self._spool.all()
+        told = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.told)]
+        who = self._settings
+        answer = self._ledger.report(
+            Report(
+                who.uid,
+                who.pod,
+                self._layout,
+                mark,
+                self._grants,
+                running=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.RUNNING),
+                held=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.HELD),
+                ended=tuple((k.job.id, k.attempt, k.phase, k.outcome, k.result) for k in told),
+                jobs=tuple({k.job.id: k.job for k in kept}.values()) if anew else (),
+                asked=tuple(asked),
+            )
+        )
+        return answer, kept
+
+    def _acknowledge(self, answer: Answer) -> None:
+        for attempt in answer.known:
+            kept = self._spool.get(attempt)
+            if kept and not kept.told:
+                self._spool.put(replace(kept, told=True))
+
+    def _stop(self, attempt: str, stop: Stop) -> None:
+        kept = self._spool.get(attempt)
+        if not kept or kept.stage is Stage.ENDED:
+            return
+        if kept.stage is Stage.HELD:
+            self._spool.drop(attempt)
+        elif not stop(attempt):
+            self.end(attempt, "cancelled")

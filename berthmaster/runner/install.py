@@ -1,0 +1,157 @@
+"""Wires a runner into a Celery application: its task class, its queue, its heartbeat."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+import structlog
+from celery import Celery, signals
+from celery.worker import state
+from kombu import Queue
+from kombu.utils.imports import symbol_by_name
+
+from berthmaster.broker.address import TIMEOUTS, broker_of
+from berthmaster.broker.sending import OPTIONS
+from berthmaster.celery import transport_guard
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.messages import HEADER, JobSender, placed_of, queue_of
+from berthmaster.jobs.slot_ledger import SlotLedger, preloaded_scripts
+from berthmaster.redis.client import connect_state
+from berthmaster.redis.identity import Identity
+from berthmaster.redis.refusals import warn
+from berthmaster.redis.settings import RedisSettings
+from berthmaster.runner import mutex
+from berthmaster.runner.attempts import AWAY, Attempts
+from berthmaster.runner.narrow import narrowed
+from berthmaster.runner.settings import RunnerSettings
+from berthmaster.runner.spool import Spool
+from berthmaster.runner.task import job_task
+
+log = structlog.get_logger()
+OF_CELERY: Final = "celery.worker.consumer:Consumer"
+TOLERANT: Final = "berthmaster.celery.consumer:TolerantConsumer"
+
+
+def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSettings) -> None:
+    """Call it where the application is made. `settings` is asked when the worker starts, or a task first runs."""
+
+    @lru_cache(maxsize=1)
+    def attempts_of(process: int) -> Attempts:  # noqa: ARG001 - a forked child makes its own connections
+        return _attempts(app, settings())
+
+    def attempts() -> Attempts:
+        return attempts_of(os.getpid())
+
+    def start(sender: Any = None, **_: Any) -> None:
+        attempts().lost()
+        Heart(attempts(), sender, settings().heartbeat.total_seconds()).start()
+
+    def narrow(instance: Any = None, conf: Any = None, **_: Any) -> None:
+        if instance and instance.app is app:
+            tolerant = {"worker_consumer": TOLERANT} if conf.worker_consumer == OF_CELERY else {}
+            conf.update({**tolerant, **fitted(settings(), conf)})
+
+    transport_guard.install()
+    mutex.install()
+    _set_task_class(app, attempts)
+    app.add_defaults(lambda: configuration(settings()))
+    signals.celeryd_init.connect(narrow, weak=False, dispatch_uid=f"narrow-{id(app)}")
+    signals.worker_ready.connect(start, weak=False, dispatch_uid=f"berthmaster-runner-{id(app)}")
+    signals.task_unknown.connect(_unknown(attempts), weak=False, dispatch_uid=f"unknown-{id(app)}")
+    signals.task_revoked.connect(_ended(attempts, "cancelled"), weak=False, dispatch_uid=f"revoked-{id(app)}")
+    signals.task_failure.connect(_ended(attempts, "failed"), weak=False, dispatch_uid=f"failure-{id(app)}")
+
+
+def fitted(settings: RunnerSettings, conf: Any) -> dict[str, Any]:
+    """Settings for Celery that its application cannot know. Another broker than ours is its own business."""
+    broker = broker_of(settings.redis.address)
+    if conf.broker_url != broker.url:
+        return {}
+    options = {**TIMEOUTS, **conf.broker_transport_options, **broker.options}
+    return narrowed(settings.pool, options) if settings.redis.username else {"broker_transport_options": options}
+
+
+def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
+    app.task_cls = job_task(attempts, symbol_by_name(app.task_cls))
+    app.__dict__.pop("Task", None)  # made from it, and kept
+
+
+def configuration(settings: RunnerSettings) -> dict[str, Any]:
+    queue = queue_of(settings.pool, settings.pod)
+    broker = broker_of(settings.redis.address)
+    return {
+        "broker_url": broker.url,
+        "broker_transport_options": {**TIMEOUTS, **broker.options},
+        "task_queues": [Queue(queue, routing_key=queue)],
+        "task_default_queue": queue,
+        "worker_concurrency": len(settings.slots),
+        "worker_prefetch_multiplier": 1,
+        "task_acks_late": False,  # a start is granted once: a message that comes again would be refused
+        "task_track_started": False,
+    }
+
+
+def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
+    fleet = Identity(settings.cluster) if settings.cluster else None
+    redis = connect_state(RedisSettings(url=settings.redis.address), fleet)
+    ledger = SlotLedger(redis, preloaded_scripts(redis), settings.pool)
+    sender = JobSender(app.connection_for_write(transport_options=OPTIONS), settings.pool)
+    return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))
+
+
+def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None]:
+    """In the worker itself: a process that was stopped, or killed, can tell nothing. Said twice, it counts once."""
+
+    def told(request: Any = None, task_id: str | None = None, **_: Any) -> None:
+        attempt = task_id or (request.id if request else None)
+        if attempt:
+            attempts().end(attempt, outcome, "the process was ended")
+
+    return told
+
+
+def _unknown(attempts: Callable[[], Attempts]) -> Callable[..., None]:
+    """A job of a task that this application does not have: it fails, instead of being sent again for ever."""
+
+    def told(message: Any = None, name: str = "", **_: Any) -> None:
+        header = (message.headers or {}).get(HEADER) if message else None
+        if header:
+            placed = placed_of(header)
+            if attempts().start(placed):
+                attempts().end(placed.attempt, "failed", f"the runner has no task {name!r}")
+
+    return told
+
+
+class Heart(threading.Thread):
+    """Reports on a period, for as long as the worker lives."""
+
+    def __init__(self, attempts: Attempts, consumer: Any, period: float) -> None:
+        super().__init__(name="berthmaster-heart", daemon=True)
+        self._attempts, self._consumer, self._period = attempts, consumer, period
+
+    def run(self) -> None:
+        while True:
+            try:
+                self._attempts.beat(self._stop)
+            except AWAY as error:
+                warn(log, "report_unheard", error)
+            except Exception:
+                log.exception("report_failed")
+            time.sleep(self._period)
+
+    def _stop(self, attempt: str) -> bool:
+        """SIGTERM to its process. Threads cannot be stopped: their code may look at `current`."""
+        found = next((r for r in list(state.active_requests) if r.id == attempt), None)
+        if found is None:
+            return False
+        try:
+            found.terminate(self._consumer.pool, signal="TERM")
+        except NotImplementedError:
+            log.warning("stop_unsupported", attempt=attempt, pool=type(self._consumer.pool).__name__)
+        return True

@@ -1,0 +1,31 @@
+"""A Celery worker that keeps to the keys of its own pool, for a Redis user that may touch no others.
+
+Gossip, mingle, events and remote control talk to all workers of a broker over channels and keys that all share; and
+messages that were taken and not acknowledged lie in keys that all share, unless they are named.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berthmaster.celery.consumer import TolerantConsumer
+from berthmaster.routing import runner_queues
+
+
+class NarrowConsumer(TolerantConsumer):
+    """Without what Celery can only be told on its command line to leave out."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        apart = dict.fromkeys(("without_gossip", "without_mingle", "without_heartbeat"), True)
+        super().__init__(*args, **options | {"worker_options": {**(options.get("worker_options") or {}), **apart}})
+
+
+def narrowed(pool: str, transport: dict[str, Any]) -> dict[str, Any]:
+    """Settings for Celery; `transport` are the application's own options."""
+    names = ("unacked", "unacked_index", "unacked_mutex")
+    return {
+        "worker_consumer": f"{__name__}:{NarrowConsumer.__name__}",
+        "worker_enable_remote_control": False,
+        "worker_send_task_events": False,
+        "broker_transport_options": {**transport, **{f"{n}_key": f"{runner_queues(pool)}/{n}" for n in names}},
+    }

@@ -1,0 +1,132 @@
+"""What a runner remembers of its attempts, in files: they outlive a killed process, and a worker that restarts."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import orjson
+import structlog
+
+from berthmaster.clock import age, touch
+from berthmaster.jobs.job import Job, WhenLost
+
+log = structlog.get_logger()
+MOST_ENDED: Final = 1000
+LONGEST_QUESTION: Final = 120.0  # seconds; whoever asked for longer is taken for dead
+
+
+class Stage(StrEnum):
+    RUNNING = "running"
+    HELD = "held"  # ended well, and its slot is kept for the next phase
+    ENDED = "ended"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """`told`: the ledger has acknowledged the outcome."""
+
+    job: Job
+    attempt: str
+    phase: str
+    slot: int
+    stage: Stage = Stage.RUNNING
+    outcome: str = ""
+    result: str = ""
+    told: bool = False
+
+    def after(self, outcome: str, result: str) -> Kept:
+        more = outcome == "succeeded" and self.phase != self.job.phases[-1]
+        return replace(self, stage=Stage.HELD if more else Stage.ENDED, outcome=outcome, result=result)
+
+
+class Spool:
+    """One file an attempt, replaced as a whole."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def put(self, kept: Kept) -> None:
+        path = self._path(kept.attempt)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_bytes(orjson.dumps(asdict(kept)))
+        part.replace(path)
+
+    def get(self, attempt: str) -> Kept | None:
+        try:
+            kept = _read(self._path(attempt).read_bytes())
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            log.exception("spool_file_broken", attempt=attempt)
+            return None
+        return kept if kept.attempt == attempt else None
+
+    @contextmanager
+    def asking(self, job: str, attempt: str) -> Iterator[None]:
+        """Around the question whether an attempt may start: its answer may be long on its way."""
+        path = self._directory / f"{attempt}.{os.getpid()}-{threading.get_ident()}.asked"
+        with suppress(OSError):  # a disk that is full: what cannot be remembered is not started either
+            part = path.with_suffix(".part")
+            part.write_text(job)
+            touch(part)
+            part.replace(path)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+    def asked(self) -> list[tuple[str, str]]:
+        """Job and attempt of each start that may yet be granted."""
+        return list(self._asked())
+
+    def answered(self, attempt: str) -> None:
+        """Whoever asked is dead."""
+        for path in self._directory.glob(f"{attempt}.*.asked"):
+            path.unlink(missing_ok=True)
+
+    def _asked(self) -> Iterator[tuple[str, str]]:
+        for path in self._directory.glob("*.asked"):
+            with suppress(FileNotFoundError):
+                if age(path) < LONGEST_QUESTION:
+                    yield path.read_text(), path.name.partition(".")[0]
+
+    def drop(self, attempt: str) -> None:
+        self._path(attempt).unlink(missing_ok=True)
+
+    def all(self) -> list[Kept]:
+        """The oldest first."""
+        return sorted(self._each(), key=lambda kept: _order(kept.attempt))
+
+    def forget_old(self, all_kept: list[Kept]) -> None:
+        """Of outcomes that are known, the last thousand are enough."""
+        known = [kept for kept in all_kept if kept.stage is Stage.ENDED and kept.told]
+        for kept in known[:-MOST_ENDED]:
+            self.drop(kept.attempt)
+
+    def _each(self) -> Iterator[Kept]:
+        for path in self._directory.glob("*.json"):
+            if kept := self.get(path.stem):
+                yield kept
+
+    def _path(self, attempt: str) -> Path:
+        return self._directory / f"{attempt}.json"
+
+
+def _order(attempt: str) -> tuple[int, int]:
+    mark, _, number = attempt.partition("-")
+    return int(mark), int(number)
+
+
+def _read(text: bytes) -> Kept:
+    told = orjson.loads(text)
+    job = told["job"]
+    job |= {"phases": tuple(job["phases"]), "when_lost": WhenLost(job["when_lost"])}
+    return Kept(**told | {"job": Job(**job), "stage": Stage(told["stage"])})

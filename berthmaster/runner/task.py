@@ -1,0 +1,84 @@
+"""A Celery task that asks the slot ledger before it runs, and tells it how it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import celery
+import structlog
+from celery.exceptions import Ignore
+
+from berthmaster.celery.settlement import SETTLED
+from berthmaster.jobs.job import Placed
+from berthmaster.jobs.messages import HEADER, placed_of
+from berthmaster.jobs.result import kept
+from berthmaster.runner.attempts import AWAY, Attempts
+
+log = structlog.get_logger()
+PATIENCE: Final = 30.0  # seconds that a start waits for Redis; then the message is given up, and sent again
+PAUSE: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Current:
+    """What a running task may ask: which phase of which job it is."""
+
+    job: str
+    phase: str
+    attempt: str
+
+
+def current(task: celery.Task[Any, Any]) -> Current | None:
+    """None outside a job."""
+    header = task.request.get(HEADER)
+    return Current(header["id"], header["phase"], header["attempt"]) if header else None
+
+
+def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]) -> type[celery.Task[Any, Any]]:
+    """A task class over `base`. Tasks that are sent without our header run as ever."""
+
+    class JobTask(base):  # type: ignore[valid-type,misc] # the base is the application's own class
+        abstract = True
+        Request = SETTLED if base.Request == celery.Task.Request else base.Request
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            header = self.request.get(HEADER)
+            if not header:
+                return super().__call__(*args, **kwargs)
+            placed = placed_of(header)
+            if not granted(attempts(), placed):
+                log.info("start_refused", job=placed.id, attempt=placed.attempt)
+                raise Ignore
+            return self._told(placed, args, kwargs)
+
+        def _told(self, placed: Placed, args: Any, kwargs: Any) -> Any:
+            try:
+                result = super().__call__(*args, **kwargs)
+            except (Exception, SystemExit) as error:  # in a thread nothing else would notice an exit
+                attempts().end(placed.attempt, "failed", text_of(f"{type(error).__name__}: {error}"))
+                raise
+            attempts().end(placed.attempt, "succeeded", "" if result is None else text_of(result))
+            return result
+
+    return JobTask
+
+
+def text_of(result: Any) -> str:
+    """What can be stored: names of files may hold what is not UTF-8."""
+    return kept(str(result)).encode(errors="replace").decode()
+
+
+def granted(attempts: Attempts, placed: Placed) -> bool:
+    """Asks until Redis answers; a message that is given up is sent again, because its job stays placed."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempts.start(placed)
+        except AWAY as error:
+            if time.monotonic() > until:
+                log.warning("start_given_up", job=placed.id, attempt=placed.attempt, reason=str(error))
+                return False
+            time.sleep(PAUSE)

@@ -1,0 +1,62 @@
+"""What the specs of our resources have in common: their shape, lengths of time, and rules over several fields.
+
+A rule has two judges: the API server by the expression, before anything is stored; a worker by the model, for a cluster
+whose definition is older or that takes no expressions. Both give the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from berthmaster.duration import spelled
+
+S = TypeVar("S")
+Length = Annotated[str, Field(pattern="^[0-9]{1,9}(s|m|h)$")]
+"""A length of time as Kubernetes' own expressions read it: `90s`, `10m`, `24h`."""
+
+
+def length(text: str) -> timedelta:
+    """What a Length spells."""
+    value: Any = spelled(text)
+    assert isinstance(value, timedelta), text
+    return value
+
+
+class Spec(BaseModel):
+    """Camel case outside, as Kubernetes writes; unknown fields are refused with their name."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Rule(Generic[S]):
+    """`field` is to blame, `cel` is true and `broken` false for a good spec; CEL sees every default filled in."""
+
+    field: str
+    message: str
+    cel: str
+    broken: Callable[[S], bool]
+
+
+def broken_rules(rules: Iterable[Rule[Any]], spec: Spec) -> tuple[str, ...]:
+    """Every message that applies."""
+    return tuple(rule.message for rule in rules if rule.broken(spec))
+
+
+def validation(field: str, rule: str, message: str) -> dict[str, Any]:
+    """One of `x-kubernetes-validations`."""
+    return {"rule": rule, "message": message, "fieldPath": f".{field}", "reason": "FieldValueInvalid"}
+
+
+def each_once(names: Iterable[str]) -> tuple[str, ...]:
+    """Raises ValueError for a list that says something twice, which the API server refuses by the list's type."""
+    listed = tuple(names)
+    if doubles := sorted({name for name in listed if listed.count(name) > 1}):
+        raise ValueError(f"Duplicate value: {doubles[0]}")
+    return listed

@@ -1,0 +1,160 @@
+"""PodPool: pods of one template, for jobs in their slots or for claims that take them whole; it sizes itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from berthmaster.names import SUBDOMAIN
+from berthmaster.spec import Length, Spec, broken_rules, each_once, length
+from domain.claims.draining import DrainWait
+from domain.pod_pools.pod_pool_rules import RULES
+from domain.pod_pools.signals import Accepts, Policy
+
+OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
+PASSWORD_VARIABLE: Final = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a variable
+Kind = Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+class Slot(Spec):
+    """One job at a time."""
+
+    accepts: Annotated[
+        tuple[Kind, ...],
+        Field(
+            max_length=20,
+            description="kinds of phases that it takes, any if empty; a job needs a slot for all of its phases",
+            json_schema_extra={"x-kubernetes-list-type": "set"},
+        ),
+        AfterValidator(each_once),
+    ] = ()
+
+
+class Scaling(Spec):
+    """When pods come and go. Shares are of all slots, those of booting pods included; without slots they are 0."""
+
+    up_above: Annotated[float, Field(gt=0, le=1, description="share of slots in use above which pods are added")] = 0.8
+    down_below: Annotated[
+        float, Field(ge=0, lt=1, description="share below which idle pods may be removed; at 0 none is")
+    ] = 0.2
+    step: Annotated[int, Field(ge=1, le=100, description="pods that one decision adds for jobs, or removes")] = 1
+    up_cooldown: Annotated[
+        Length, Field(description="pause after a pod was added before use and jobs add another; claims wait for none")
+    ] = "30s"
+    down_cooldown: Annotated[Length, Field(description="pause after any change before a pod is removed")] = "5m"
+
+
+class RunnerToken(Spec):
+    """The Redis user of the pool's runners, which reaches the keys of this pool only."""
+
+    secret_name: Annotated[
+        str,
+        Field(
+            max_length=253,
+            pattern=f"^({SUBDOMAIN})?$",
+            description="Secret that is written; it must not exist before. Empty: POOL-runner-token",
+        ),
+    ] = ""
+    rotate_after: Annotated[Length, Field(description="age at which it is replaced, while no slot is in use")] = "24h"
+
+    def secret_of(self, pool: str) -> str:
+        return self.secret_name or f"{pool}-runner-token"
+
+
+def misshapen(template: dict[str, Any]) -> str:
+    """What of it is not of the kind that we read, '' when all is; the API server looks at the rest."""
+    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+    for name, value in (("metadata", meta), ("spec", spec)):
+        if not isinstance(value, dict):
+            return f"template.{name} is not an object"
+    if not all(isinstance(meta.get(name) or {}, dict) for name in ("labels", "annotations")):
+        return "template.metadata: labels or annotations are not an object"
+    containers = spec.get("containers") or []
+    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
+        return "template.spec.containers is not a list of objects"
+    variables = [each.get("env") or [] for each in containers]
+    whole = all(isinstance(env, list) and all(isinstance(one, dict) for one in env) for env in variables)
+    return "" if whole else "template.spec.containers: an env is not a list of objects"
+
+
+class PodPoolSpec(Spec):
+    """Pods of one template that run jobs in slots, or are taken whole by claims."""
+
+    template: Annotated[dict[str, Any], Field(description="PodTemplateSpec of its pods", json_schema_extra=OPEN)]
+    min_replicas: Annotated[int, Field(ge=0, le=5000, description="fewest pods beside those that claims have")] = 0
+    max_replicas: Annotated[
+        int, Field(ge=1, le=5000, description="most pods, claimed, cordoned and draining ones included")
+    ] = 10
+    max_idle: Annotated[
+        int, Field(ge=0, le=5000, description="pods kept warm for claims: ready, and without a job")
+    ] = 0
+    slots: Annotated[
+        tuple[Slot, ...], Field(max_length=50, description="slots of each pod, none for pods that only claims take")
+    ] = (
+        Slot(),
+        Slot(accepts=("plan",)),
+        Slot(accepts=("plan",)),
+    )
+    scaling: Scaling = Scaling()
+    reservation_ttl: Annotated[
+        Length, Field(alias="reservationTTL", description="how long a job's slot is kept for a person's decision")
+    ] = "24h"
+    drain_timeout: Annotated[Length, Field(description="longest wait for the sessions of a pod that is given back")] = (
+        "5m"
+    )
+    min_drain: Annotated[Length, Field(description="shortest drain: sessions that were just opened are counted")] = (
+        "15s"
+    )
+    recycle: Annotated[
+        Literal["reuse", "delete"], Field(description="what becomes of a pod that a claim gave back")
+    ] = "reuse"
+    ready_timeout: Annotated[
+        Length,
+        Field(description="age at which a pod is replaced that never reported or, without slots, was never ready"),
+    ] = "10m"
+    runner_token: RunnerToken = RunnerToken()
+
+    @model_validator(mode="after")
+    def _fields_agree(self) -> Self:
+        if problem := misshapen(self.template):
+            raise ValueError(problem)
+        if not (self.template.get("spec") or {}).get("containers"):
+            raise ValueError("template.spec.containers is empty: a pod needs at least one")
+        if messages := broken_rules(RULES, self):
+            raise ValueError("; ".join(messages))
+        return self
+
+    @property
+    def token(self) -> RunnerToken | None:
+        """Pods without slots have no runner. A template that names a password of Redis has a user of its own."""
+        containers = (self.template.get("spec") or {}).get("containers") or ()
+        names = {variable.get("name") for each in containers for variable in each.get("env") or ()}
+        return self.runner_token if self.slots and PASSWORD_VARIABLE not in names else None
+
+    @property
+    def layout(self) -> tuple[Accepts, ...]:
+        return tuple(frozenset(slot.accepts) or None for slot in self.slots)
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(
+            slots=self.layout,
+            min_pods=self.min_replicas,
+            max_pods=self.max_replicas,
+            max_idle=self.max_idle,
+            up_above=self.scaling.up_above,
+            down_below=self.scaling.down_below,
+            step=self.scaling.step,
+            up_cooldown=length(self.scaling.up_cooldown),
+            down_cooldown=length(self.scaling.down_cooldown),
+        )
+
+    @property
+    def drain_wait(self) -> DrainWait:
+        return DrainWait(length(self.min_drain), length(self.drain_timeout))
+
+    @property
+    def reservation(self) -> timedelta:
+        return length(self.reservation_ttl)

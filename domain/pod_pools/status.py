@@ -1,0 +1,103 @@
+"""The status of a PodPool, as people read it with kubectl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from domain.pod_pools.pod_steps import Member, Place, free
+from domain.pod_pools.runner_token import when
+from domain.status import Condition, Shape
+
+
+class PodCounts(Shape):
+    open: Annotated[int, Field(description="take jobs; those on which nothing is, claims as well")]
+    booting: Annotated[int, Field(description="created, and have not reported or were not ready yet")]
+    idle: Annotated[int, Field(description="those of the open ones that are warm: nothing is on them")]
+    away: Annotated[int, Field(description="not ready, keep what runs on them")]
+    cordoned: Annotated[int, Field(description="a person wants nothing new on them")]
+    claimed: Annotated[int, Field(description="taken whole by claims")]
+    draining: Annotated[int, Field(description="end, or are about to")]
+
+
+class SlotCounts(Shape):
+    total: Annotated[int, Field(description="of all pods that have reported")]
+    used: Annotated[int, Field(description="a job runs there, or is about to")]
+    reserved: Annotated[int, Field(description="kept for a job that waits for a person")]
+    idle: Annotated[int, Field(description="free, on open pods")]
+
+
+class PodPoolStatus(Shape):
+    """What a worker saw last. Nobody else writes it."""
+
+    observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]
+    replicas: Annotated[int, Field(description="pods, whatever they are at")]
+    ready_replicas: Annotated[int, Field(description="the open ones")]
+    desired_replicas: Annotated[int, Field(description="pods that there shall be, beside those that claims have")]
+    label_selector: Annotated[str, Field(description="for kubectl scale and its kin")]
+    pods: PodCounts
+    slots: SlotCounts
+    waiting: Annotated[int, Field(description="jobs that wait for a slot")]
+    waiting_claims: Annotated[int, Field(description="claims that wait for a pod of this pool")]
+    reason: Annotated[str, Field(description="why the pool has the size that it has")]
+    conditions: list[Condition]
+
+
+def pod_pool_status(
+    members: Iterable[Member],
+    slots: SlotCounts,
+    waiting: tuple[int, int],
+    size: int,
+    decision: str,
+    conditions: list[Condition],
+    about: tuple[str, int],
+) -> dict[str, Any]:
+    """`conditions` beside Valid. `waiting`: jobs, claims. `about`: name of the pool, generation of the spec."""
+    pods = _counts(list(members))
+    total = pods.open + pods.booting + pods.away + pods.cordoned + pods.claimed + pods.draining
+    return PodPoolStatus(
+        observed_generation=about[1],
+        replicas=total,
+        ready_replicas=pods.open,
+        desired_replicas=size,
+        label_selector=f"berthmaster.dev/pool={about[0]}",
+        pods=pods,
+        slots=slots,
+        waiting=waiting[0],
+        waiting_claims=waiting[1],
+        reason=decision,
+        conditions=[
+            Condition(type="Valid", status="True", reason="Accepted", message=""),
+            *conditions,
+        ],
+    ).model_dump(by_alias=True)
+
+
+def ready(barred: str, refused: str = "", withheld: str = "") -> Condition:
+    """Why no pods are created; '' when they may be. `refused`: what the API server says to them. `withheld`: why
+    their runners have no token."""
+    words = withheld or refused or barred
+    never = "PodsNeverReady" if barred else "PodsCanBeCreated"
+    reason = "NoRunnerToken" if withheld else "PodsRefused" if refused else never
+    return Condition(type="Ready", status="False" if words else "True", reason=reason, message=words)
+
+
+def runner_token(problem: tuple[str, str] | None, name: str, caution: str = "") -> Condition:
+    """`problem`: a reason and words, None for none. `name`: of the token that new pods get. `caution`: why it confines
+    nobody, '' when it does."""
+    issued = f"made {when(name)}" + (f". {caution}" if caution else "")
+    status, (reason, message) = ("False", problem) if problem else ("True", ("Issued", issued))
+    return Condition(type="RunnerToken", status=status, reason=reason, message=message)
+
+
+def invalid_status(problem: str, generation: int) -> dict[str, Any]:
+    """Only what is wrong: the rest stays as it was."""
+    condition = Condition(type="Valid", status="False", reason="Invalid", message=problem)
+    return {"observedGeneration": generation, "conditions": [condition.model_dump(by_alias=True)]}
+
+
+def _counts(members: list[Member]) -> PodCounts:
+    counts = {place.value: sum(m.place is place for m in members) for place in Place}
+    return PodCounts(idle=sum(map(free, members)), **counts)

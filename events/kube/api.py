@@ -1,0 +1,251 @@
+"""The Kubernetes API as raw JSON, over the connection and credentials of the official client.
+
+The client's models cost more than the calls (a list of 50 pods: 16 ms against 5 ms), and its watch hides time-outs and
+410s; its handling of kubeconfig, service accounts, TLS and proxies is exactly what we want. This is the only module
+that imports it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import orjson
+from kubernetes import client, config
+from urllib3 import BaseHTTPResponse, Timeout
+from urllib3.exceptions import HTTPError
+
+from berthmaster.clock import ServerClock
+from events.kube.errors import (
+    AlreadyExists,
+    Conflict,
+    Denied,
+    Expired,
+    Invalid,
+    KubeError,
+    NotFound,
+    Stalled,
+    Unavailable,
+    error_of_network,
+    error_of_response,
+    error_of_status,
+)
+from events.kube.refusals import RefusedWrite, note_refusal, refused_so_far, refused_writes, shown
+from events.kube.stream import batches
+from events.settings import KubernetesSettings
+
+__all__ = [
+    "NO_ACCOUNT",
+    "AlreadyExists",
+    "Conflict",
+    "Denied",
+    "Expired",
+    "Invalid",
+    "KubeApi",
+    "KubeError",
+    "NotFound",
+    "RefusedWrite",
+    "Stalled",
+    "Unavailable",
+    "error_of_status",
+    "path_of",
+    "refused_so_far",
+    "refused_writes",
+    "shown",
+]
+
+Json = dict[str, Any]
+Body = Json | list[Json] | None
+Batch = list[bytes]
+PAGE: Final = 500
+"""Objects a list request: bounds what the API server and we hold at once."""
+JSON_PATCH: Final = "application/json-patch+json"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~:%@+-]+)+")
+"""No empty segment, none that leads up, and nothing that ends a path."""
+NO_ACCOUNT: Final = (config.ConfigException,)
+
+
+class KubeApi:
+    """Threads may share one. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API.
+
+    `clock` is the API server's, for everything that is compared with its stamps.
+    """
+
+    def __init__(self, connection: client.ApiClient, timeout: float, agent: str) -> None:
+        self.connection, self.timeout, self.agent = connection, timeout, agent
+        self.clock = ServerClock()
+
+    @classmethod
+    def connect(cls, settings: KubernetesSettings, agent: str = "berthmaster") -> KubeApi:
+        """Opens no connection yet. `agent`: who we say we are, in audit logs and field managers.
+
+        Raises one of NO_ACCOUNT when no credentials are found.
+        """
+        return cls(client.ApiClient(configuration(settings)), settings.request_timeout.total_seconds(), agent)
+
+    def get(self, path: str, **query: Any) -> Json:
+        return self.request("GET", path, query=query)
+
+    def create(self, path: str, body: Json) -> Json:
+        """`path` is the collection's. Raises AlreadyExists."""
+        return self.request("POST", path, body)
+
+    def replace(self, path: str, body: Json) -> Json:
+        """With `metadata.resourceVersion` in the body it raises Conflict unless that is the present version."""
+        return self.request("PUT", path, body)
+
+    def patch(self, path: str, body: Body) -> Json:
+        """A merge patch (`metadata.resourceVersion` is a precondition), or a JSON patch when `body` is a list."""
+        kind = JSON_PATCH if isinstance(body, list) else MERGE_PATCH
+        return self.request("PATCH", path, body, content_type=kind)
+
+    def join(self, path: str, body: Json) -> Json:
+        """A strategic merge patch: as `patch`, but elements of lists such as conditions are joined by their keys."""
+        return self.request("PATCH", path, body, content_type=STRATEGIC_PATCH)
+
+    def delete(self, path: str, body: Json | None = None) -> Json:
+        """`body`: DeleteOptions, e.g. `{"preconditions": {"uid": ..., "resourceVersion": ...}}` (else Conflict)."""
+        return self.request("DELETE", path, body)
+
+    def list(self, path: str, **query: Any) -> Json:
+        """All pages as one list object, at one version. If a page's token expires, everything is listed at once."""
+        page = answer = self.get(path, **{"limit": PAGE, **query})
+        try:
+            while token := page["metadata"].get("continue"):
+                page = self.get(path, **{"limit": PAGE, **query, "continue": token})
+                answer["items"] += page["items"]
+        except Expired:
+            return self.get(path, **query)
+        answer["metadata"].pop("continue", None)
+        answer["metadata"].pop("remainingItemCount", None)
+        return answer
+
+    def lines(self, path: str, timeout: float, idle: float = 1.0, **query: Any) -> Iterator[Batch]:
+        """The lines of a watch, in batches of what has arrived; an empty batch after each `idle` seconds of silence.
+
+        Ends when the server ends it. Raises Stalled after `timeout` seconds of silence, Expired or another KubeError
+        when the watch is refused. A line of type `ERROR` is left to the caller (`error_of_status`).
+        """
+        response = self.send("GET", path, {"watch": "true", **query}, Timeout(connect=self.timeout, read=timeout))
+        try:
+            yield from batches(response, timeout, idle)
+        except (HTTPError, OSError, ValueError) as error:
+            raise error_of_network(error) from error
+        finally:
+            response.close()
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Body = None,
+        query: Json | None = None,
+        content_type: str = "application/json",
+    ) -> Json:
+        try:
+            response = self.send(method, path, query or {}, Timeout(self.timeout), body, content_type)
+        except KubeError as error:
+            note_refusal(method, path, error)
+            raise
+        try:
+            answer = orjson.loads(response.data)
+        except (HTTPError, OSError, orjson.JSONDecodeError) as error:
+            raise error_of_network(error) from error
+        finally:
+            response.release_conn()
+        return dict(answer)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        query: Json,
+        timeout: Timeout,
+        body: Body = None,
+        content_type: str = "application/json",
+    ) -> BaseHTTPResponse:
+        """The answer with its body unread. Raises KubeError for every answer but success, and for an odd path."""
+        if not PATH.fullmatch(path):
+            raise Invalid(400, "BadRequest", f"{path[:200]!r} is no path of the API")
+        headers = {
+            "Accept": "application/json",
+            "Content-Type": content_type,
+            "User-Agent": self.agent,
+            **self.credentials(),
+        }
+        asked = time.monotonic()
+        try:
+            response: BaseHTTPResponse = self.connection.rest_client.pool_manager.request(
+                method,
+                self.connection.configuration.host + path + query_string(query),
+                body=None if body is None else orjson.dumps(body),
+                headers=headers,
+                timeout=timeout,
+                preload_content=False,
+                decode_content=True,
+            )
+            self.clock.observe(response.headers.get("Date"), asked, time.monotonic())
+            if response.status < 300:
+                return response
+            refusal = error_of_response(response.status, response.data, response.headers.get("Retry-After"))
+        except (HTTPError, OSError) as error:
+            raise error_of_network(error) from error
+        response.release_conn()
+        raise refusal
+
+    def credentials(self) -> dict[str, str]:
+        """Asked for at each request: a service account's token is replaced on disk while we run."""
+        return {auth["key"]: auth["value"] for auth in self.connection.configuration.auth_settings().values()}
+
+    def close(self) -> None:
+        self.connection.rest_client.pool_manager.clear()
+
+
+def path_of(root: str, *segments: str) -> str:
+    """A path from its parts; `root` is ours, as `/api/v1`. What may come from elsewhere is a segment: it is quoted.
+
+    Raises Invalid for a segment that would lead elsewhere, by Kubernetes' own rule for names in paths.
+    """
+    for segment in segments:
+        if segment in ("", ".", "..") or "/" in segment or "%" in segment:
+            raise Invalid(400, "BadRequest", f"{segment[:80]!r} cannot be a part of a path")
+    return "/".join((root, *(quote(segment, safe=":") for segment in segments)))
+
+
+def query_string(query: Json) -> str:
+    spelled = {key: str(value).lower() if isinstance(value, bool) else value for key, value in query.items()}
+    return f"?{urlencode(spelled)}" if spelled else ""
+
+
+def configuration(settings: KubernetesSettings) -> client.Configuration:
+    """Where and as whom: `settings.server`, else a kubeconfig, else the service account of the pod."""
+    if settings.server:
+        found = client.Configuration(host=settings.server)
+        found.ssl_ca_cert = str(settings.ca_file) if settings.ca_file else None
+        if settings.token:
+            found.api_key["authorization"] = f"Bearer {settings.token.get_secret_value()}"
+    else:
+        found = client.Configuration()
+        load(found, settings)
+    found.connection_pool_maxsize = settings.connections
+    # urllib3 would repeat a PUT or DELETE whose answer was lost, and turn its success into a Conflict or NotFound.
+    found.retries = False
+    return found
+
+
+def load(found: client.Configuration, settings: KubernetesSettings) -> None:
+    path = str(settings.kubeconfig) if settings.kubeconfig else None
+    try:
+        config.load_kube_config(  # type: ignore[no-untyped-call]  # the package has no types
+            path, settings.context, client_configuration=found
+        )
+    except config.ConfigException:
+        if path or settings.context or "KUBERNETES_SERVICE_HOST" not in os.environ:
+            raise
+        config.load_incluster_config(client_configuration=found)  # type: ignore[no-untyped-call]  # the same

@@ -1,0 +1,17 @@
+"""What tells one Kubernetes cluster from another: the UID of its namespace kube-system, which lives as long as it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from events.kube.api import Denied, KubeApi, NotFound
+
+NAMESPACE: Final = "kube-system"
+
+
+def read_system(kube: KubeApi) -> str:
+    """That UID, '' for an account that may not read it. Raises KubeError while the API is away."""
+    try:
+        return str(kube.get(f"/api/v1/namespaces/{NAMESPACE}")["metadata"]["uid"])
+    except (Denied, NotFound):
+        return ""

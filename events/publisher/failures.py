@@ -1,0 +1,104 @@
+"""Other controllers' Events of failed allocations: told to the stream; the pods of ours that they name run again."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+from redis import Redis
+
+from berthmaster.routing import pod_key
+from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, Json, cloud_event
+from events.publisher.feeds import SnapshotFeed
+from events.publisher.history import NewHistoryError
+from events.publisher.predicates import of_others, reporter
+from events.publisher.resources import Resource
+from events.publisher.sender import Sender
+from events.publisher.watch import Batch, Listing
+from events.workqueue import Mark, Workqueue
+
+FAILURES_SEEN: Final = "berthmaster:failures-seen"
+"""`<history>:<version>` of the newest Kubernetes Event that became an event of ours, so that no publisher repeats it.
+
+An earlier release left a version alone, of the first history.
+"""
+
+
+class Position(NamedTuple):
+    history: int
+    version: int
+
+
+LONGEST_NAME: Final = 253
+LONGEST_MESSAGE: Final = 1024
+"""Characters that are kept: the old form of a Kubernetes Event limits neither."""
+
+
+class FailureFeed:
+    """Other controllers' `AllocationFailed`: told to the stream, and the pod, if it is one of ours, runs again."""
+
+    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender, pods: SnapshotFeed) -> None:
+        self.resource, self.redis, self.queue, self.sender, self.pods = resource, redis, queue, sender, pods
+        self.last = 0
+
+    def prepare(self) -> None:
+        stored: Any = self.sender.patiently(self.resource, lambda: self.redis.get(FAILURES_SEEN))
+        last = position(stored or b"0")
+        self.last = last.version if last.history == self.queue.history else 0
+
+    def listing(self, listing: Listing, relist: bool) -> None:
+        del relist  # nothing is stamped for these
+        if self.last > listing.version:
+            raise NewHistoryError(f"a list of events is at version {listing.version}, after {self.last}")
+        items = sorted((item.mark for item in listing.items if item.mark.version > self.last), key=by_version)
+        self.tell([orjson.loads(mark.body) for mark in items], listing.version)
+
+    def batch(self, batch: Batch) -> None:
+        events = [event["object"] for event in batch.events if event["type"] != "DELETED"]  # they expire
+        if events:
+            self.tell(events, int(events[-1]["metadata"]["resourceVersion"]))
+
+    def tell(self, events: list[Json], version: int) -> None:
+        """The keys first: a crash in between repeats, and omits nothing."""
+        failures = [(event, failure(event)) for event in events if of_others(event)]
+        self.sender.require_lease()
+        self.sender.patiently(self.resource, lambda: self.touch([failed.key for _, failed in failures], self.pods.keys))
+        entries = [told(*pair, self.sender.now()) for pair in failures]
+        self.sender.patiently(self.resource, lambda: self.append(entries, version))
+        self.sender.metrics.published.labels(self.resource.name).inc(len(failures))
+
+    def touch(self, keys: list[str], ours: Container[str]) -> None:
+        if some := [key for key in dict.fromkeys(keys) if key in ours]:
+            self.queue.touch(some)
+
+    def append(self, entries: list[bytes], version: int) -> None:
+        pipeline = self.redis.pipeline(transaction=False)
+        self.sender.stream.append(pipeline, entries)
+        pipeline.set(FAILURES_SEEN, f"{self.queue.history}:{version}")
+        pipeline.execute()
+
+
+def position(stored: bytes) -> Position:
+    history, _, version = stored.rpartition(b":")
+    return Position(int(history or 1), int(version))
+
+
+def failure(event: Mapping[str, Any]) -> AllocationFailed:
+    """Of a Kubernetes Event. The key of another kind than Pod is its kind in lower case, namespace and name."""
+    about = event.get("involvedObject") or {}
+    kind, namespace, name, uid = (str(about.get(f) or "")[:LONGEST_NAME] for f in ("kind", "namespace", "name", "uid"))
+    key = pod_key(namespace, name) if kind == "Pod" else "/".join(filter(None, (kind.lower(), namespace, name)))
+    message = str(event.get("message") or "")[:LONGEST_MESSAGE]
+    return AllocationFailed(key=key, uid=uid, reporter=reporter(event)[:LONGEST_NAME], message=message)
+
+
+def told(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
+    meta = event["metadata"]
+    return cloud_event(
+        ALLOCATION_FAILED, f"{meta.get('uid')}:{meta['resourceVersion']}", failed.key, time, failed.model_dump()
+    )
+
+
+def by_version(mark: Mark) -> int:
+    return mark.version

@@ -1,0 +1,67 @@
+"""What becomes of what a watch yields: snapshots and marks for pods and pools.
+
+A feed belongs to one term of the publisher and to one thread at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from events.protocol.schemas import Json
+from events.publisher.diff import difference
+from events.publisher.history import require_history
+from events.publisher.metrics import Metrics
+from events.publisher.resources import Resource
+from events.publisher.sender import Sender
+from events.publisher.watch import Batch, Listing
+from events.workqueue import Known, Mark, Workqueue
+
+
+class Feed(Protocol):
+    def prepare(self) -> None:
+        """A list is about to be asked for: what Redis has now must be in it."""
+
+    def listing(self, listing: Listing, relist: bool) -> None: ...
+
+    def batch(self, batch: Batch) -> None: ...
+
+
+class SnapshotFeed:
+    """Keeps Redis in step with one kind. `keys` are those that Redis knows, so that others cost no question."""
+
+    def __init__(self, resource: Resource, queue: Workqueue, sender: Sender, metrics: Metrics) -> None:
+        self.resource, self.queue, self.sender, self.metrics = resource, queue, sender, metrics
+        self.keys: set[str] = set()
+        self.known: dict[str, Known] = {}
+
+    def prepare(self) -> None:
+        """After the claim: since then nobody else makes snapshots, and workers only raise the versions of some."""
+        known = self.sender.patiently(self.resource, self.queue.known)
+        self.known = {key: old for key, old in known.items() if self.resource.owns(key)}
+
+    def listing(self, listing: Listing, relist: bool) -> None:
+        known, self.known, history = self.known, {}, self.queue.history
+        require_history(listing.items, known, listing.version, history)
+        self.sender.send(self.resource, list(difference(listing.items, known, listing.version, history)), relist)
+        self.keys = {item.mark.key for item in listing.items if item.opted or item.mark.key in known}
+
+    def batch(self, batch: Batch) -> None:
+        marks = self.marks(batch.events)
+        if marks:
+            self.sender.send(self.resource, marks)
+        for mark in marks:
+            (self.keys.discard if mark.gone else self.keys.add)(mark.key)
+
+    def marks(self, events: list[Json]) -> list[Mark]:
+        """The last version of each key, if it concerns us: earlier ones are over already."""
+        latest = {self.resource.key(event["object"]["metadata"]): event for event in events}
+        items = [self.resource.item(event["object"], event["type"] == "DELETED") for event in latest.values()]
+        marks = [mark for mark, opted in items if opted or mark.key in self.keys]
+        self.metrics.coalesced.labels(self.resource.name).inc(len(events) - len(latest))
+        self.metrics.dropped.labels(self.resource.name, "not_opted_in").inc(len(items) - len(marks))
+        return marks
+
+
+def known_keys(queue: Workqueue, kind: str) -> set[str]:
+    """Of every object of a kind that Redis has and that is there."""
+    return {key for key, known in queue.known().items() if key.startswith(f"{kind}/") and not known.gone}

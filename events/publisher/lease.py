@@ -1,0 +1,140 @@
+"""The Kubernetes Lease that makes one publisher of several the active one, and gives it a number that fences its marks.
+
+Every write carries the resource version that was read, so two candidates cannot both succeed. Whether a silent holder
+is gone is judged by our own clock from when we last saw its Lease change, never by comparing the clocks of two
+machines. The number of changes of holder only grows while the Lease exists; it starts again when somebody deletes it by
+hand, which is why an epoch also has the holder's identity, and why a holder outbids a number that Redis remembers.
+"""
+
+from __future__ import annotations
+
+import time
+from threading import RLock
+from typing import Final
+
+from events.kube.api import Conflict, Json, KubeApi, NotFound, path_of
+from events.settings import LeaseSettings
+
+GROUP: Final = "/apis/coordination.k8s.io/v1"
+LOOKS: Final = 3
+
+
+class Lease:
+    """Safe to share between threads. `identity` must be unique to this process: a restarted one is another holder."""
+
+    def __init__(self, kube: KubeApi, settings: LeaseSettings, identity: str) -> None:
+        self.kube, self.settings, self.identity = kube, settings, identity
+        self.collection = path_of(GROUP, "namespaces", settings.namespace, "leases")
+        self.path = path_of(self.collection, settings.name)
+        self.number = 0
+        self.until = 0.0  # on the monotonic clock: how long we may publish
+        self.seen, self.seen_at = "", 0.0  # the version of the Lease that we saw last, and since when
+        self.lock = RLock()
+
+    @property
+    def held(self) -> bool:
+        """By our own clock: no answer of the API is needed to know that the time is over."""
+        return time.monotonic() < self.until
+
+    def try_acquire(self) -> bool:
+        """Takes the Lease if nobody has it, or its holder was silent for as long as it promised. Raises KubeError."""
+        with self.lock:
+            started = time.monotonic()
+            lease = self.look()
+            if lease is None:
+                return self.create(started)
+            return self.free(lease, started) and self.write(lease, transitions(lease) + 1, started)
+
+    def renew(self) -> bool:
+        """False: the Lease is another's now, or was deleted. Raises KubeError when nobody can know."""
+        return self.rewrite()
+
+    def outbid(self, number: int) -> bool:
+        """Raises our number above one that Redis remembers from before the Lease was deleted. False as in `renew`."""
+        return self.rewrite(above=number)
+
+    def release(self) -> None:
+        """Lets another candidate take over at its next look. Raises KubeError."""
+        with self.lock:
+            lease = self.look() if self.held else None
+            self.until = 0.0
+            if lease and self.mine(lease):
+                given_back = {**lease["spec"], "holderIdentity": "", "renewTime": self.now()}
+                self.kube.replace(self.path, {**lease, "spec": given_back})
+
+    def create(self, started: float) -> bool:
+        metadata = {"name": self.settings.name, "namespace": self.settings.namespace}
+        try:
+            self.adopt(self.kube.create(self.collection, self.body({"metadata": metadata}, 0)), started)
+        except Conflict:
+            return False
+        return True
+
+    def free(self, lease: Json, now: float) -> bool:
+        spec, version = lease.get("spec") or {}, lease["metadata"]["resourceVersion"]
+        if version != self.seen:
+            self.seen, self.seen_at = version, now
+        promised = float(spec.get("leaseDurationSeconds") or self.settings.duration.total_seconds())
+        return spec.get("holderIdentity") in (None, "", self.identity) or now - self.seen_at >= promised
+
+    def rewrite(self, above: int | None = None) -> bool:
+        """A Conflict may come from somebody who labelled the Lease, so it says nothing yet: look again."""
+        with self.lock:
+            number = self.number if above is None else max(above, self.number) + 1
+            for _ in range(LOOKS):
+                started = time.monotonic()
+                lease = self.look()
+                if lease is None or not self.mine(lease):
+                    break
+                if self.write(lease, number, started):
+                    return True
+            self.until = 0.0
+            return False
+
+    def look(self) -> Json | None:
+        try:
+            return self.kube.get(self.path)
+        except NotFound:
+            return None
+
+    def mine(self, lease: Json) -> bool:
+        spec = lease.get("spec") or {}
+        return spec.get("holderIdentity") == self.identity and transitions(lease) == self.number
+
+    def write(self, lease: Json, number: int, started: float) -> bool:
+        try:
+            self.adopt(self.kube.replace(self.path, self.body(lease, number)), started)
+        except Conflict:
+            return False
+        return True
+
+    def adopt(self, lease: Json, started: float) -> None:
+        """We hold it, counted from before the request was sent: others count from after they saw its effect."""
+        self.number = transitions(lease)
+        self.until = started + self.settings.renew_deadline.total_seconds()
+
+    def body(self, lease: Json, number: int) -> Json:
+        """`lease` with our claim in it; its resource version stays as the precondition."""
+        spec = lease.get("spec") or {}
+        since = spec["acquireTime"] if spec.get("holderIdentity") == self.identity else self.now()
+        return {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": lease["metadata"],
+            "spec": {
+                **spec,
+                "holderIdentity": self.identity,
+                "leaseDurationSeconds": round(self.settings.duration.total_seconds()),
+                "leaseTransitions": number,
+                "acquireTime": since,
+                "renewTime": self.now(),
+            },
+        }
+
+    def now(self) -> str:
+        """The API server's time as a Kubernetes MicroTime. For people: no decision reads it."""
+        return self.kube.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def transitions(lease: Json) -> int:
+    return int((lease.get("spec") or {}).get("leaseTransitions") or 0)

@@ -1,0 +1,47 @@
+"""Pods of pod pools: they are never stored; whatever becomes of one, its pool runs, and so does the claim on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis import Redis
+
+from events.protocol.claim_index import concerned
+from events.publisher.feeds import known_keys
+from events.publisher.resources import Resource
+from events.publisher.sender import Sender
+from events.publisher.watch import Batch, Listing
+from events.workqueue import Workqueue
+
+
+class PoolPodFeed:
+    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender) -> None:
+        self.resource, self.redis, self.queue, self.sender = resource, redis, queue, sender
+
+    def prepare(self) -> None:
+        """Nothing is stored of them."""
+
+    def listing(self, listing: Listing, relist: bool) -> None:
+        """Whose pods went unseen is in no list, so that every claim looks, and every set."""
+        del relist  # a pool's run lists its pods itself
+        pools = self.proper([item.mark.key for item in listing.items])
+        self.sender.require_lease()
+        self.sender.patiently(self.resource, lambda: self.touch(pools | self.claims()))
+
+    def batch(self, batch: Batch) -> None:
+        pods: list[dict[str, Any]] = [event["object"] for event in batch.events]
+        pools = self.proper([self.resource.key(pod["metadata"]) for pod in pods])
+        self.sender.require_lease()
+        self.sender.patiently(self.resource, lambda: self.touch(pools | concerned(self.redis, pods)))
+
+    def proper(self, keys: list[str]) -> set[str]:
+        """Without pods whose label names no pool."""
+        self.sender.metrics.dropped.labels(self.resource.name, "no_name").inc(keys.count(""))
+        return set(keys) - {""}
+
+    def claims(self) -> set[str]:
+        return known_keys(self.queue, "podclaim") | known_keys(self.queue, "podclaimset")
+
+    def touch(self, keys: set[str]) -> None:
+        if keys:
+            self.queue.touch(sorted(keys))

@@ -1,0 +1,159 @@
+"""The publisher's process: builds its parts, runs its threads, ends in order.
+
+SIGTERM loses nothing: the batch in hand is finished, then the Lease is given back, so that a second publisher takes
+over at its next look and finds by its list whatever happened in between.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from functools import partial
+from threading import Event
+from typing import Any, Final
+from uuid import uuid4
+
+import structlog
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from berthmaster import routing, tracing
+from berthmaster.redis.address import by_sentinel
+from berthmaster.redis.identity import OTHER_FLEET, Identity
+from berthmaster.redis.incarnation import connect
+from events.grace import end_within
+from events.kube.api import NO_ACCOUNT, KubeApi
+from events.protocol.event_stream import EventStream
+from events.publisher.election import Election
+from events.publisher.health import HealthServer
+from events.publisher.lease import Lease
+from events.publisher.metrics import Metrics
+from events.publisher.publisher import Publisher
+from events.publisher.supervise import Supervisor
+from events.publisher.term import Parts
+from events.settings import Misconfigured, ProcessSettings, settings_of
+from events.workqueue import Workqueue, push
+
+log = structlog.get_logger(__name__)
+
+PATIENCE: Final[dict[str, Any]] = {"socket_timeout": 5, "socket_connect_timeout": 3, "retry": Retry(NoBackoff(), 1)}
+"""Seconds. One repetition, for connections that the server closed; whoever waits longer must see the stop."""
+AGENT: Final = "berthmaster-publisher"
+MISUSE: Final = 2
+SPARE: Final = 5.0
+POLL: Final = 0.1
+"""Seconds between two looks of the health server at whether it should end."""
+
+
+def workqueue(settings: ProcessSettings, redis: Redis) -> Workqueue:
+    """Where broker and state are one Redis, the script that marks a key sends its hint as well."""
+    if settings.broker.url in (None, settings.redis.url):
+        return Workqueue(redis, hint_queue=routing.LATENCY)
+    return Workqueue(redis, publish=push(broker(str(settings.broker.url))))
+
+
+def broker(url: str) -> Redis:
+    return connect(url, **PATIENCE) if by_sentinel(url) else Redis.from_url(url)
+
+
+def identity() -> str:
+    """Of this start of this process: what an earlier one held is not ours."""
+    return f"{os.environ.get('HOSTNAME') or socket.gethostname()}-{uuid4().hex[:8]}"
+
+
+class Process:
+    """Everything built and nothing started. `run` once."""
+
+    def __init__(self, settings: ProcessSettings, stop: Event) -> None:
+        """Binds the health port. `stop` is set from outside to end the process."""
+        self.settings, self.stop, self.resigning = settings, stop, Event()
+        self.supervisor, self.metrics = Supervisor(stop), Metrics()
+        kube = KubeApi.connect(settings.kubernetes, AGENT)
+        redis = connect(settings.redis.url, Identity(settings.cluster), **PATIENCE)
+        self.lease = Lease(kube, settings.publisher.lease, identity())
+        self.election = Election(self.lease, self.metrics, self.resigning)
+        queue = workqueue(settings, redis)
+        parts = Parts(
+            kube,
+            redis,
+            queue,
+            self.lease,
+            settings.publisher,
+            self.metrics,
+            self.supervisor,
+            EventStream(settings.stream),
+            settings.cluster,
+            settings.redis.rest,
+        )
+        self.publisher = Publisher(parts, self.election)
+        self.health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, self.publisher)
+
+    def run(self) -> int:
+        """Until `stop` is set or a thread dies; returns the exit status."""
+        self.supervisor.start("health", partial(self.health.serve_forever, POLL))
+        election = self.supervisor.start("election", self.election.run)
+        work = self.supervisor.start("publisher", self.publisher.run)
+        log.info("publisher_started", identity=self.lease.identity, health_port=self.health.server_address[1])
+        self.stop.wait()
+        work.join(self.settings.publisher.grace.total_seconds() + 1)
+        self.resigning.set()
+        election.join(self.settings.kubernetes.request_timeout.total_seconds())
+        self.election.resign()
+        self.health.shutdown()
+        self.health.server_close()
+        self.publisher.parts.redis.close()
+        self.publisher.parts.kube.close()
+        log.info("publisher_stopped", failed=self.supervisor.failed.is_set())
+        if refusal := self.publisher.refusal:
+            sys.stderr.write(f"{refusal}\n")
+            return OTHER_FLEET
+        return int(self.supervisor.failed.is_set())
+
+
+def stop_on_signals() -> Event:
+    """Set by SIGTERM and SIGINT."""
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+def longest_stop(settings: ProcessSettings) -> float:
+    """Seconds: the batch in hand, the election's last call, giving back the Lease, and some to spare."""
+    return settings.publisher.grace.total_seconds() + 2 * settings.kubernetes.request_timeout.total_seconds() + SPARE
+
+
+def main() -> int:
+    configure_logs()
+    try:
+        settings = settings_of(ProcessSettings)
+    except Misconfigured as error:
+        sys.stderr.write(f"{error}\n")
+        return MISUSE
+    if settings.tracing.endpoint:
+        tracing.start(settings.tracing.endpoint, settings.tracing.share, "berthmaster-publisher")
+    try:
+        stop = stop_on_signals()
+        end_within(longest_stop(settings))
+        process = Process(settings, stop)
+    except NO_ACCOUNT as error:
+        sys.stderr.write(f"neither BERTHMASTER_KUBERNETES__SERVER nor a kubeconfig nor an account to use: {error}\n")
+        return MISUSE
+    return process.run()
+
+
+def configure_logs() -> None:
+    """One JSON object a line on standard output."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        cache_logger_on_first_use=True,
+    )

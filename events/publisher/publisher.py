@@ -1,0 +1,98 @@
+"""Terms, one after the other, for as long as the Lease is ours."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from redis import RedisError
+
+from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.refusals import warn
+from domain.backoff import RetryPolicy, backoff
+from events.kube.api import KubeError
+from events.kube.system import read_system
+from events.publisher.election import Election
+from events.publisher.term import Parts, Term
+from events.publisher.watch import Pulse
+
+log = structlog.get_logger(__name__)
+
+PAUSES: Final = RetryPolicy(timedelta(milliseconds=200), timedelta(seconds=5))
+"""Between terms that failed in a row."""
+WAIT: Final = 0.5
+"""Seconds between two looks at the stop signal while another is active."""
+
+
+class Publisher:
+    """`run` until the supervisor's stop. `term` is the present one, None for a standby. `refusal`: why the process
+    must not go on.
+    """
+
+    def __init__(self, parts: Parts, election: Election) -> None:
+        self.parts, self.election = parts, election
+        self.term: Term | None = None
+        self.terms = self.failures = 0
+        self.reason, self.evidence = "start", ""
+        self.fleet = Identity(parts.cluster)
+        self.refusal: AnotherFleet | None = None
+
+    def run(self) -> None:
+        try:
+            while not self.parts.supervisor.stop.is_set():
+                if self.election.wait(WAIT):
+                    self.serve()
+        except AnotherFleet as refusal:
+            log.critical("redis_of_another_fleet", error=str(refusal))
+            self.refusal = refusal
+            self.parts.supervisor.stop.set()
+
+    @property
+    def stamped(self) -> bool:
+        return bool((term := self.term) and term.stamped)
+
+    def pulses(self) -> list[tuple[str, Pulse]]:
+        """Of the streams of the present term, by name; none for a standby."""
+        return list(term.pulses()) if (term := self.term) else []
+
+    def serve(self) -> None:
+        """One term, if the API confirms that the Lease is ours. Raises AnotherFleet."""
+        if not self.confirmed():
+            self.pause(self.failures + 1)
+            return
+        self.terms += 1
+        self.parts.metrics.claims.labels(self.reason).inc()
+        self.term = term = Term(self.parts, self.terms, self.fleet, self.evidence)
+        log.info("term_started", epoch=term.epoch, reason=self.reason)
+        try:
+            self.reason = term.run()
+        finally:
+            self.evidence = term.evidence
+            self.term = None
+        log.info("term_ended", epoch=term.epoch, reason=self.reason)
+        self.pause(0 if term.opened else self.failures + 1)
+
+    def confirmed(self) -> bool:
+        """A holder that was paused may believe in a Lease that is long gone: asked before each claim."""
+        try:
+            self.identify()
+            if self.reason == "outbid":
+                return self.parts.lease.outbid(self.parts.queue.highest_claim())
+            return self.parts.lease.renew()
+        except AnotherFleet:
+            raise
+        except (KubeError, RedisError) as error:
+            warn(log, "claim_postponed", error)
+            return False
+
+    def identify(self) -> None:
+        """By the name alone for an account that may not read kube-system. Raises KubeError."""
+        if not self.fleet.system:
+            self.fleet = Identity(self.fleet.cluster, read_system(self.parts.kube))
+
+    def pause(self, failures: int) -> None:
+        """Hardly any after a term that was complete: its successor is urgent, workers wait for its stamp."""
+        self.failures = failures
+        self.parts.supervisor.stop.wait(backoff(PAUSES, failures, random.random()).total_seconds())

@@ -1,0 +1,120 @@
+"""Marks on their way to Redis under one claim: fenced, in one round trip with their stream entries, never given up.
+
+While Redis does not answer, the batch is kept and sent again. That is safe because a mark that arrived already is not
+newer the second time, and enough because a Redis that came back without its state refuses the mark: then the claim is
+lost, and a new claim begins with a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from threading import Event
+from typing import Any, Final, TypeVar
+
+import orjson
+import structlog
+from redis import RedisError
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
+from tenacity.nap import sleep_using_event
+from tenacity.stop import stop_when_event_set
+
+from berthmaster import tracing
+from berthmaster.redis.refusals import warn
+from events.protocol.event_stream import EventStream
+from events.protocol.schemas import cloud_event
+from events.publisher.lease import Lease
+from events.publisher.metrics import Metrics
+from events.publisher.resources import Resource
+from events.settings import PublisherSettings
+from events.workqueue import LOST, Mark, Workqueue
+
+log = structlog.get_logger(__name__)
+
+CHUNK: Final = 500
+"""Marks a pipeline: bounds how long others wait for Redis behind us."""
+T = TypeVar("T")
+
+
+class ClaimLostError(Exception):
+    """Nothing more may be sent under this claim; the text is the reason."""
+
+
+class Sender:
+    """Belongs to one claim. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
+
+    def __init__(
+        self,
+        queue: Workqueue,
+        lease: Lease,
+        epoch: str,
+        over: Event,
+        settings: PublisherSettings,
+        metrics: Metrics,
+        stream: EventStream,
+    ) -> None:
+        self.queue, self.lease, self.epoch, self.over = queue, lease, epoch, over
+        self.settings, self.metrics, self.stream = settings, metrics, stream
+
+    def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
+        """Raises ClaimLostError. `relist` between claim and stamp only."""
+        for chunk in chunks(marks):
+            with tracing.span("publish", resource=resource.name), self.metrics.sending(resource.name):
+                self.patiently(resource, partial(self.attempt, resource, chunk, relist))
+            self.metrics.published.labels(resource.name).inc(len(chunk))
+
+    def attempt(self, resource: Resource, marks: Sequence[Mark], relist: bool) -> None:
+        self.require_lease()
+        limit = self.stream.settings.entry_size
+        history = self.queue.history
+        entries = [entry(resource, mark, history, self.now(), limit) for mark in marks] if self.stream.kept else []
+        append = partial(self.stream.append, entries=entries)
+        if LOST in self.queue.marks(self.epoch, marks, relist, extra=append):
+            raise ClaimLostError("state_lost")
+
+    def now(self) -> str:
+        """By the API server's clock, from which the events come."""
+        return self.lease.kube.clock.now().isoformat()
+
+    def require_lease(self) -> None:
+        """By our own clock. What slips through between this and the script is fenced there by the epoch."""
+        if not self.lease.held:
+            raise ClaimLostError("lease_lost")
+
+    def patiently(self, resource: Resource, act: Callable[[], T]) -> T:
+        """Until it succeeds or the term is over (the RedisError then)."""
+        retrying = Retrying(
+            retry=retry_if_exception_type(RedisError),
+            wait=wait_random_exponential(multiplier=0.05, max=self.settings.retry_longest),
+            stop=stop_when_event_set(self.over),
+            sleep=sleep_using_event(self.over),
+            before_sleep=lambda state: self.note(resource, state),
+            reraise=True,
+        )
+        return retrying(act)
+
+    def note(self, resource: Resource, state: RetryCallState) -> None:
+        self.metrics.redis_retries.labels(resource.name).inc()
+        error = state.outcome.exception() if state.outcome else None
+        warn(log, "redis_unreachable", error, resource=resource.name, attempt=state.attempt_number)
+
+
+def entry(resource: Resource, mark: Mark, history: int, time: str, limit: int) -> bytes:
+    """What other services read of a mark. Its id names the version: an event sent twice is recognised. A snapshot of
+    more than `limit` bytes is left out.
+    """
+    kind = f"dev.berthmaster.{resource.kind}.{'deleted' if mark.gone else 'changed'}"
+    data: dict[str, Any] = {
+        "key": mark.key,
+        "history": history,
+        "version": mark.version,
+        "uid": mark.uid,
+        "snapshot": orjson.Fragment(mark.body),
+    }
+    if len(mark.body) > limit:
+        data |= {"snapshot": None, "omitted": len(mark.body)}
+    return cloud_event(kind, f"{mark.uid}:{history}.{mark.version}", mark.key, time, data)
+
+
+def chunks(marks: Sequence[Mark]) -> Iterator[Sequence[Mark]]:
+    return (marks[start : start + CHUNK] for start in range(0, len(marks), CHUNK))

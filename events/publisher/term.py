@@ -1,0 +1,225 @@
+"""One term of the active publisher: claim, list and mark, stamp, watch, until something makes it doubtful.
+
+Another claimed, Redis lost state, another Redis answers, the Lease is gone: each ends the term, and the next begins
+from the start. There is no repair in the middle, so there is one order to think about. Each term claims under an epoch
+of its own, so that a thread left over from an earlier one cannot write any more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from threading import Event, Thread
+from typing import Final
+
+import structlog
+from redis import Redis, RedisError
+
+from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.refusals import prove, warn
+from events.kube.api import KubeApi
+from events.protocol.event_stream import EventStream
+from events.publisher.claim_feed import ClaimFeed
+from events.publisher.failures import FailureFeed
+from events.publisher.feeds import SnapshotFeed
+from events.publisher.follower import Follower
+from events.publisher.history import NEW_HISTORY, NewHistoryError, announce
+from events.publisher.lease import Lease
+from events.publisher.metrics import Metrics
+from events.publisher.pool_pods import PoolPodFeed
+from events.publisher.resources import (
+    Resource,
+    allocation_failures,
+    pod_claim_sets,
+    pod_claims,
+    pod_pools,
+    pods,
+    pool_pods,
+    port_pools,
+)
+from events.publisher.sender import ClaimLostError, Sender
+from events.publisher.supervise import Supervisor
+from events.publisher.watch import Pulse, Watch
+from events.settings import PublisherSettings
+from events.workqueue import Workqueue
+
+log = structlog.get_logger(__name__)
+
+LOOK: Final = 0.1
+"""Seconds between two looks at the Lease and the stop signal."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a publisher is made of; shared by its terms."""
+
+    kube: KubeApi
+    redis: Redis
+    queue: Workqueue
+    lease: Lease
+    settings: PublisherSettings
+    metrics: Metrics
+    supervisor: Supervisor
+    stream: EventStream
+    cluster: str = ""
+    rest: timedelta = timedelta(0)  # after a change of the master
+
+
+class Term:
+    """`run` it once, with the Lease in hand. `over` is set by whoever finds the `reason`.
+
+    `evidence` that the API's versions went back: of the term before, until this one has begun the new history.
+    """
+
+    def __init__(self, parts: Parts, serial: int, fleet: Identity | None = None, evidence: str = "") -> None:
+        self.parts, self.fleet = parts, fleet
+        self.epoch = f"{parts.lease.number}:{parts.lease.identity}/{serial}"
+        self.over, self.reason, self.evidence = Event(), "", evidence
+        self.opened = self.stamped = False  # ever; now
+        self.threads: list[Thread] = []
+        self.sender = Sender(
+            parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics, parts.stream
+        )
+        scope = parts.settings.namespace
+        kinds = (pods(scope, parts.settings.pod_selector), port_pools(), pod_pools(scope), pod_claim_sets(scope))
+        feeds = [self.feed(resource) for resource in kinds]
+        feeds.append(ClaimFeed(pod_claims(scope), parts.queue, self.sender, parts.metrics))
+        self.listed = [self.follower(feed.resource, feed) for feed in feeds]
+        self.failures = self.follower(
+            events := allocation_failures(scope),
+            FailureFeed(events, parts.redis, parts.queue, self.sender, feeds[0]),
+        )
+        members = pool_pods(scope)
+        self.members = self.follower(members, PoolPodFeed(members, parts.redis, parts.queue, self.sender))
+
+    def feed(self, resource: Resource) -> SnapshotFeed:
+        return SnapshotFeed(resource, self.parts.queue, self.sender, self.parts.metrics)
+
+    def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed | PoolPodFeed) -> Follower:
+        watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)
+        return Follower(watch, feed, self.parts.metrics)
+
+    @property
+    def followers(self) -> list[Follower]:
+        return [*self.listed, self.members, *([self.failures] if self.parts.settings.failures else [])]
+
+    def pulses(self) -> Iterator[tuple[str, Pulse]]:
+        return ((follower.watch.resource.name, follower.watch.pulse) for follower in self.followers)
+
+    def run(self) -> str:
+        """Returns the reason of the end, after every thread of the term has ended. Raises AnotherFleet."""
+        self.start("lookout", self.look_out)
+        try:
+            self.open()
+            self.over.wait()
+        except ClaimLostError as lost:
+            self.end(str(lost))
+        except AnotherFleet:
+            self.end("another_fleet")
+            raise
+        except NewHistoryError as found:
+            self.went_back(found)
+        except RedisError as error:
+            warn(log, "redis_unreachable", error)
+            self.end("redis_unreachable")
+        finally:
+            self.close()
+        return self.reason
+
+    def open(self) -> None:
+        """Claim, history, lists, stamp, in this order.
+
+        Raises ClaimLostError, NewHistoryError, AnotherFleet and RedisError.
+        """
+        if not self.parts.queue.claim(self.epoch, self.fleet):
+            raise ClaimLostError("outbid")
+        self.enter_history()
+        met = time.monotonic()
+        for follower in self.listed:
+            follower.first()
+        if not self.parts.queue.acquainted():
+            self.outwait(met)
+        if self.over.is_set():
+            return
+        if not self.parts.queue.stamp(self.epoch):
+            raise ClaimLostError("stamp_refused")
+        self.stamped = self.opened = True
+        self.parts.metrics.stamped.set(1)
+        log.info("lists_stamped", epoch=self.epoch)
+        for follower in self.followers:
+            self.start(follower.watch.resource.name, partial(self.follow, follower))
+
+    def enter_history(self) -> None:
+        """Whoever lost the claim since then has another's lists to come."""
+        if not self.parts.queue.enter_history(self.epoch, anew=bool(self.evidence)):
+            raise ClaimLostError("outbid")
+        if self.evidence:
+            self.parts.metrics.histories.inc()
+            announce(self.parts.kube, self.parts.lease, self.parts.queue.history, self.evidence)
+            self.evidence = ""
+
+    def went_back(self, found: NewHistoryError) -> None:
+        self.evidence = str(found)
+        self.end(NEW_HISTORY)
+
+    def outwait(self, met: float) -> None:
+        """The master before this one may go on granting until it finds that its replicas are gone. What it grants is
+        published by then, and found by the rebuilds that begin with the stamp.
+        """
+        rest = self.parts.rest.total_seconds() - (time.monotonic() - met)
+        if rest > 0:
+            log.info("outwaiting_old_master", epoch=self.epoch, seconds=round(rest, 1))
+            self.over.wait(rest)
+
+    def follow(self, follower: Follower) -> None:
+        try:
+            self.end(follower.rest())
+        except NewHistoryError as found:
+            self.went_back(found)
+
+    def start(self, name: str, target: Callable[[], None]) -> None:
+        self.threads.append(self.parts.supervisor.start(name, target))
+
+    def look_out(self) -> None:
+        """Ends the term for what no thread of it would notice by itself."""
+        probed = time.monotonic()
+        while not self.over.wait(LOOK):
+            if self.parts.supervisor.stop.is_set():
+                self.end("stopped")
+            elif not self.parts.lease.held:
+                self.end("lease_lost")
+            elif self.stamped and time.monotonic() - probed >= self.parts.settings.probe_every.total_seconds():
+                probed = time.monotonic()
+                self.probe()
+
+    def probe(self) -> None:
+        """Nothing may happen for hours, and still Redis must neither lose its state nor refuse writes unseen."""
+        try:
+            if not self.parts.queue.stands(self.epoch):
+                return self.end("state_lost")
+            prove(self.parts.redis)
+            self.parts.stream.trim(self.parts.redis)
+        except AnotherFleet:  # the next claim says so
+            self.end("another_fleet")
+        except RedisError as error:
+            warn(log, "probe_failed", error)
+
+    def end(self, reason: str) -> None:
+        """The first reason counts."""
+        self.reason = self.reason or reason
+        self.stamped = False
+        self.parts.metrics.stamped.set(0)
+        self.over.set()
+
+    def close(self) -> None:
+        """Lets batches in hand be finished. What does not end in time is fenced by the next claim."""
+        self.end("failed")
+        deadline = time.monotonic() + self.parts.settings.grace.total_seconds()
+        for thread in self.threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        if not self.opened:  # else each was closed by its own thread
+            for follower in self.followers:
+                follower.close()

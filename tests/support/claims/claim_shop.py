@@ -1,0 +1,107 @@
+"""Claims and the pool that serves them, each by its own real run: the test is kubelet, workload and publisher."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from redis import Redis
+
+from berthmaster.routing import pod_claim_key
+from domain.claims.labels import DRAIN, PHASE, SESSIONS
+from events.kube.api import KubeApi
+from tests.support.pods.pod_pool_world import QUICK, PodPoolWorld
+from workers.claims.reconciler import PodClaimsReconciler
+from workers.claims.services import ClaimServices
+from workers.kube.events import KubeEvents
+from workers.kube.pod_claims import PodClaims, claim_path
+from workers.reconcile import reconcile
+
+Json = dict[str, Any]
+
+
+class Shop:
+    """A pool whose pods only claims take, and claims `c0`, `c1`, ... on it."""
+
+    def __init__(self, redis: Redis, api: Any, namespace: str, **spec: Any) -> None:
+        told = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
+        self.pool = PodPoolWorld(redis, api, namespace, **(told | spec))
+        self.api, self.namespace, self.names = api, namespace, set[str]()
+        known = self.pool.services
+        self.services = ClaimServices(
+            kube=api,
+            queue=self.pool.queue,
+            claims=PodClaims(api),
+            events=known.events,
+            index=known.claims,
+            waiting=known.waiting,
+            pools=known.names,
+            ledger=known.ledger,
+            dispatcher=known.dispatcher,
+            now=api.clock.now,
+            missing_grace=timedelta(0),
+        )
+
+    def claim(self, name: str, **spec: Any) -> None:
+        self.names.add(name)
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodClaim", "metadata": {"name": name}}
+        self.api.create(claim_path(self.namespace, ""), body | {"spec": {"poolName": "runners"} | spec})
+
+    def claims(self) -> dict[str, Json]:
+        return {each["metadata"]["name"]: each for each in self.services.claims.all(self.namespace)}
+
+    def round(self) -> None:
+        """Everybody once: the pool, kubelet, the workloads, and each claim."""
+        self.pool.run()
+        self.kubelet()
+        for name in sorted(self.names):  # those that are gone too: the publisher says so
+            self.run(name)
+
+    def run(self, name: str, api: KubeApi | None = None) -> None:
+        """One run of a claim, by a worker that reaches Kubernetes by `api`."""
+        key = pod_claim_key(self.namespace, name)
+        self.pool.queue.touch([key])
+        by = replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api)) if api else self.services
+        reconcile(self.pool.queue, key, PodClaimsReconciler(by), QUICK)
+
+    def leases_end(self) -> None:
+        """Of runs that died."""
+        for name in self.names:
+            self.pool.redis.zadd("{queue}timer", {pod_claim_key(self.namespace, name): 0})
+        self.pool.queue.sweep_due(1000)
+
+    def kubelet(self) -> None:
+        """Pods that go end, new ones become ready, and workloads answer."""
+        for pod in self.pool.pods():
+            if "deletionTimestamp" in pod["metadata"]:
+                self.pool.end(pod["metadata"]["name"])
+            elif not (pod.get("status") or {}).get("conditions"):
+                self.pool.ready(pod["metadata"]["name"], "True")
+            self.answer(pod)
+
+    def answer(self, pod: Json) -> None:
+        """No sessions, when it is asked."""
+        notes = pod["metadata"].get("annotations") or {}
+        if DRAIN in notes and SESSIONS not in notes:
+            patch = {"metadata": {"annotations": {SESSIONS: f"0 {notes[DRAIN]}"}}}
+            self.api.patch(self.pool.pod_path(pod["metadata"]["name"]), patch)
+
+    def settle(self, rounds: int = 5) -> None:
+        for _ in range(rounds):
+            self.round()
+
+    def held(self) -> dict[str, str]:
+        """Claim -> its pod. No two have one, and each has the label of its own on it."""
+        pods = {pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in self.pool.pods()}
+        found = {name: each["spec"]["podName"] for name, each in self.claims().items() if "podName" in each["spec"]}
+        assert len(set(found.values())) == len(found)
+        for name, pod in found.items():
+            assert pods[pod]["berthmaster.dev/claimed-by"] == self.claims()[name]["metadata"]["uid"]
+        return found
+
+    def phases(self) -> list[str]:
+        return sorted(pod["metadata"]["labels"].get(PHASE, "") for pod in self.pool.pods())
+
+    def delete(self, name: str) -> None:
+        self.api.delete(claim_path(self.namespace, name))

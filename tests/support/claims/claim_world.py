@@ -1,0 +1,238 @@
+"""Claims on a Kubernetes API and a real Redis, step by step: the test is kubelet, the pools, and the clock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from redis import Redis
+
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.routing import pod_claim_key
+from domain.backoff import RetryPolicy
+from domain.claims.labels import CLAIMED_BY, LAST_OWNER, OWNER, PHASE
+from domain.claims.pod import Phase
+from domain.outcome import Outcome
+from events.kube.api import KubeApi, NotFound
+from events.workqueue import Workqueue
+from tests.support.jobs.slot_world import SlotWorld
+from workers.claims.reconciler import PodClaimsReconciler
+from workers.claims.services import ClaimServices
+from workers.kube.claimable_pods import claimable
+from workers.kube.events import KubeEvents
+from workers.kube.our_kinds import as_snapshot
+from workers.kube.pod_claims import PodClaims, claim_path
+from workers.kube.pod_pools import owner_reference
+from workers.kube.pool_pods import POOL, REVISION
+from workers.reconcile import reconcile
+from workers.stores.claims.index import ClaimIndex
+from workers.stores.claims.waiting import WaitingClaims
+from workers.stores.pool_names import PodPoolNames
+from workers.stores.slots.claimable import keep_claimable
+from workers.stores.slots.view import view
+
+QUICK = RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=10))
+Json = dict[str, Any]
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+IMAGE = {"containers": [{"name": "game", "image": "game:1"}]}
+
+
+class Unsent:
+    """Takes what is dispatched: no test of claims has jobs whose messages matter."""
+
+    def send(self, placed: object) -> list[Any]:
+        del placed
+        return []
+
+
+class ClaimWorld:
+    def __init__(self, redis: Redis, api: KubeApi, namespace: str) -> None:
+        self.redis, self.api, self.namespace = redis, api, namespace
+        self.queue = Workqueue(redis, publish=lambda _: None)
+        assert self.queue.claim("1:test")
+        self.queue.stamp("1:test")
+        self.slots: dict[str, SlotWorld] = {}
+        self.owners: dict[str, list[Json]] = {}
+        self.clock = datetime.now(UTC)
+        self.revision = "r1"
+        self.services = ClaimServices(
+            kube=api,
+            queue=self.queue,
+            claims=PodClaims(api),
+            events=KubeEvents(api),
+            index=ClaimIndex(redis),
+            waiting=WaitingClaims(redis),
+            pools=PodPoolNames(redis),
+            ledger=self.ledger,
+            dispatcher=lambda ledger: Dispatcher(ledger, Unsent()),
+            now=lambda: self.clock,
+        )
+
+    def on(self, api: KubeApi) -> ClaimServices:
+        """The services of a worker that reaches Kubernetes by this."""
+        return replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api))
+
+    # ---- pools
+
+    def ledger(self, pool: str) -> SlotLedger:
+        """By namespace/name; of a pool that nobody made it is empty and not verified."""
+        world = self.slots.get(pool.rpartition("/")[2])
+        return world.ledger if world else SlotLedger(self.redis, self._scripts(), pool)
+
+    def _scripts(self) -> Any:
+        return next(iter(self.slots.values())).scripts if self.slots else SlotWorld(self.redis, "none/none").scripts
+
+    def pool(self, name: str = "warm", labels: dict[str, str] | None = None, most: int = 10) -> None:
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": name}}
+        template = {"metadata": {"labels": labels or {}}, "spec": IMAGE}
+        path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{self.namespace}/podpools"
+        made = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
+        self.owners[name] = [owner_reference(as_snapshot(made))]
+        self.slots[name] = SlotWorld(self.redis, f"{self.namespace}/{name}")
+        self.services.pools.add(f"{self.namespace}/{name}")
+        self.offer(name)
+
+    def pod(
+        self, name: str, pool: str = "warm", *, offer: bool = True, layout: tuple[str, ...] = (), **labels: str
+    ) -> Json:
+        """Idle, ready, and offered; `layout`: slots for jobs."""
+        told = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
+        meta = {"name": name, "labels": told, "ownerReferences": self.owners.get(pool, [])}
+        self.api.create(f"{self.pods_path()}", {"metadata": meta, "spec": IMAGE})
+        pod = self.status(name, READY)
+        self.slots[pool].add(pod["metadata"]["uid"], layout)
+        if offer:
+            self.offer(pool)
+        return pod
+
+    def offer(self, pool: str = "warm", created: dict[str, datetime] | None = None) -> None:
+        """What the run of a pool says: which of its pods a claim may have."""
+        ledger, token = self.slots[pool].ledger, "9999999999999999-offer"
+        ledger.resize(token, None, 0, 5000, 0)
+        seen = [claimable(pod, self.clock) for pod in self.pods()]
+        found = [pod for pod in seen if pod.pool == pool and pod.free and pod.normal and not pod.cordoned]
+        aged = [replace(pod, created=(created or {}).get(pod.name, pod.created)) for pod in found]
+        keep_claimable(ledger, token, self.revision, aged)
+
+    def drained(self, name: str, pool: str = "warm") -> None:
+        """Its pool has seen to it: it is free again."""
+        pod = self.get(name)
+        (told,) = (each for each in view(self.slots[pool].ledger).pods if each.uid == pod["metadata"]["uid"])
+        assert self.slots[pool].ledger.take_over(told.uid, told.token, "drain")
+        self.label(name, PHASE, Phase.IDLE.value)
+        self.slots[pool].ledger.open(told.uid, "drain")
+        self.offer(pool)
+
+    # ---- pods
+
+    def pods_path(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/pods"
+
+    def pods(self) -> list[Json]:
+        items: list[Json] = self.api.list(self.pods_path())["items"]
+        return items
+
+    def get(self, pod: str) -> Json:
+        return self.api.get(f"{self.pods_path()}/{pod}")
+
+    def status(self, pod: str, status: Json) -> Json:
+        return self.api.patch(f"{self.pods_path()}/{pod}/status", {"status": status})
+
+    def label(self, pod: str, key: str, value: str | None) -> None:
+        self.api.patch(f"{self.pods_path()}/{pod}", {"metadata": {"labels": {key: value}}})
+
+    def annotate(self, pod: str, key: str, value: str | None) -> None:
+        self.api.patch(f"{self.pods_path()}/{pod}", {"metadata": {"annotations": {key: value}}})
+
+    def end(self, pod: str) -> None:
+        self.api.delete(f"{self.pods_path()}/{pod}", {"gracePeriodSeconds": 0})
+
+    def labels(self, pod: str) -> dict[str, str]:
+        labels: dict[str, str] = self.get(pod)["metadata"]["labels"]
+        return labels
+
+    def holder(self, pod: str) -> str:
+        """Phase of a pod, with the name of the claim that has it."""
+        labels = self.labels(pod)
+        names = {claim["metadata"]["uid"]: claim["metadata"]["name"] for claim in self.claims()}
+        uid = labels.get(CLAIMED_BY, "")
+        return f"{labels[PHASE]} {names.get(uid, uid)}".strip()
+
+    def last_owner(self, pod: str) -> str:
+        labels = self.labels(pod)
+        assert OWNER not in labels
+        return labels.get(LAST_OWNER, "")
+
+    def views(self, pool: str = "warm") -> dict[str, str]:
+        """Pod -> what the slot ledger thinks of it."""
+        names = {pod["metadata"]["uid"]: pod["metadata"]["name"] for pod in self.pods()}
+        return {names.get(each.uid, each.uid): each.view for each in view(self.slots[pool].ledger).pods}
+
+    # ---- claims
+
+    def claim(self, name: str = "a", **spec: Any) -> Json:
+        body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodClaim", "metadata": {"name": name}}
+        path = claim_path(self.namespace, "")
+        return self.api.create(path, body | {"spec": {"poolName": "warm"} | spec})
+
+    def bound(self, name: str = "a", **spec: Any) -> str:
+        """A claim that has found a pod; the pod's name."""
+        self.claim(name, **spec)
+        self.run(name)
+        return self.pod_of(name)
+
+    def claims_path(self) -> str:
+        return claim_path(self.namespace, "")
+
+    def read(self, name: str = "a") -> Json:
+        return self.api.get(claim_path(self.namespace, name))
+
+    def claims(self) -> list[Json]:
+        return self.services.claims.all(self.namespace)
+
+    def pod_of(self, name: str = "a") -> str:
+        return str(self.read(name)["spec"].get("podName") or "")
+
+    def phase(self, name: str = "a") -> str:
+        return str((self.read(name).get("status") or {}).get("phase", ""))
+
+    def condition(self, kind: str, name: str = "a") -> Json:
+        (found,) = (each for each in self.read(name)["status"]["conditions"] if each["type"] == kind)
+        return dict(found)
+
+    def told(self) -> set[str]:
+        """Reasons of the Events of the namespace."""
+        items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return {each["reason"] for each in items}
+
+    def spec(self, name: str = "a", **changes: Any) -> None:
+        self.api.patch(claim_path(self.namespace, name), {"spec": changes})
+
+    def move(self, target: str, name: str = "a") -> None:
+        self.services.claims.move(self.read(name), target)
+
+    def delete(self, name: str = "a") -> None:
+        self.api.delete(claim_path(self.namespace, name))
+
+    def gone(self, name: str = "a") -> bool:
+        try:
+            self.read(name)
+        except NotFound:
+            return True
+        return False
+
+    def run(self, name: str = "a", services: ClaimServices | None = None) -> Outcome | None:
+        """One run of the claim, by a worker with these services."""
+        key = pod_claim_key(self.namespace, name)
+        self.queue.touch([key])
+        return reconcile(self.queue, key, PodClaimsReconciler(services or self.services), QUICK)
+
+    def lease_ends(self, name: str = "a") -> None:
+        """Of a run that stands still or died: another worker may take the claim."""
+        self.redis.zadd("{queue}timer", {pod_claim_key(self.namespace, name): 0})
+        self.queue.sweep_due(1000)
+
+    def later(self, by: timedelta) -> None:
+        self.clock += by

@@ -1,0 +1,49 @@
+"""The consumer of a worker of ours. Apart from `consumer`, which runners import without all that a worker needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from celery.worker.state import maybe_shutdown
+from kombu.transport.virtual import Channel
+
+from berthmaster.celery import envelope
+from berthmaster.celery.consumer import TolerantConsumer
+from berthmaster.celery.envelope import UncompressedMessage
+from berthmaster.clock import wall_clock
+from berthmaster.redis.client import other_fleet
+from workers.wiring.process import services
+
+log = structlog.get_logger()
+PAUSE = 2.0  # seconds between two looks at a Redis that belongs to another fleet
+OF_CELERY = "celery."
+"""What the tasks are called that Celery brings along, which run canvases."""
+
+
+class OwnConsumer(TolerantConsumer):
+    """Of a worker of ours: gives Celery nothing but well-formed messages of our own tasks.
+
+    It takes none while its Redis belongs to another fleet, and does not end either: what runs in it has work in hand.
+    """
+
+    def connect(self) -> Any:
+        """Waits for the broker, and then for a Redis of its own."""
+        connection = super().connect()
+        while refusal := other_fleet(services().redis):
+            log.error("redis_of_another_fleet", error=str(refusal))
+            time.sleep(PAUSE)
+            maybe_shutdown()
+        return connection
+
+    def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
+        channel = self.task_consumer.channel
+        if isinstance(channel, Channel):
+            channel.Message = UncompressedMessage
+        self._tasks = frozenset(name for name in self.strategies if not name.startswith(OF_CELERY))
+        return super().create_task_handler(*args, **options)
+
+    def read(self, message: Any) -> None:
+        envelope.read(message, self._tasks, wall_clock())

@@ -1,0 +1,92 @@
+"""Beat's schedule: Celery's own, on a clock that nobody sets, with a heartbeat that tells of ticks sent in time.
+
+Celery's schedule compares wall-clock times: after the clock was set back by an hour, no entry is due for an hour. And a
+schedule in memory starts each entry's period anew, so that a beat that restarts more often than the period never sends
+it. Here every entry is due at the start, then once a period of the monotonic clock. Ticks that come twice do no harm:
+a worker acquires each tick (workers/stores/ticks.py).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from celery.beat import ScheduleEntry, Scheduler
+from celery.schedules import BaseSchedule, schedule
+
+from berthmaster.redis.client import connect_briefly, other_fleet
+from berthmaster.redis.identity import OTHER_FLEET, Identity
+from workers.settings import WorkerSettings
+from workers.telemetry import heartbeat
+
+LOOK_EVERY: Final = 60
+"""Ticks between two looks at whose Redis it is."""
+
+ORIGIN: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""What Celery, which counts in dates, is given as the zero of the monotonic clock."""
+LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LATE: Final = 10.0
+"""Seconds beyond two periods after which an entry that was not sent is late: a publish to a slow broker takes some."""
+
+
+def steady_now() -> datetime:
+    """A date that goes on evenly, whatever happens to the wall clock."""
+    return ORIGIN + timedelta(seconds=time.monotonic())
+
+
+class SteadyEntry(ScheduleEntry):
+    """Is due when beat starts, and once a period after that."""
+
+    def __init__(self, *, schedule: BaseSchedule | float, last_run_at: datetime | None = None, **rest: Any) -> None:
+        super().__init__(schedule=steady(schedule), last_run_at=last_run_at or LONG_AGO, **rest)
+
+
+def steady(period: BaseSchedule | float) -> BaseSchedule:
+    """A schedule as Celery has it; one that is made already, as of an entry that was sent, stays as it is."""
+    return period if isinstance(period, BaseSchedule) else schedule(period, nowfun=steady_now)
+
+
+class Schedule(Scheduler):
+    """Touches a file while every entry is sent in time: one that hangs in a call, whose messages nobody takes, or that
+    leaves one entry out touches nothing. It ends when its Redis belongs to another fleet.
+    """
+
+    Entry = SteadyEntry
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        settings = WorkerSettings()
+        self._redis, self._ticks = connect_briefly(settings.redis, Identity(settings.cluster)), 0
+        self._refuse_another_fleet()
+        self._sent: dict[str, float] = {}
+        self._file = heartbeat.of_beat(settings.celery.heartbeat_file)
+        heartbeat.forget(self._file)
+
+    def tick(self, *arguments: Any, **options: Any) -> float:
+        """Seconds until the next look."""
+        self._ticks += 1
+        if self._ticks % LOOK_EVERY == 0:
+            self._refuse_another_fleet()
+        wait: float = super().tick(*arguments, **options)
+        if not self.late(time.monotonic()):
+            heartbeat.beat(self._file)
+        return wait
+
+    def _refuse_another_fleet(self) -> None:
+        if refusal := other_fleet(self._redis):
+            sys.stderr.write(f"{refusal}\n")
+            raise SystemExit(OTHER_FLEET)
+
+    def apply_async(self, entry: Any, *arguments: Any, **options: Any) -> Any:
+        """Raises SchedulingError when the broker does not take the message."""
+        reply = super().apply_async(entry, *arguments, **options)
+        self._sent[entry.name] = time.monotonic()
+        return reply
+
+    def late(self, now: float) -> list[str]:
+        """Entries that were never sent, or too long ago; `now` as in `time.monotonic()`."""
+        entries: dict[str, Any] = self.schedule
+        longest = {name: 2 * entry.schedule.seconds + LATE for name, entry in entries.items()}
+        return [name for name, seconds in longest.items() if now - self._sent.get(name, -seconds) >= seconds]

@@ -1,0 +1,81 @@
+"""A claim that finds no pod is nominated to a pool, which grows for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from berthmaster.jobs.unreadable import UnreadableLedger
+from berthmaster.routing import pod_pool_key
+from domain.claims.claim import Claim
+from domain.claims.status import Reason
+from domain.pod_pools.pod_pool import PodPoolSpec
+from workers.claims.services import ClaimServices
+from workers.kube.pod_pools import PodPools
+from workers.stores.claims.room import population
+from workers.stores.claims.waiting import WaitingClaim
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Nominated:
+    """`pool` '': none."""
+
+    pool: str
+    reason: Reason
+
+
+class Nominating:
+    def __init__(self, services: ClaimServices, namespace: str, pools: list[str]) -> None:
+        self._services, self._namespace, self._pools = services, namespace, pools
+
+    def nominate(self, claim: Claim) -> Nominated:
+        """A pool whose pods will do, one with room first."""
+        specs = {pool: spec for pool in self._pools if (spec := self._spec(pool))}
+        fitting = sorted(pool for pool, spec in specs.items() if claim.selector.items() <= _labels(spec).items())
+        with_room = [pool for pool in fitting if self._has_room(pool, specs[pool])]
+        if with_room:
+            return Nominated(with_room[0], Reason("WaitingForPod", f"pool {with_room[0]} has no free pod yet"))
+        if fitting:
+            return Nominated(fitting[0], Reason("PoolFull", f"no pod is free, and pool {fitting[0]} is at its maximum"))
+        return Nominated("", Reason("NoPool", _no_pool(claim, known=bool(specs))))
+
+    def put(self, claim: Claim, name: str, created: str, pool: str) -> None:
+        """On the waiting list. Its pool looks at once when that is news."""
+        waits = WaitingClaim(name, claim.uid, created, pool, bool(claim.pool), claim.owner, dict(claim.selector))
+        if self._services.waiting.put(self._namespace, waits) and pool:
+            self._services.queue.touch([pod_pool_key(self._namespace, pool)])
+
+    def _spec(self, pool: str) -> PodPoolSpec | None:
+        """None: there is no such pool, or none that could grow."""
+        found = self._services.queue.snapshot(pod_pool_key(self._namespace, pool))
+        found = found or PodPools(self._services.kube).read(self._namespace, pool)
+        if found is None or found.gone or found.body["deleting"]:
+            return None
+        try:
+            return PodPoolSpec.model_validate(found.body["spec"])
+        except ValidationError:
+            return None
+
+    def _has_room(self, pool: str, spec: PodPoolSpec) -> bool:
+        try:
+            return population(self._services.ledger(f"{self._namespace}/{pool}")) < spec.max_replicas
+        except UnreadableLedger:
+            return False
+
+
+def _labels(spec: PodPoolSpec) -> dict[str, str]:
+    meta: Json = spec.template.get("metadata") or {}
+    return dict(meta.get("labels") or {})
+
+
+def _no_pool(claim: Claim, *, known: bool) -> str:
+    labels = ", ".join(f"{key}={value}" for key, value in sorted(claim.selector.items()))
+    if not claim.pool:
+        return f"no pool of the namespace makes pods with the labels {labels}"
+    if known:
+        return f"pool {claim.pool} makes no pods with the labels {labels}"
+    return f"there is no pool {claim.pool} in the namespace"

@@ -1,1 +1,0 @@
-"""Jobs that other services submit: their messages, and who sends them."""

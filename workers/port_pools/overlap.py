@@ -1,0 +1,49 @@
+"""Looks for pools that use the same load balancers as this one, in the snapshots and ledgers of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from berthmaster.routing import port_pool_key
+from domain.port_pools.overlap import Neighbour, conflict
+from domain.port_pools.port_pool import PortPoolSpec
+from workers.port_services import PortServices
+from workers.stores.ports.view import view
+
+Json = dict[str, Any]
+
+
+def conflict_of(services: PortServices, pool: Json, spec: PortPoolSpec) -> str:
+    """Why the pool of this snapshot must give no new ports, '' when it may."""
+    if others := neighbours(services, pool["name"], spec):
+        return conflict(_neighbour(services, pool, spec), others)
+    return ""
+
+
+def neighbours(services: PortServices, name: str, spec: PortPoolSpec) -> list[Neighbour]:
+    """The pools that may share a load balancer with this one: one of the two must name it."""
+    found = (_body(services, other) for other in services.pool_names.all() if other != name)
+    return [made for body in found if (made := _possible(services, body, spec))]
+
+
+def _body(services: PortServices, name: str) -> Json:
+    snapshot = services.queue.snapshot(port_pool_key(name))
+    return {} if snapshot is None or snapshot.gone else snapshot.body
+
+
+def _possible(services: PortServices, body: Json, mine: PortPoolSpec) -> Neighbour | None:
+    """None also for a pool whose spec is invalid: it gives no ports anywhere that it did not before."""
+    declared = body.get("spec") or {}
+    if not (mine.load_balancers or declared.get("loadBalancers")):
+        return None
+    try:
+        return _neighbour(services, body, PortPoolSpec.model_validate(declared))
+    except ValidationError:
+        return None
+
+
+def _neighbour(services: PortServices, body: Json, spec: PortPoolSpec) -> Neighbour:
+    lbs = view(services.ledger(body["name"])).load_balancers
+    return Neighbour(body["name"], body.get("created", ""), spec, frozenset(lb.arn for lb in lbs if lb.slot >= 0))

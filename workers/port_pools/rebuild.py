@@ -1,0 +1,119 @@
+"""Rebuilding a pool's ledger from annotations and tags, after Redis was lost, replaced, or never had it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable
+from functools import partial
+
+import structlog
+
+from berthmaster.errors import TransientError
+from berthmaster.routing import pod_key
+from domain.port_audit.rebuild import Place, Rules, rebuild
+from domain.port_pools.port_pool import PortPoolSpec
+from domain.ports.pod import PORTS, PodView
+from domain.ports.request import RequestError, parse_ports
+from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.errors import NotFound
+from workers.cloud.priority import Priority
+from workers.port_audit.inventory import Cartographer, Inventory
+from workers.port_audit.observe import live_pods
+from workers.port_services import PortServices
+from workers.ports.listeners.targets import standing
+from workers.ports.tenancy import refusal
+from workers.run import Run
+from workers.scale_up.pool_config import PoolConfig
+from workers.stores.ports.codec import encode_owner
+from workers.stores.ports.ledger import Ledger
+from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.view import owners
+from workers.telemetry.port_metrics import count_collision
+
+log = structlog.get_logger()
+
+
+def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConfig) -> Inventory | None:
+    """What AWS has, if the ledger had to be rebuilt; None when it is ready.
+
+    AWS is listed before the pods, then all is written at once.
+    """
+    growth = Growth(services.ledger(pool))
+    mark = growth.begin_rebuild()
+    if mark is None:
+        return None
+    driver = services.driver(config.spec.region).on_behalf_of(run.key, Priority.BIND, run.keep, services.call_time)
+    inventory = Cartographer(driver, services.cluster, pool, config.spec).take()
+    run.keep(services.call_time)
+    pods = list(services.pods.all())
+    there = {lb.name for lb in inventory.load_balancers}
+    ports = range(config.spec.start_port, config.spec.end_port + 1)
+    rules = Rules(
+        services.default_spec,
+        config.spec.segment_length,
+        partial(_offered, there, ports),
+        _barred(services, run, pods, config.spec),
+        config.spec.max_ports_per_namespace,
+    )
+    judged = partial(rebuild, pool, inventory.listeners, inventory.groups, pods, rules)
+    registered: dict[Place, frozenset[str]] = {}
+    world = judged(registered)
+    while unseen := set(world.doubtful) - registered.keys():  # who is found served may leave no share for another
+        registered |= _registered(services, run, driver, inventory, sorted(unseen))
+        world = judged(registered)
+    kept = {name: [e for e in entries if e.lb in there] for name, entries in world.owners.items()}
+    stored = {name: encode_owner(entries) for name, entries in kept.items() if entries}
+    if not growth.stamp(mark, config.spec.start_port, stored):
+        raise TransientError(f"the rebuild of pool {pool} was overtaken")
+    for lb, port in world.collisions:
+        count_collision(pool, "rebuild")
+        log.warning("port_collision", pool=pool, lb=lb, port=port, winner="tag")
+    log.info("ledger_rebuilt", pool=pool, owners=len(stored), lbs=len(inventory.load_balancers))
+    services.queue.touch([pod_key(*name.split("/")) for name in stored], [pool])
+    return inventory
+
+
+def _barred(services: PortServices, run: Run, pods: Iterable[PodView], spec: PortPoolSpec) -> frozenset[str]:
+    """Namespaces that may take no ports of the pool, of those whose pods publish any."""
+    selector = spec.allowed_namespaces
+    if selector is None:
+        return frozenset()
+    spaces = {pod.namespace for pod in pods if pod.outputs.endpoints}
+    return frozenset(space for space in sorted(spaces) if refusal(services, run, selector, space))
+
+
+def _registered(
+    services: PortServices, run: Run, driver: LoadBalancerApi, inventory: Inventory, places: Iterable[Place]
+) -> dict[Place, frozenset[str]]:
+    """What stands at the places: one call for a precreated port, nothing is known of any other."""
+    registered = dict.fromkeys(places, frozenset[str]())
+    for place in registered:
+        _, group = inventory.stock.get(place, ("", ""))
+        if group:
+            run.keep(services.call_time)
+            with contextlib.suppress(NotFound):
+                registered[place] = standing(driver, group)
+    return registered
+
+
+def _offered(lbs: Collection[str], ports: range, place: Place) -> bool:
+    return place[0] in lbs and place[1] in ports
+
+
+def touch_owners_without_port(services: PortServices, ledger: Ledger, pool: str) -> None:
+    """Marks every pod that asks this pool for ports and holds none of it, of those that the publisher follows: the end
+    of any other would not be told.
+    """
+    served = {name for name, entries in owners(ledger) if entries}
+    pods = live_pods(services.queue).values()
+    waiting = [pod for pod in pods if pod.full_name not in served and _asks(pod, pool, services.default_spec)]
+    services.queue.touch([pod_key(pod.namespace, pod.name) for pod in waiting])
+
+
+def _asks(pod: PodView, pool: str, default_spec: str) -> bool:
+    if not pod.wants_ports:
+        return False
+    try:
+        return any(want.pool == pool for want in parse_ports(pod.annotations[PORTS], default_spec))
+    except RequestError:
+        return False

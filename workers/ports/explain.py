@@ -1,0 +1,143 @@
+"""Why a pod has its ports, or waits for them: what a run would see, without running. Changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from berthmaster.routing import pod_key
+from domain.port_pools.placement import Ordering, ordering
+from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
+from domain.ports.entry import Entry
+from domain.ports.pod import PORTS, PodView
+from domain.ports.request import RequestError, parse_ports
+from domain.ports.want import Want
+from events.workqueue import Standing
+from workers.port_services import PortServices
+from workers.scale_up.pool_config import decode_config
+from workers.stores.ports.last_errors import Trouble
+from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
+from workers.stores.ports.pool_notes import PoolNotes
+from workers.stores.ports.view import Place, entries_of_owner, place_in_line, share_of, view
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A load balancer, in the order in which it would be tried. `why_not` is '' where it can give a port."""
+
+    name: str
+    used: int
+    capacity: int
+    foreign: int
+    why_not: str
+
+
+@dataclass(frozen=True)
+class PoolStory:
+    """One pool in the story of a pod. `runs`: ports in a row that the pod asks for, 1 for a single port."""
+
+    name: str
+    state: str
+    epoch: str = ""
+    runs: tuple[int, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    free: int = 0
+    demand: int = 0
+    waiting: int = 0
+    place: Place | None = None
+    candidates: tuple[Candidate, ...] = ()
+    quota: str = ""
+    growth: str = ""
+    trouble: str = ""  # of the last scale-up
+
+
+@dataclass(frozen=True)
+class Story:
+    """`pod` None: Kubernetes has no such pod, though the ledger may still hold ports of that name."""
+
+    name: str
+    pod: PodView | None
+    problem: str
+    run: Standing
+    trouble: Trouble | None
+    pools: tuple[PoolStory, ...] = field(default=())
+
+
+def story(services: PortServices, namespace: str, name: str) -> Story:
+    """Reads Redis and the API server. Raises KubeError."""
+    pod, key = services.pods.read(namespace, name), pod_key(namespace, name)
+    run = services.queue.standing(key)
+    wants, problem = _wants(pod, services.default_spec)
+    asked = {pool: tuple(w.ports for w in some) for pool, some in groupby(sorted(wants), key=lambda w: w.pool)}
+    names = sorted(asked.keys() | set(run.pools))
+    pools = tuple(_pool(services, pool, f"{namespace}/{name}", asked.get(pool, ())) for pool in names)
+    return Story(f"{namespace}/{name}", pod, problem, run, services.troubles.last(key), pools)
+
+
+def _wants(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], str]:
+    if not pod or not pod.wants_ports:
+        return (), ""
+    try:
+        return parse_ports(pod.annotations[PORTS], default), ""
+    except RequestError as error:
+        return (), str(error)
+
+
+def _pool(services: PortServices, pool: str, owner: str, runs: tuple[int, ...]) -> PoolStory:
+    ledger = services.ledger(pool)
+    growth, notes, seen = Growth(ledger), PoolNotes(ledger.redis, ledger.prefix), view(ledger)
+    config = decode_config(growth.config())
+    if not config:
+        return PoolStory(pool, "has no ledger: there is no such PortPool, or its spec was never accepted", runs=runs)
+    order, trouble = ordering(config.spec.lb_policy), notes.trouble()
+    candidates = _candidates(seen.load_balancers, notes.unusable(), order, max(runs, default=1))
+    return PoolStory(
+        pool,
+        seen.state or "is being rebuilt",
+        seen.epoch,
+        runs,
+        entries_of_owner(ledger, owner),
+        seen.free,
+        seen.demand,
+        seen.waiting,
+        place_in_line(ledger, owner),
+        candidates,
+        _quota(config.spec, *share_of(ledger, owner)),
+        _growth(config.spec, seen.load_balancers, bool(seen.intent), bool(trouble)),
+        trouble,
+    )
+
+
+def _candidates(
+    lbs: tuple[PoolLoadBalancer, ...], unusable: dict[str, str], order: Ordering, longest: int
+) -> tuple[Candidate, ...]:
+    tried = sorted(lbs, key=lambda lb: lb.used) if order is Ordering.USED else lbs
+    return tuple(
+        Candidate(lb.name, lb.used, lb.capacity, len(lb.foreign), _why_not(lb, unusable.get(lb.arn, ""), longest))
+        for lb in tried
+    )
+
+
+def _why_not(lb: PoolLoadBalancer, fault: str, longest: int) -> str:
+    if fault:
+        return fault
+    if not lb.capacity:
+        return "gives no new ports"
+    free = lb.capacity - lb.used
+    if free <= 0:
+        return "full"
+    return f"{free} ports are free, {longest} in a row are asked for" if free < longest else ""
+
+
+def _quota(spec: PortPoolSpec, used: int, capped: bool) -> str:
+    here, most = spec.listener_quota or NLB_LISTENERS, spec.max_ports_per_namespace
+    share = f", {used} of the {most} ports of its namespace are taken" if most else ""
+    return f"{here} listeners a load balancer{share}" + (", so that the pod waits" if capped else "")
+
+
+def _growth(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], wanted: bool, failed: bool) -> str:
+    create, made = spec.auto_create, sum(lb.slot >= 0 for lb in lbs)
+    if not create.enabled:
+        return "off"
+    more = "; more are needed and cannot be created" if failed else "; more are being created"
+    return f"{made} of {create.max_load_balancers} created" + (more if wanted else "")

@@ -1,0 +1,28 @@
+"""Reading our tags back: a listener or target group names the entry of the ledger that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from domain.port_audit.rebuild import Found
+from domain.ports.entry import Entry, EntryState
+from domain.ports.retain_annotation import LONGEST
+from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, RETAIN, UID, WANT
+
+
+def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "") -> Found | None:
+    """None when the tags are not those of one of our ports (they can be edited by hand)."""
+    port, owner, uid, lb = (tags.get(name, "") for name in (PORT, OWNER, UID, LOAD_BALANCER))
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and uid and lb and owner.count("/") == 1):
+        return None
+    entry = Entry(
+        tags.get(POOL, ""), lb, int(port), tags.get(WANT, ""), uid, EntryState.RELEASING, listener, target_group
+    )
+    return Found(owner, replace(entry, retain=_seconds(tags.get(RETAIN, ""))))
+
+
+def _seconds(text: str) -> int:
+    """0 for what we would not have written."""
+    known = text.isascii() and text.isdigit() and len(text) <= 7
+    return min(int(text), int(LONGEST.total_seconds())) if known else 0

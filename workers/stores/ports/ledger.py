@@ -1,0 +1,300 @@
+"""The ledger of one pool: which ports are taken and by whom. Every method is one script, one step of Redis.
+
+A run opens the ledger first; everything that it does then carries its name, its token and the incarnation under which
+it began, and is refused when any of them is no longer the newest (StaleToken) or the ledger must be rebuilt (NotReady).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import orjson
+from redis import Redis
+
+from berthmaster.errors import StaleToken, TransientError
+from berthmaster.redis.incarnation import INCARNATION, doubt_at_times
+from berthmaster.redis.scripts import Script
+from domain.port_pools.placement import Ordering
+from domain.ports.entry import Entry
+from workers.stores.ports.codec import encode_item, entries_of, texts
+from workers.stores.ports.scripts import HEADS, LUA, SCRIPTS
+
+Ask = tuple[str, int] | tuple[str, int, int]
+"""A want's key, how many ports in a row and, in a pool of precreated listeners, their kind (domain.ports.precreate)."""
+EXPIRED_PAGE: Final = 1000
+EXPIRED_AGAIN: Final = timedelta(minutes=1)
+PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
+
+
+class NotReady(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
+    """The ledger was not verified under the Redis process that answers: it must be rebuilt first."""
+
+
+class EntryChanged(StaleToken):
+    """The entry is no longer what this run saw: another run, a rebuild or the sweep came between."""
+
+
+def load_scripts(redis: Redis) -> dict[str, Script]:
+    """Every script of the ledger behind its heads. Reads files, so call it once a process."""
+    heads = {
+        kind: "".join((LUA / f"{part}.lua").read_text(encoding="utf-8") for part in parts)
+        for kind, parts in HEADS.items()
+    }
+    return {name: Script(redis, name, LUA, heads[kind]) for name, kind in SCRIPTS.items()}
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A load balancer as a run needs it."""
+
+    arn: str
+    dns: str
+
+
+@dataclass(frozen=True)
+class Granted:
+    """Every entry of the owner, old and new, and the load balancers that carry them.
+
+    `woken`: names that may have the room that was kept for this one while it waited.
+    """
+
+    entries: tuple[Entry, ...]
+    carriers: dict[str, Carrier]
+    woken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Full:
+    """Nothing was taken; the owner is on the waiting list.
+
+    `epoch` is the capacity that was seen, `woken` as in Granted.
+    """
+
+    epoch: str
+    woken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Capped:
+    """Nothing was taken: the pods of the namespace hold, and wait for, `used` of the `most` ports that one may have.
+
+    The owner looks again when its namespace has room; it makes no demand. `woken` as in Granted.
+    """
+
+    most: int
+    used: int
+    woken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """`created`: load balancers of our own; `taken`: of each that has room, the bits of its ports in use.
+
+    `freed` counts how often ports became free in the pool: it names this look.
+    """
+
+    created: int
+    freed: str
+    taken: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The pool gives no ports: it is not Active."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a run must know before it registers an address at a precreated port; '' listener: there is none (any more).
+
+    `wish` is the wish to compare that its calls will serve, '' for none; `tried` are all addresses that may be there.
+    """
+
+    listener: str
+    target_group: str
+    wish: str
+    tried: frozenset[str]
+
+
+Answer = Granted | Full | Capped | Closed
+
+
+class PoolRun:
+    """One run's access to one pool: its name, token and incarnation go with every script."""
+
+    def __init__(self, ledger: Ledger, name: str, token: str, reply: Sequence[Any]) -> None:
+        self.ledger, self.name, self.token = ledger, name, token
+        inc, epoch, state, config, held, waits, due, *lbs = reply
+        self.incarnation = inc.decode().rpartition("/")[2]
+        self.epoch, self.state = epoch.decode(), state.decode()
+        self.config: bytes = config
+        self.carriers = _carriers(zip(lbs[::2], map(orjson.loads, lbs[1::2]), strict=True))
+        self.entries, self.waits = entries_of(ledger.pool, orjson.loads(held or b"{}")), bool(waits)
+        self.due = frozenset(texts(due))
+
+    def allocate(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1) -> Answer:
+        """All wants or none; a run of several ports has the keys KEY+0, KEY+1 and so on.
+
+        The ports of one owner go to one load balancer as far as they fit there. A run begins at a multiple of `segment`
+        ports from the pool's first.
+        """
+        reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order, segment))
+        if isinstance(reply, bytes):
+            return self._granted(reply)
+        if reply[0] == b"QUOTA":
+            return _capped(reply)
+        return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
+
+    def take(self, uid: str, want: Ask, order: Ordering, segment: int, port: int) -> Granted | Capped | Closed | None:
+        """A want from just that port on, on any load balancer; None: no load balancer has them free."""
+        question = self.question(uid, [want], order, segment, port)
+        reply = self._answered("allocate", INCARNATION, question)
+        if isinstance(reply, bytes):
+            return self._granted(reply)
+        if reply[0] == b"QUOTA":
+            return _capped(reply)
+        return Closed() if reply[0] == b"CLOSED" else None
+
+    def candidates(self, ports: int) -> Candidates:
+        _, created, freed, *bits = self._script("candidates", ports)
+        return Candidates(int(created), freed.decode(), tuple(bits))
+
+    def wait(self, ports: int, kinds: Sequence[int], freed: str) -> Full | Capped | None:
+        """On the waiting list for ports that the pool lacks; 0: only to hear of those that become free.
+
+        None: some have become free since the look that said `freed`.
+        """
+        reply = self._script("wait", ports, ",".join(map(str, kinds)), freed)
+        if reply[0] == b"QUOTA":
+            return _capped(reply)
+        return Full(reply[1].decode(), texts(reply[2])) if reply[0] == b"OK" else None
+
+    def _granted(self, reply: bytes) -> Granted:
+        found = orjson.loads(reply)
+        lbs = ((name.encode(), facts) for name, facts in found["lbs"].items())
+        return Granted(entries_of(self.ledger.pool, found["entries"]), _carriers(lbs), tuple(found["woken"]))
+
+    def question(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1, port: int = 0) -> bytes:
+        """The second argument of the script `allocate`; `port` is where the only want must begin, 0 = anywhere.
+
+        Raises ValueError when a text cannot be joined into JSON as it is.
+        """
+        singles = [want[0] for want in wants if want[1:] == (1,) and not port]
+        runs = [want for want in wants if want[1:] != (1,) or port]
+        if not PLAIN.fullmatch("".join([self.token, uid, *(want[0] for want in wants)])):
+            raise ValueError(f"the uid or a want of {self.name} has a character that JSON escapes")
+        in_rows = [runs, segment, *([port] if port else [])] if runs else []
+        return orjson.dumps([self.incarnation, self.name, self.token, uid, order.value, singles, *in_rows])
+
+    def record(self, uid: str, entries: Sequence[Entry]) -> None:
+        """Writes state, ARNs and target of each entry. Raises EntryChanged when one is not this uid's any more."""
+        self._checked("record", uid, orjson.dumps({e.key: encode_item(e) for e in entries}))
+
+    def aim(self, entry: Entry, target: str) -> Aim:
+        """Notes, before the call, that `target` (ip:port, '' = none) will be registered for a precreated port."""
+        listener, group, wish, *tried = self._checked("aim", entry.uid, entry.key, target)[1:]
+        return Aim(listener.decode(), group.decode(), wish.decode(), frozenset(texts(tried[0])))
+
+    def aimed(self, entry: Entry, wish: str) -> bool:
+        """Records target and state. True: its targets must be compared (again), for `wish` was not the last."""
+        return bool(self._checked("aimed", entry.uid, entry.key, entry.target, entry.state, wish)[1])
+
+    def releasing(self, entry: Entry) -> None:
+        self._checked("releasing", entry.uid, entry.key, entry.listener, entry.target_group)
+
+    def free(self, entry: Entry) -> tuple[str, ...]:
+        """Returns the names that were woken."""
+        return texts(self._checked("free", entry.uid, entry.key)[1])
+
+    def retain(self, entry: Entry) -> int:
+        """Keeps it for the next pod of the name, with these ARNs; the ms at which that is over."""
+        return int(self._checked("retain", entry.uid, entry.key, entry.listener, entry.target_group)[1])
+
+    def inherit(self, uid: str, entries: Sequence[Entry]) -> None:
+        """Gives entries of dead pods of the name to `uid`. Raises EntryChanged when the time of one was over."""
+        self._checked("inherit", uid, orjson.dumps({e.key: e.uid for e in entries}))
+
+    def confirm(self, entry: Entry) -> None:
+        self._checked("confirm", entry.uid, entry.key)
+
+    def give_way(
+        self, entry: Entry, name: str, uid: str, want: str, listener: str, target_group: str
+    ) -> tuple[str, ...]:
+        """Returns the names whose namespace has room for them in its share now."""
+        return texts(self._checked("give_way", entry.uid, entry.key, name, uid, want, listener, target_group)[1])
+
+    def foreign(self, entry: Entry) -> tuple[str, ...]:
+        """Returns the names that were woken."""
+        return texts(self._checked("foreign", entry.uid, entry.key)[1])
+
+    def crowded(self, entry: Entry) -> tuple[str, ...]:
+        """AWS takes no more listeners on its load balancer. Returns the names that were woken."""
+        return texts(self._checked("crowded", entry.uid, entry.key)[1])
+
+    def leave(self) -> tuple[str, ...]:
+        return texts(self._script("leave")[1])
+
+    def _checked(self, script: str, *args: Any) -> list[bytes]:
+        reply = self._script(script, *args)
+        if reply[0] == b"CHANGED":
+            raise EntryChanged(
+                f"{script} of {args[1] if len(args) > 1 else self.name} in pool {self.ledger.pool} came too late"
+            )
+        return reply
+
+    def _script(self, script: str, *args: Any) -> list[Any]:
+        return self._answered(script, INCARNATION, self.incarnation, self.name, self.token, *args)
+
+    def _answered(self, script: str, *args: Any) -> list[Any]:
+        reply = self.ledger.call(script, *args)
+        if reply[0] == b"STALE":
+            raise StaleToken(f"a newer run has opened {self.name} in pool {self.ledger.pool}")
+        return reply
+
+
+class Ledger:
+    """The ledger of `pool`. Cheap to make: the scripts are shared."""
+
+    def __init__(self, redis: Redis, scripts: dict[str, Script], pool: str) -> None:
+        self.redis, self.pool, self.prefix, self._scripts = redis, pool, f"{{pp:{pool}}}", scripts
+
+    def call(self, script: str, *args: Any) -> list[Any]:
+        """The script's reply. Raises NotReady, whatever the script."""
+        reply: list[Any] = self._scripts[script]([self.prefix], args)
+        if reply[0] == b"NOT_READY":
+            doubt_at_times(self.redis)
+            raise NotReady(f"the ledger of pool {self.pool} is not ready")
+        return reply
+
+    def open(self, name: str, token: str) -> PoolRun:
+        """Raises NotReady, or StaleToken when a run with a newer token was here."""
+        status, *rest = self.call("open", INCARNATION, name, token)
+        if status == b"LOW":
+            raise StaleToken(f"a newer run has opened {name} in pool {self.pool}")
+        return PoolRun(self, name, token, rest)
+
+    def expire(self, again: timedelta = EXPIRED_AGAIN) -> tuple[str, ...]:
+        """Ends the time of retained entries; names that have something to release, each told again after `again`."""
+        return texts(self.call("expire", INCARNATION, EXPIRED_PAGE, again // timedelta(milliseconds=1))[1])
+
+    def orphan(self, name: str, uid: str, key: str, listener: str, target_group: str) -> str:
+        """Takes a free port as releasing for the owner in an orphan's tag: OK.
+
+        Else TAKEN (it has an owner, or a stranger's listener) or OUTSIDE (it is no port of the ledger's).
+        """
+        return str(self.call("orphan", INCARNATION, name, uid, key, listener, target_group)[0].decode())
+
+
+def _capped(reply: Sequence[Any]) -> Capped:
+    return Capped(int(reply[1]), int(reply[2]), texts(reply[3]))
+
+
+def _carriers(rows: Iterable[tuple[bytes, dict[str, Any]]]) -> dict[str, Carrier]:
+    return {name.decode(): Carrier(facts["arn"], facts["dns"]) for name, facts in rows}
+
+
+Opener = Callable[[str], Ledger]

@@ -1,0 +1,225 @@
+"""The pool's own side of the ledger: waiting list, intents, epoch, rebuild and configuration. One script a method."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+import orjson
+
+from berthmaster.redis.incarnation import INCARNATION, doubt
+from domain.port_pools.scale_up import GrowthLimits, Intent
+from domain.ports.entry import Entry
+from workers.stores.acquired_keys import token_of
+from workers.stores.ports.codec import Item, texts
+from workers.stores.ports.ledger import Ledger
+
+FENCE_AGE: Final = timedelta(days=1)
+FENCE_PAGE: Final = 500
+
+
+@dataclass(frozen=True)
+class PoolLoadBalancer:
+    """A load balancer in the ledger.
+
+    `slot` is -1 for one that is not ours, `capacity` 0 for one that gives no new ports now; `gives`: it does, or will
+    once its precreated listeners are made. `empty_for` says nothing while it is in use.
+    """
+
+    name: str
+    arn: str
+    dns: str
+    slot: int
+    position: int
+    capacity: int
+    foreign: tuple[int, ...] = ()
+    used: int = 0
+    stock: tuple[tuple[int, str, str], ...] = ()  # precreated: port, listener ARN, target group ARN
+    retiring: bool = False
+    gives: bool = field(default=False, compare=False)
+    empty_for: timedelta = field(default=timedelta(0), compare=False)
+
+    def encoded(self) -> dict[str, Any]:
+        keys = ("name", "arn", "dns", "slot", "position", "capacity", "retiring")
+        return {k: getattr(self, k) for k in keys} | {"foreign": self.foreign, "stock": self.stock}
+
+
+@dataclass(frozen=True)
+class Span:
+    """The ports of each load balancer of a pool; `kinds`: how many of each kind have precreated listeners, one after
+    the other from the first, and then no others can be given.
+    """
+
+    first: int
+    size: int
+    kinds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pressure:
+    """What the sweep sees: `short` ports are wanted beyond the free ones, `woken` names fit now."""
+
+    epoch: str
+    short: int
+    intent_open: bool
+    woken: tuple[str, ...]
+
+
+class Growth:
+    """What a pool does as a whole; pods go through PoolRun."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.redis, self.prefix = ledger, ledger.redis, ledger.prefix
+
+    # ---- scale-up
+
+    def win(self, epoch: str, lease: timedelta) -> str | None:
+        """The token of the one request of this epoch that goes on, None for every other.
+
+        It only saves calls.
+        """
+        token = token_of(secrets.token_hex(8), lease)
+        won = self.ledger.call("acquire_key", self.key_of(epoch), token)[0] == b"OK"
+        return token if won else None
+
+    def give_up_win(self, epoch: str, token: str) -> None:
+        """The winner deletes its key, and only its own."""
+        self.ledger.call("unwin", self.key_of(epoch), token)
+
+    def back_off(self, epoch: str, token: str, wait: timedelta) -> None:
+        """A winner that failed keeps others away for a while: its key ends after `wait`."""
+        self.ledger.call("unwin", self.key_of(epoch), token, max(1, wait // timedelta(milliseconds=1)))
+
+    def failures(self, add: int) -> int:
+        """How many winners in a row have failed; `add` 0 starts anew. Forgotten after an hour."""
+        key = f"{self.prefix}failures"
+        if not add:
+            self.redis.delete(key)
+            return 0
+        count: Any = self.redis.incrby(key, add)
+        self.redis.expire(key, timedelta(hours=1))
+        return int(count)
+
+    def config(self) -> bytes:
+        """The configuration that `configure` stored, b'' before it."""
+        stored: Any = self.redis.hget(f"{self.prefix}meta", "config")
+        return stored or b""
+
+    def extent(self) -> tuple[bytes, bool, tuple[int, ...]]:
+        """The configuration, whether an intent is open, and the slots that have load balancers."""
+        with self.redis.pipeline(transaction=True) as pipe:
+            pipe.hmget(f"{self.prefix}meta", "config", "intent")
+            pipe.hkeys(f"{self.prefix}slots")
+            (config, intent), slots = pipe.execute()
+        return config or b"", bool(intent), tuple(map(int, slots))
+
+    def ask_recheck(self) -> None:
+        """The pool's next run lists its load balancers again: one of them seems to be gone."""
+        self.redis.set(f"{self.prefix}recheck", 1)
+
+    def must_recheck(self) -> bool:
+        """Answers each request once."""
+        return bool(self.redis.getdel(f"{self.prefix}recheck"))
+
+    def adopt(self, slot: int) -> str | None:
+        """Opens an intent for a load balancer outside the ledger; the epoch to ask at, None when that cannot be now."""
+        status, *rest = self.ledger.call("adopt", INCARNATION, secrets.token_hex(8), slot)
+        return rest[0].decode() if status == b"OK" else None
+
+    def missing(self, name: str, entry: Entry) -> bool:
+        """AWS does not have the listener of an entry any more. False: the entry has changed since."""
+        return bool(self.ledger.call("missing", INCARNATION, name, entry.key, entry.listener)[0] == b"OK")
+
+    def distrust(self) -> None:
+        """The ledger is wrong, and the pool's next run rebuilds it."""
+        self.ledger.call("distrust", INCARNATION)
+
+    def under_way(self) -> bool:
+        """Whether a winner may still be creating load balancers: its key lives as long as that can take.
+
+        The key of one that failed has no token any more.
+        """
+        epoch: Any = self.redis.hget(f"{self.prefix}meta", "epoch")
+        held: Any = self.redis.get(self.key_of(epoch.decode())) if epoch else None
+        return bool(held) and not held.startswith(b"-")
+
+    def key_of(self, epoch: str) -> str:
+        return f"{self.prefix}scale-up:{epoch}"
+
+    def intent(self, epoch: str, limits: GrowthLimits) -> Intent | str:
+        """The open intent, made now if demand does not fit and the epoch stands.
+
+        Else why not: OLD, ENOUGH, LIMIT, CLOSED.
+        """
+        slots = orjson.dumps(limits.slots) if limits.slots else b"[]"
+        args = (secrets.token_hex(8), limits.capacity, limits.per_round, limits.most, slots)
+        status, *rest = self.ledger.call("intent", INCARNATION, epoch, *args)
+        if status != b"INTENT":
+            return str(status.decode())
+        intent = orjson.loads(rest[0])
+        return Intent(intent["id"], int(intent["epoch"]), tuple(intent["slots"]))
+
+    def close(self, intent: Intent, made: Sequence[PoolLoadBalancer]) -> tuple[str, ...] | None:
+        """Adds them, raises the epoch, ends the intent. The names that were woken; None: it was not the open intent."""
+        status, *rest = self.ledger.call("close", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in made]))
+        return texts(rest[1]) if status == b"OK" else None
+
+    def pressure(self, forgotten: timedelta) -> Pressure:
+        """Wakes who fits, also those that were woken `forgotten` ago and made no progress."""
+        _, epoch, short, intent_open, woken = self.ledger.call(
+            "wake", INCARNATION, forgotten // timedelta(milliseconds=1)
+        )
+        return Pressure(epoch.decode(), int(short), bool(intent_open), texts(woken))
+
+    # ---- rebuild and configuration
+
+    def begin_rebuild(self) -> str | None:
+        """The mark of a rebuild, None when the ledger is ready for the server as it is now."""
+        doubt(self.redis)
+        mark = secrets.token_hex(8)
+        return mark if self.ledger.call("rebuild", INCARNATION, mark)[0] == b"OK" else None
+
+    def stamp(self, mark: str, start: int, owners: dict[str, dict[str, Item]]) -> bool:
+        """Writes the owners that the world shows.
+
+        False: Redis was lost or replaced since the mark was left, or another rebuild was first.
+        """
+        reply = self.ledger.call("stamp", INCARNATION, mark, start, orjson.dumps(owners))
+        return bool(reply[0] == b"OK")
+
+    def configure(
+        self, epoch: str, state: str, config: dict[str, Any], span: Span, lbs: Sequence[PoolLoadBalancer]
+    ) -> tuple[str, ...] | None:
+        """The names that were woken; None: the epoch moved, read again."""
+        args = (
+            state,
+            orjson.dumps(config),
+            span.first,
+            span.size,
+            ",".join(map(str, span.kinds)),
+            orjson.dumps([lb.encoded() for lb in lbs]),
+        )
+        status, *rest = self.ledger.call("configure", INCARNATION, epoch, *args)
+        return texts(rest[1]) if status == b"OK" else None
+
+    def prune_fences(self, age: timedelta = FENCE_AGE) -> int:
+        """Forgets the fences of runs that began `age` ago, in pages; how many.
+
+        A run as old as that is refused by every script from then on.
+        """
+        cursor, pruned = b"0", 0
+        while True:
+            _, cursor, found = self.ledger.call(
+                "prune_fences", INCARNATION, cursor, age // timedelta(microseconds=1), FENCE_PAGE
+            )
+            pruned += int(found)
+            if cursor == b"0":
+                return pruned
+
+    def drop(self) -> int:
+        """Forgets the pool; or how many owners it still has."""
+        status, *rest = self.ledger.call("drop", INCARNATION)
+        return int(rest[0]) if status == b"BUSY" else 0

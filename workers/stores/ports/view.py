@@ -1,0 +1,133 @@
+"""Reading a pool's ledger for people, status and audit. Not one moment: numbers may be of different instants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from domain.ports.entry import Entry
+from workers.stores.ports.codec import entries_of
+from workers.stores.ports.ledger import Ledger
+from workers.stores.ports.pool_ledger import PoolLoadBalancer
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """`free` and `demand` are ports; `waiting` is owners; `filling` names load balancers that lack listeners."""
+
+    epoch: str
+    state: str
+    free: int
+    demand: int
+    waiting: int
+    intent: str
+    load_balancers: tuple[PoolLoadBalancer, ...]
+    filling: frozenset[str] = frozenset()
+
+    @property
+    def allocated(self) -> int:
+        return sum(lb.used for lb in self.load_balancers)
+
+    @property
+    def capacity(self) -> int:
+        return sum(lb.capacity for lb in self.load_balancers)
+
+
+def view(ledger: Ledger) -> LedgerView:
+    """One round trip."""
+    pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
+    pipe.hgetall(f"{p}meta")
+    pipe.hgetall(f"{p}lbs")
+    pipe.hlen(f"{p}demand")
+    pipe.hkeys(f"{p}coming")
+    pipe.time()
+    meta, lbs, waiting, coming, (seconds, micros) = pipe.execute()
+    now = int(seconds) * 1000 + int(micros) // 1000
+
+    def text(name: bytes) -> str:
+        return str(meta.get(name, b"").decode())
+
+    rows = (_load_balancer(field[2:], lbs, now) for field in lbs if field.startswith(b"j:"))
+    ordered = tuple(sorted(rows, key=lambda lb: (lb.position, lb.name)))
+    return LedgerView(
+        text(b"epoch"),
+        text(b"state"),
+        int(meta.get(b"free", 0)),
+        int(meta.get(b"demand", 0)),
+        waiting,
+        text(b"intent"),
+        ordered,
+        frozenset(name.decode() for name in coming),
+    )
+
+
+def _load_balancer(name: bytes, lbs: dict[bytes, bytes], now: int) -> PoolLoadBalancer:
+    known: dict[str, Any] = orjson.loads(lbs[b"j:" + name])
+    return PoolLoadBalancer(
+        name.decode(),
+        known["arn"],
+        known["dns"],
+        known["slot"],
+        known["position"],
+        capacity=int(lbs.get(b"c:" + name, 0)),
+        foreign=tuple(known["foreign"] or ()),
+        used=int(lbs.get(b"u:" + name, 0)),
+        gives=b"c:" + name in lbs,
+        retiring=b"r:" + name in lbs,
+        empty_for=timedelta(milliseconds=now - int(lbs.get(b"e:" + name, now))),
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """On the waiting list: `ahead` joined before and still wait. `woken`: it fits, and a run is on its way."""
+
+    ahead: int
+    ports: int
+    joined_ms: int
+    woken: bool
+
+
+def place_in_line(ledger: Ledger, name: str) -> Place | None:
+    """None: it does not wait."""
+    pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
+    pipe.hget(f"{p}demand", name)
+    pipe.zrank(f"{p}waiting", name)
+    demand, rank = pipe.execute()
+    if not demand:
+        return None
+    ports, joined, *_ = demand.split(b":")
+    return Place(rank or 0, int(ports), int(joined), woken=rank is None)
+
+
+def share_of(ledger: Ledger, name: str) -> tuple[int, bool]:
+    """Ports that the pods of the owner's namespace hold or wait for, and whether the owner waits for that to shrink."""
+    pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
+    pipe.hget(f"{p}spaces", name.partition("/")[0])
+    pipe.hexists(f"{p}cap", name)
+    used, capped = pipe.execute()
+    return int(used or 0), bool(capped)
+
+
+def entries_of_owner(ledger: Ledger, name: str) -> tuple[Entry, ...]:
+    held: Any = ledger.redis.hget(f"{ledger.prefix}owners", name)
+    return entries_of(ledger.pool, orjson.loads(held)) if held else ()
+
+
+def known_arns(
+    lbs: Iterable[PoolLoadBalancer], entries: Iterable[Entry], stock: Iterable[tuple[str, str]]
+) -> frozenset[str]:
+    """What is ours in AWS whatever its tags say: what `entries` and `stock` have there, and what we created."""
+    found = {arn for entry in entries for arn in (entry.listener, entry.target_group)}
+    found |= {arn for pair in stock for arn in pair}
+    return frozenset(found | {lb.arn for lb in lbs if lb.slot >= 0}) - {""}
+
+
+def owners(ledger: Ledger) -> Iterator[tuple[str, tuple[Entry, ...]]]:
+    """(namespace/name, its entries), all of them, in pages."""
+    for name, held in ledger.redis.hscan_iter(f"{ledger.prefix}owners", count=500):
+        yield name.decode(), entries_of(ledger.pool, orjson.loads(held))

@@ -1,0 +1,27 @@
+"""Tasks of port pools: reconcile one, carry out its scale-up."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from berthmaster import routing
+from workers.port_pools.reconciler import PoolsReconciler
+from workers.scale_up.intent import scale_up
+from workers.tasks.keys import discard_key, reconcile_key
+from workers.tasks.payloads import ReconcilePool, ScaleUp, takes
+from workers.wiring.process import services
+
+
+@shared_task(name=routing.POOLS_RECONCILE)
+@takes(ReconcilePool, discard_key)
+def reconcile_pool(asked: ReconcilePool) -> None:
+    """Validates and configures the pool, rebuilds its ledger where Redis was lost, shows its status."""
+    parts = services()
+    reconcile_key(parts, asked, PoolsReconciler(parts.ports))
+
+
+@shared_task(name=routing.POOLS_SCALE_UP)
+@takes(ScaleUp)
+def scale_up_pool(asked: ScaleUp) -> None:
+    """Creates the load balancers of the pool's open intent. A duplicate or a late one finds nothing to do."""
+    scale_up(services().ports, asked.pool, asked.epoch, asked.token)

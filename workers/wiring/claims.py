@@ -1,0 +1,48 @@
+"""Builds what the runs of claims and of their sets use; part of the bootstrap, apart as a concept of its own."""
+
+from __future__ import annotations
+
+from redis import Redis
+
+from events.workqueue import Workqueue
+from workers.claim_sets.services import ClaimSetServices
+from workers.claims.services import ClaimServices
+from workers.kube.pod_claim_sets import PodClaimSets
+from workers.kube.pod_claims import PodClaims
+from workers.pod_pools.services import PodPoolServices
+from workers.settings import WorkerSettings
+from workers.stores.claims.index import ClaimIndex
+from workers.stores.claims.set_names import ClaimSetNames
+from workers.stores.claims.set_pace import ClaimSetPace
+from workers.stores.claims.waiting import WaitingClaims
+
+
+def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, pools: PodPoolServices) -> ClaimServices:
+    """Nothing connects here. Ledgers are those of the pools."""
+    return ClaimServices(
+        kube=pools.kube,
+        queue=queue,
+        claims=PodClaims(pools.kube),
+        events=pools.events,
+        index=ClaimIndex(redis),
+        waiting=WaitingClaims(redis),
+        pools=pools.names,
+        ledger=pools.ledger,
+        dispatcher=pools.dispatcher,
+        now=pools.kube.clock.now,
+        missing_grace=settings.claims.missing_grace,
+        retry=settings.claims.retry,
+        retry_longest=settings.claims.retry_longest,
+        call_time=settings.call_time,
+    )
+
+
+def claim_set_services(settings: WorkerSettings, redis: Redis, pools: PodPoolServices) -> ClaimSetServices:
+    return ClaimSetServices(
+        kube=pools.kube,
+        sets=PodClaimSets(pools.kube),
+        events=pools.events,
+        names=ClaimSetNames(redis),
+        pace=ClaimSetPace(redis),
+        call_time=settings.call_time,
+    )

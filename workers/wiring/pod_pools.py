@@ -1,0 +1,64 @@
+"""Builds what the runs of pod pools use, from the settings; part of the bootstrap, apart as a concept of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from redis import Redis
+
+from berthmaster.jobs.dispatch import Dispatcher
+from berthmaster.jobs.messages import JobSender
+from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from events.kube.api import KubeApi
+from workers.kube.events import KubeEvents
+from workers.kube.pod_pools import PodPools
+from workers.pod_pools.redis_address import runner_address
+from workers.pod_pools.services import PodPoolServices
+from workers.settings import WorkerSettings
+from workers.stores.claims.index import ClaimIndex
+from workers.stores.claims.waiting import WaitingClaims
+from workers.stores.pool_names import PodPoolNames, ShownStatus
+
+Json = dict[str, Any]
+FIELDS = {"POD": "metadata.name", "UID": "metadata.uid"}
+
+
+def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices:
+    """Nothing connects here."""
+    address = runner_address(settings)
+    kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
+    senders: dict[str, JobSender] = {}
+
+    def sender(pool: str) -> JobSender:
+        return senders.setdefault(pool, JobSender(settings.broker_url, pool))
+
+    return PodPoolServices(
+        kube=kube,
+        pools=PodPools(kube),
+        events=KubeEvents(kube),
+        ledger=lambda pool: SlotLedger(redis, scripts, pool),
+        dispatcher=lambda ledger: Dispatcher(ledger, sender(ledger.pool)),
+        forget_queue=lambda pool, pod: sender(pool).forget(pod),
+        environment=lambda pool, spec: runner_environment(settings.cluster, address.url, pool, spec),
+        names=PodPoolNames(redis),
+        shown=ShownStatus(redis),
+        claims=ClaimIndex(redis),
+        waiting=WaitingClaims(redis),
+        withheld=address.withheld,
+        call_time=settings.call_time,
+        silence=settings.slots.silence,
+        remember=settings.slots.remember,
+    )
+
+
+def runner_environment(cluster: str, address: str, pool: str, spec: Json) -> list[Json]:
+    """What a runner is told about itself; see berthmaster.runner.settings."""
+    slots = [slot["accepts"] for slot in spec["slots"]]
+    plain = {"CLUSTER": cluster, "POOL": pool, "SLOTS": orjson.dumps(slots).decode(), "REDIS__URL": address}
+    told = [{"name": f"BERTHMASTER_RUNNER__{name}", "value": value} for name, value in plain.items()]
+    own = [
+        {"name": f"BERTHMASTER_RUNNER__{name}", "valueFrom": {"fieldRef": {"fieldPath": path}}}
+        for name, path in FIELDS.items()
+    ]
+    return [*told, *own]

@@ -1,0 +1,60 @@
+"""Builds what the runs of pods and pools use, from the settings; part of the bootstrap, apart because it is a concept
+of its own.
+"""
+
+from __future__ import annotations
+
+from redis import Redis
+
+from berthmaster import routing
+from berthmaster.broker.sending import Sender
+from events.kube.api import KubeApi
+from events.protocol.event_stream import EventStream
+from events.workqueue import Workqueue
+from workers.cloud.aws_nlb import Regions
+from workers.kube.events import KubeEvents
+from workers.kube.namespaces import Namespaces
+from workers.kube.pods import Pods
+from workers.kube.port_pools import PortPools
+from workers.port_services import PortServices
+from workers.settings import WorkerSettings
+from workers.stores.buckets import RedisBuckets
+from workers.stores.journal import Journal
+from workers.stores.mutexes import RedisTurns
+from workers.stores.pool_names import PoolNames, ShownStatus
+from workers.stores.ports.audit_memory import AuditMemory
+from workers.stores.ports.last_errors import Troubles
+from workers.stores.ports.ledger import Ledger, load_scripts
+
+
+def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
+    """Nothing connects here."""
+    kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
+    rates = settings.aws.rates
+
+    def send_scale_up(pool: str, epoch: str, token: str) -> bool:
+        return sender.send(routing.POOLS_SCALE_UP, pool, epoch, token)
+
+    return PortServices(
+        queue=queue,
+        ledger=lambda pool: Ledger(redis, scripts, pool),
+        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisTurns(redis)),
+        pods=Pods(kube),
+        pools=PortPools(kube),
+        namespaces=Namespaces(kube),
+        events=KubeEvents(kube),
+        journal=Journal(redis, EventStream(settings.stream), kube.clock.now),
+        pool_names=PoolNames(redis),
+        shown=ShownStatus(redis),
+        audit_memory=AuditMemory(redis),
+        troubles=Troubles(redis),
+        send_scale_up=send_scale_up,
+        cluster=settings.cluster,
+        default_spec=settings.ports.default_spec,
+        retain_for=settings.ports.retain_for,
+        call_time=settings.call_time,
+        recheck=settings.ports.waiting_recheck,
+        win_lease=settings.ports.scale_up_lease,
+        orphan_grace=settings.ports.orphan_grace,
+        audit_targets=settings.ports.audit_targets,
+    )

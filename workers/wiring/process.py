@@ -1,0 +1,106 @@
+"""The one place that knows every concrete class: it builds what tasks need, once a process, each part when first used.
+
+Nothing here connects: clients do when they are first called. A forked child builds its own, because the process is
+part of the question.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cached_property, lru_cache
+
+from redis import Redis
+
+from berthmaster import routing
+from berthmaster.broker.sending import Sender
+from berthmaster.redis.client import connect_briefly, connect_state
+from berthmaster.redis.identity import Identity
+from events.kube.api import NO_ACCOUNT, KubeApi, KubeError
+from events.kube.system import read_system
+from events.workqueue import Workqueue
+from workers.claim_sets.services import ClaimSetServices
+from workers.claims.services import ClaimServices
+from workers.pod_pools.services import PodPoolServices
+from workers.port_services import PortServices
+from workers.settings import WorkerSettings
+from workers.stores.tally import Tally
+from workers.stores.ticks import Ticks
+from workers.wiring.claims import claim_services, claim_set_services
+from workers.wiring.pod_pools import pod_pool_services
+from workers.wiring.ports import port_services
+
+log = logging.getLogger(__name__)  # silent in commands, which set no log up: their output may be JSON
+
+
+class Services:
+    """What tasks are given. Parts are made on first use; threads that race may make one twice, harmlessly."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def fleet(self) -> Identity:
+        return fleet_of(self.settings)
+
+    @cached_property
+    def redis(self) -> Redis:
+        return connect_state(self.settings.redis, self.fleet)
+
+    @cached_property
+    def queue(self) -> Workqueue:
+        if self.settings.broker_is_state:
+            return Workqueue(self.redis, hint_queue=routing.LATENCY)
+        return Workqueue(self.redis, publish=self.sender.hints)
+
+    @cached_property
+    def sender(self) -> Sender:
+        return Sender(self.settings.broker_url)
+
+    @cached_property
+    def tally(self) -> Tally:
+        queues = routing.ALL if self.settings.broker_is_state else ()
+        return Tally(connect_briefly(self.settings.redis, self.fleet), queues, self.settings.tick_periods)
+
+    @cached_property
+    def ticks(self) -> Ticks:
+        return Ticks(self.redis)
+
+    @cached_property
+    def podpools(self) -> PodPoolServices:
+        return pod_pool_services(self.settings, self.redis)
+
+    @cached_property
+    def claims(self) -> ClaimServices:
+        return claim_services(self.settings, self.redis, self.queue, self.podpools)
+
+    @cached_property
+    def claimsets(self) -> ClaimSetServices:
+        return claim_set_services(self.settings, self.redis, self.podpools)
+
+    @cached_property
+    def ports(self) -> PortServices:
+        return port_services(self.settings, self.redis, self.queue, self.sender)
+
+
+def fleet_of(settings: WorkerSettings) -> Identity:
+    """By its name alone where kube-system cannot be read now."""
+    try:
+        return Identity(settings.cluster, read_system(KubeApi.connect(settings.kubernetes)))
+    except (KubeError, *NO_ACCOUNT) as error:
+        log.info("kube_system_unread", extra={"error": str(error)})
+        return Identity(settings.cluster)
+
+
+def build(settings: WorkerSettings) -> Services:
+    return Services(settings)
+
+
+def services() -> Services:
+    """Those of this process, from its environment."""
+    return _services_of(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _services_of(process: int) -> Services:  # noqa: ARG001 - the process is the key of the cache
+    return build(WorkerSettings())
