@@ -16,6 +16,7 @@ from berthmaster.jobs.result import LONGEST
 from berthmaster.runner.settings import RunnerSettings
 from compose.sandbox.kube.kubelet.runners import EXAMPLE
 from domain.claims.pod_claim import PodClaimSpec
+from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
 from domain.ports.request import parse_ports
 from tests.support.registries import all_metrics
