@@ -39,21 +39,21 @@ LIMITS: Final = {
 }
 
 TASKS_WORDS: Final = """\
-Any Celery client sends these by their names, `app.send_task(TASK, [ARGUMENT, ...], queue=QUEUE)`: arguments in the
-order of the tables or by name, as JSON, to the queue that is said, because workers read no other. A task gives no
-result that a client could wait for. One whose arguments are not valid ends at once: the log names the field
-(`payload_refused`), and `berthmaster_payloads_refused_total` counts it. [Jobs](../jobs.md) says more about `slots`.
+Any Celery client sends these tasks by name: `app.send_task(TASK, [ARGUMENT, ...], queue=QUEUE)`. Arguments are JSON, in
+the order of the tables or by name. Send each task to the queue in its table, because workers read no other queue for
+it. No task returns a result that a client can wait for. A task with an invalid argument ends at once: the log names the
+field (`payload_refused`), and `berthmaster_payloads_refused_total` counts it. [Jobs](../jobs.md) explains `slots`.
 
-A message that has another shape is refused before any task runs: the log names its id, its task and the field
-(`message_refused`), and `berthmaster_messages_refused_total` counts it by reason. Refused are Celery's protocol 1,
+Workers refuse a message of another shape before any task runs: the log names its id, its task and the field
+(`message_refused`), and `berthmaster_messages_refused_total` counts it by reason. Workers refuse Celery's protocol 1,
 compression, a task with `link`, a chain or a chord (`canvas`: send the next task yourself), and a time more than an
-hour ahead (`postponed`: send the message when the task is due). A shorter `eta` is kept for at most 30 seconds.
+hour ahead (`postponed`: send the message when the task is due). A worker keeps a shorter `eta` for at most 30 seconds.
 """
 COMMAND_WORDS: Final = """\
-Each command reads the [settings](settings.md) from the environment. Exit status 2 says that the command line or a
-setting is wrong; what 1 says is below. `berthmaster COMMAND --help` says the same as this page, and
-`berthmaster --install-completion` completes commands and options in the shell that you type it in (bash, zsh, fish,
-PowerShell; `--show-completion` only prints what it would install).
+Each command reads the [settings](settings.md) from the environment. Exit status 2 means that the command line or a
+setting is wrong; each section explains exit status 1. `berthmaster COMMAND --help` shows the same text as this page.
+`berthmaster --install-completion` adds completion of commands and options to your shell (bash, zsh, fish, PowerShell),
+and `--show-completion` only prints what it would install.
 """
 SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
     ("Workers, beat and command line", "BERTHMASTER_", WorkerSettings),
@@ -72,9 +72,12 @@ def resources() -> str:
         for part in ("spec", "status"):
             told = schema["properties"][part]
             rows = [row for row in fields(told, part) if row[0] != part]
-            parts += [f"### {part}\n", table(("field", "type", "default", "what it says"), rows)]
+            parts += [f"### {part}\n", table(("field", "type", "default", "meaning"), rows)]
             if rules := told.get("x-kubernetes-validations"):
-                parts += ["Refused otherwise:\n", "\n".join(f"- {rule['message']}" for rule in rules) + "\n"]
+                parts += [
+                    "The API server refuses a spec with one of these messages:\n",
+                    "\n".join(f"- {rule['message']}" for rule in rules) + "\n",
+                ]
     return "\n".join(parts)
 
 
@@ -105,10 +108,10 @@ def type_of(schema: Json) -> str:
 
 def settings() -> str:
     """A section a group of variables, for worker (with beat, Flower and the command line) and publisher."""
-    parts = [HEADER, "# Settings\n", "Environment variables; lengths of time as `90s`, `10m`, `24h`.\n"]
+    parts = [HEADER, "# Settings\n", "Settings are environment variables. Durations are written `90s`, `10m`, `24h`.\n"]
     for title, prefix, model in SETTINGS:
         rows = list(variables(model, prefix))
-        parts += [f"## {title}\n", table(("variable", "default", "what it says"), rows)]
+        parts += [f"## {title}\n", table(("variable", "default", "meaning"), rows)]
     return "\n".join(parts)
 
 
@@ -146,8 +149,8 @@ def written(time: timedelta) -> str:
 
 def metrics() -> str:
     rows = [(f"`{each.name}`", each.kind, ", ".join(each.labels), each.text) for each in signals.metrics()]
-    words = "Of workers and the publisher (`berthmaster_publisher_...`); [operations](../operations.md) says more."
-    return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "what it says"), rows)])
+    words = "Workers and the publisher (`berthmaster_publisher_...`) export these ([operations](../operations.md))."
+    return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "meaning"), rows)])
 
 
 def celery_tasks() -> str:
@@ -158,8 +161,8 @@ def celery_tasks() -> str:
     for each in (each for each in found if each.public):
         rows = [row for row in fields(each.schema, "task") if row[0] != "task"]
         said = f"{each.text} Queue `{each.queue}`.\n"
-        parts += [f"## {each.name}\n", said, table(("argument", "type", "default", "what it says"), rows)]
-    parts += ["## Of Berthmaster's own\n", "Nobody else needs to send these.\n"]
+        parts += [f"## {each.name}\n", said, table(("argument", "type", "default", "meaning"), rows)]
+    parts += ["## Internal tasks\n", "Berthmaster sends these tasks to itself.\n"]
     return "\n".join([*parts, table(("task", "queue", "arguments", "what it does"), own)])
 
 
@@ -174,7 +177,7 @@ def commands() -> str:
         parts += [f"## {each.name}\n", f"`{each.usage}`\n", f"{each.text}\n"]
         if each.options:
             rows = [(f"`{one.name}`", f"`{one.default}`" if one.default else "", one.text) for one in each.options]
-            parts.append(table(("option", "default", "what it says"), [tuple(map(escaped, row)) for row in rows]))
+            parts.append(table(("option", "default", "meaning"), [tuple(map(escaped, row)) for row in rows]))
     return "\n".join(parts)
 
 
