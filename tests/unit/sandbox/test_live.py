@@ -39,3 +39,12 @@ def test_a_picture_of_the_view_shows_its_text_and_needs_no_other_file(tmp_path: 
     picture = (tmp_path / "view.svg").read_text(encoding="utf-8")
     assert "bm-arena-0" in "".join(ElementTree.fromstring(picture).itertext())
     assert "url(http" not in picture
+
+
+def test_what_follows_the_last_view_begins_on_a_line_of_its_own() -> None:
+    out = io.StringIO()
+    screen = Screen(Console(file=out), 0, 3)
+    screen.look(SEEN)
+    for _ in range(2):
+        screen.close()
+    assert out.getvalue().endswith("0/50\n")
