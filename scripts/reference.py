@@ -70,10 +70,10 @@ def resources() -> str:
         scope = "one namespace" if crd["spec"]["scope"] == "Namespaced" else "the cluster"
         parts += [f"## {crd['spec']['names']['kind']}\n", f"{schema['description']} Belongs to {scope}.\n"]
         for part in ("spec", "status"):
-            told = schema["properties"][part]
-            rows = [row for row in fields(told, part) if row[0] != part]
+            field = schema["properties"][part]
+            rows = [row for row in fields(field, part) if row[0] != part]
             parts += [f"### {part}\n", table(("field", "type", "default", "what it says"), rows)]
-            if rules := told.get("x-kubernetes-validations"):
+            if rules := field.get("x-kubernetes-validations"):
                 parts += ["Refused otherwise:\n", "\n".join(f"- {rule['message']}" for rule in rules) + "\n"]
     return "\n".join(parts)
 
@@ -124,7 +124,7 @@ def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = No
 
 def nested(field: FieldInfo) -> type[BaseModel] | None:
     options = (field.annotation, *get_args(field.annotation))
-    return next((each for each in options if isinstance(each, type) and issubclass(each, BaseModel)), None)
+    return next((option for option in options if isinstance(option, type) and issubclass(option, BaseModel)), None)
 
 
 def shown(value: object) -> str:
@@ -145,20 +145,20 @@ def written(time: timedelta) -> str:
 
 
 def metrics() -> str:
-    rows = [(f"`{each.name}`", each.kind, ", ".join(each.labels), each.text) for each in signals.metrics()]
+    rows = [(f"`{metric.name}`", metric.kind, ", ".join(metric.labels), metric.text) for metric in signals.metrics()]
     words = "Of workers and the publisher (`berthmaster_publisher_...`); [operations](../operations.md) says more."
     return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "what it says"), rows)])
 
 
 def celery_tasks() -> str:
     """A section a task that other services send, and a table of our own."""
-    found = tasks()
-    own = [(f"`{each.name}`", f"`{each.queue}`", arguments(each), each.text) for each in found if not each.public]
+    documented = tasks()
+    own = [(f"`{task.name}`", f"`{task.queue}`", arguments(task), task.text) for task in documented if not task.public]
     parts = [HEADER, "# Tasks\n", TASKS_WORDS]
-    for each in (each for each in found if each.public):
-        rows = [row for row in fields(each.schema, "task") if row[0] != "task"]
-        said = f"{each.text} Queue `{each.queue}`.\n"
-        parts += [f"## {each.name}\n", said, table(("argument", "type", "default", "what it says"), rows)]
+    for task in (task for task in documented if task.public):
+        rows = [row for row in fields(task.schema, "task") if row[0] != "task"]
+        said = f"{task.text} Queue `{task.queue}`.\n"
+        parts += [f"## {task.name}\n", said, table(("argument", "type", "default", "what it says"), rows)]
     parts += ["## Of Berthmaster's own\n", "Nobody else needs to send these.\n"]
     return "\n".join([*parts, table(("task", "queue", "arguments", "what it does"), own)])
 
@@ -170,10 +170,10 @@ def arguments(task: AnyTask) -> str:
 def commands() -> str:
     """A section a command."""
     parts = [HEADER, "# Command line\n", COMMAND_WORDS]
-    for each in command_line.commands():
-        parts += [f"## {each.name}\n", f"`{each.usage}`\n", f"{each.text}\n"]
-        if each.options:
-            rows = [(f"`{one.name}`", f"`{one.default}`" if one.default else "", one.text) for one in each.options]
+    for command in command_line.commands():
+        parts += [f"## {command.name}\n", f"`{command.usage}`\n", f"{command.text}\n"]
+        if command.options:
+            rows = [(f"`{o.name}`", f"`{o.default}`" if o.default else "", o.text) for o in command.options]
             parts.append(table(("option", "default", "what it says"), [tuple(map(escaped, row)) for row in rows]))
     return "\n".join(parts)
 
