@@ -171,9 +171,9 @@ def definitions() -> dict[str, Json]:
 
 def files() -> dict[str, Json]:
     """The definitions, and what `kubectl apply -k` reads."""
-    found = definitions()
+    crds = definitions()
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
-    return {**found, "kustomization.yaml": {**head, "resources": sorted(found)}}
+    return {**crds, "kustomization.yaml": {**head, "resources": sorted(crds)}}
 
 
 def stale(folder: Path) -> list[str]:

@@ -70,10 +70,10 @@ def resources() -> str:
         scope = "one namespace" if crd["spec"]["scope"] == "Namespaced" else "the cluster"
         parts += [f"## {crd['spec']['names']['kind']}\n", f"{schema['description']} Belongs to {scope}.\n"]
         for part in ("spec", "status"):
-            told = schema["properties"][part]
-            rows = [row for row in fields(told, part) if row[0] != part]
+            field = schema["properties"][part]
+            rows = [row for row in fields(field, part) if row[0] != part]
             parts += [f"### {part}\n", table(("field", "type", "default", "meaning"), rows)]
-            if rules := told.get("x-kubernetes-validations"):
+            if rules := field.get("x-kubernetes-validations"):
                 parts += [
                     "The API server refuses a spec with one of these messages:\n",
                     "\n".join(f"- {rule['message']}" for rule in rules) + "\n",
@@ -127,7 +127,7 @@ def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = No
 
 def nested(field: FieldInfo) -> type[BaseModel] | None:
     options = (field.annotation, *get_args(field.annotation))
-    return next((each for each in options if isinstance(each, type) and issubclass(each, BaseModel)), None)
+    return next((option for option in options if isinstance(option, type) and issubclass(option, BaseModel)), None)
 
 
 def shown(value: object) -> str:
@@ -148,20 +148,20 @@ def written(time: timedelta) -> str:
 
 
 def metrics() -> str:
-    rows = [(f"`{each.name}`", each.kind, ", ".join(each.labels), each.text) for each in signals.metrics()]
+    rows = [(f"`{metric.name}`", metric.kind, ", ".join(metric.labels), metric.text) for metric in signals.metrics()]
     words = "Workers and the publisher (`berthmaster_publisher_...`) export these ([operations](../operations.md))."
     return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "meaning"), rows)])
 
 
 def celery_tasks() -> str:
     """A section a task that other services send, and a table of our own."""
-    found = tasks()
-    own = [(f"`{each.name}`", f"`{each.queue}`", arguments(each), each.text) for each in found if not each.public]
+    documented = tasks()
+    own = [(f"`{task.name}`", f"`{task.queue}`", arguments(task), task.text) for task in documented if not task.public]
     parts = [HEADER, "# Tasks\n", TASKS_WORDS]
-    for each in (each for each in found if each.public):
-        rows = [row for row in fields(each.schema, "task") if row[0] != "task"]
-        said = f"{each.text} Queue `{each.queue}`.\n"
-        parts += [f"## {each.name}\n", said, table(("argument", "type", "default", "meaning"), rows)]
+    for task in (task for task in documented if task.public):
+        rows = [row for row in fields(task.schema, "task") if row[0] != "task"]
+        said = f"{task.text} Queue `{task.queue}`.\n"
+        parts += [f"## {task.name}\n", said, table(("argument", "type", "default", "meaning"), rows)]
     parts += ["## Internal tasks\n", "Berthmaster sends these tasks to itself.\n"]
     return "\n".join([*parts, table(("task", "queue", "arguments", "what it does"), own)])
 
@@ -173,10 +173,10 @@ def arguments(task: AnyTask) -> str:
 def commands() -> str:
     """A section a command."""
     parts = [HEADER, "# Command line\n", COMMAND_WORDS]
-    for each in command_line.commands():
-        parts += [f"## {each.name}\n", f"`{each.usage}`\n", f"{each.text}\n"]
-        if each.options:
-            rows = [(f"`{one.name}`", f"`{one.default}`" if one.default else "", one.text) for one in each.options]
+    for command in command_line.commands():
+        parts += [f"## {command.name}\n", f"`{command.usage}`\n", f"{command.text}\n"]
+        if command.options:
+            rows = [(f"`{o.name}`", f"`{o.default}`" if o.default else "", o.text) for o in command.options]
             parts.append(table(("option", "default", "meaning"), [tuple(map(escaped, row)) for row in rows]))
     return "\n".join(parts)
 

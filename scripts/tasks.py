@@ -37,8 +37,8 @@ class AnyTask(NamedTuple):
 
 def tasks() -> list[AnyTask]:
     """In the order of berthmaster/routing.py."""
-    found = {each.name: each for module in TASKS for each in _of(module)}
-    return [found[name] for name in routing.QUEUES]
+    tasks = {task.name: task for module in TASKS for task in _of(module)}
+    return [tasks[name] for name in routing.QUEUES]
 
 
 def _of(name: str) -> Iterator[AnyTask]:

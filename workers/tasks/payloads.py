@@ -22,7 +22,7 @@ from berthmaster.jobs.payload import Payload
 from berthmaster.jobs.submission import faults
 from berthmaster.names import NAME
 from workers.telemetry import metrics
-from workers.telemetry.task_summary import told
+from workers.telemetry.task_summary import summarise
 
 log = structlog.get_logger()
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
@@ -115,7 +115,7 @@ def takes(
     def checked(run: Callable[[P], None]) -> Callable[..., str | None]:
         def task(*args: Any, **kwargs: Any) -> str | None:
             with traced(model, args):
-                return told(lambda: run(asked(args, kwargs)))
+                return summarise(lambda: run(asked(args, kwargs)))
 
         task.__name__, task.__doc__, task.__module__ = run.__name__, run.__doc__, run.__module__
         return task

@@ -70,16 +70,16 @@ def cancel(asked: CancelJob) -> None:
 @takes(FinishJob)
 def finish(asked: FinishJob) -> None:
     """The end of an attempt, from a runner that speaks Celery only."""
-    told = (asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
-    change(asked, "job_finished", lambda ledger: ledger.finish(*told))
+    ending = (asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
+    change(asked, "job_finished", lambda ledger: ledger.finish(*ending))
 
 
 def change(asked: OfJob, event: str, of: Callable[[SlotLedger], Change]) -> None:
     parts = services()
     ledger = parts.podpools.ledger(asked.pool)
-    made = of(ledger)
-    log.info(event, pool=asked.pool, job=asked.id, taken=made.taken, state=made.state)
-    after(parts, ledger, made.placed)
+    change = of(ledger)
+    log.info(event, pool=asked.pool, job=asked.id, taken=change.taken, state=change.state)
+    after(parts, ledger, change.placed)
 
 
 @shared_task(name=routing.SLOTS_SWEEP)
