@@ -39,8 +39,9 @@ rows: $(DEV) ## list the checklist rows with and without a test: ROWS="EV AL", A
 apiserver: ## build a real Kubernetes API server in the cache folder (about 14 minutes, once)
 	@tests/apiserver/build.sh
 
-crds: $(DEV) ## write deploy/crds from the models
+crds: $(DEV) ## write deploy/crds from the models, and the rules about our kinds in deploy/base
 	@$(VENV)/python -m scripts.crds $(ARGS)
+	@$(VENV)/python -m scripts.access $(ARGS)
 
 reference: $(DEV) ## write docs/reference from the models
 	@$(VENV)/python -m scripts.reference $(ARGS)

@@ -27,6 +27,7 @@ check dockerfile scripts/dockerfile.sh ${1:+--optional}
 check luacheck scripts/luacheck.sh ${1:+--optional}
 check rows python -m scripts.rows --check
 check crds python -m scripts.crds --check
+check access python -m scripts.access --check
 check dashboards python -m scripts.dashboards --check
 check reference python -m scripts.reference --check
 [ -z "$red" ] || { echo "lint: red:$red" >&2; exit 1; }

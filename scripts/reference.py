@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from berthmaster.duration import SECONDS
+from berthmaster.kinds import GROUP, VERSION
 from berthmaster.runner.settings import RunnerSettings
 from events.settings import ProcessSettings
 from scripts import command_line, crds, signals
@@ -64,7 +65,7 @@ SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
 
 def resources() -> str:
     """A section a kind: the fields of its spec and status, then what they must say together."""
-    parts = [HEADER, "# Resources\n", "Group `berthmaster.dev`, version `v1alpha1`.\n"]
+    parts = [HEADER, "# Resources\n", f"Group `{GROUP}`, version `{VERSION}`.\n"]
     for crd in crds.definitions().values():
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         scope = "one namespace" if crd["spec"]["scope"] == "Namespaced" else "the cluster"

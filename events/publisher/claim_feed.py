@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from berthmaster.kinds import POD_CLAIM_SET
 from berthmaster.names import is_name
 from berthmaster.routing import pod_claim_set_key
 from events.protocol.refused_names import refuse_name
@@ -11,14 +12,12 @@ from events.protocol.schemas import Json
 from events.publisher.feeds import SnapshotFeed, known_keys
 from events.publisher.watch import Batch, Listing
 
-SET = "PodClaimSet"
-
 
 class ClaimFeed(SnapshotFeed):
     def listing(self, listing: Listing, relist: bool) -> None:
         """A set's own list comes with this one, and every set runs once after a list that differs."""
         super().listing(listing, relist)
-        self.wake(known_keys(self.queue, "podclaimset"))
+        self.wake(known_keys(self.queue, POD_CLAIM_SET.prefix))
 
     def batch(self, batch: Batch) -> None:
         super().batch(batch)
@@ -33,7 +32,8 @@ def sets_of(claims: Iterable[Json]) -> set[str]:
     """Keys of the sets that own these claims. Whoever may write a claim may write any owner in it."""
     keys = set[str]()
     for meta in (claim["metadata"] for claim in claims):
-        for name in [owner.get("name") for owner in meta.get("ownerReferences") or () if owner.get("kind") == SET]:
+        owners = meta.get("ownerReferences") or ()
+        for name in [owner.get("name") for owner in owners if owner.get("kind") == POD_CLAIM_SET.name]:
             if is_name(name):
                 keys.add(pod_claim_set_key(meta["namespace"], name))
             else:

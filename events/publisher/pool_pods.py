@@ -6,6 +6,7 @@ from typing import Any
 
 from redis import Redis
 
+from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
 from events.protocol.claim_index import concerned
 from events.publisher.feeds import known_keys
 from events.publisher.resources import Resource
@@ -40,7 +41,7 @@ class PoolPodFeed:
         return set(keys) - {""}
 
     def claims(self) -> set[str]:
-        return known_keys(self.queue, "podclaim") | known_keys(self.queue, "podclaimset")
+        return known_keys(self.queue, POD_CLAIM.prefix) | known_keys(self.queue, POD_CLAIM_SET.prefix)
 
     def touch(self, keys: set[str]) -> None:
         if keys:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from berthmaster.kinds import POD_CLAIM
 from berthmaster.redis.outage import OUTAGE
 from domain.spec_errors import spec_problem
 from events.kube.api import Conflict, KubeApi, KubeError
@@ -20,7 +21,6 @@ from workers.cli.explain import MOST_ROWS, run_in_words
 from workers.cli.jobs import refused
 from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
-from workers.kube.our_kinds import ROOT
 
 if TYPE_CHECKING:
     from workers.claims.explain import ClaimStory
@@ -32,7 +32,7 @@ T = TypeVar("T")
 Claim = Annotated[str, typer.Argument(metavar="NAMESPACE/CLAIM")]
 To = Annotated[str, typer.Option("--to", metavar="POD", help="the pod that it shall move to")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="only says whether it could; nothing is changed")]
-CLAIMS = f"{ROOT}/podclaims"
+CLAIMS = POD_CLAIM.collection()
 COLUMNS = ("name", "phase", "pod", "node", "owner", "move", "why")
 
 

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from berthmaster.jobs.job import slot_class
 from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.kinds import POD_POOL
 from events.kube.api import KubeApi
-from workers.kube.our_kinds import ROOT
 from workers.stores.slots.view import PodSlots, view
 
 Json = dict[str, Any]
-POD_POOLS: Final = f"{ROOT}/podpools"
+POD_POOLS: Final = POD_POOL.collection()
 CELLS: Final = {"running": ("■", "green"), "reserved": ("▣", "yellow"), "idle": ("□", ""), "closed": ("x", "dim")}
 """State -> sign and style."""
 ANY: Final = slot_class(())

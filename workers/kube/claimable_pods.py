@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from berthmaster.kinds import POD_POOL
 from berthmaster.names import is_name
 from domain.claims.additions import Additions, additions
 from domain.claims.labels import (
@@ -68,7 +69,7 @@ def claimable(pod: Json, now: datetime) -> ClaimablePod:
 
 def pool_of(meta: Json) -> str:
     """The pool that made it, '' for none: labels are written by whoever may write the pod."""
-    owners = [owner.get("name") for owner in meta.get("ownerReferences") or () if owner.get("kind") == "PodPool"]
+    owners = [owner.get("name") for owner in meta.get("ownerReferences") or () if owner.get("kind") == POD_POOL.name]
     makers, said = [name for name in owners if is_name(name)], (meta.get("labels") or {}).get(POOL)
     return str(said) if said in makers else next(iter(makers), "")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from berthmaster.kinds import GROUP, VERSION
 from events.kube.api import path_of
 from events.protocol.schemas import pool_snapshot
 from events.workqueue import Snapshot
 
-API_VERSION: Final = "berthmaster.dev/v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
 ROOT: Final = f"/apis/{API_VERSION}"
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import orjson
 
+from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
 from domain.claim_sets.pod_claim_set import ClaimTemplate
 from domain.claims.labels import CLAIM_SET, SPARED, TEMPLATE_HASH
 from events.kube.api import AlreadyExists, Conflict, KubeApi, NotFound
@@ -15,7 +16,7 @@ from workers.kube.pod_claims import claim_path
 from workers.kube.pods import pods_path
 
 Json = dict[str, Any]
-KIND: Final = "PodClaimSet"
+KIND: Final = POD_CLAIM_SET.name
 
 
 def template_hash(template: ClaimTemplate) -> str:
@@ -42,7 +43,7 @@ class PodClaimSets:
         return self._kube.patch(f"{self._path(meta['namespace'], meta['name'])}/status", patch)
 
     def _path(self, namespace: str, name: str) -> str:
-        return path(namespace, "podclaimsets", name)
+        return path(namespace, POD_CLAIM_SET.plural, name)
 
 
 class SetClaims:
@@ -107,7 +108,7 @@ class SetClaims:
         labels = {**template.metadata.labels, CLAIM_SET: self._uid, TEMPLATE_HASH: template_hash(template)}
         return {
             "apiVersion": API_VERSION,
-            "kind": "PodClaim",
+            "kind": POD_CLAIM.name,
             "metadata": {
                 "name": name,
                 "namespace": self._namespace,

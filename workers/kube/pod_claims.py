@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from berthmaster.kinds import POD_CLAIM
 from domain.claims.labels import BOUND_AT, TARGET_TAKEN
 from events.kube.api import KubeApi, NotFound
 from workers.kube.our_kinds import path
@@ -69,4 +70,4 @@ class PodClaims:
 
 
 def claim_path(namespace: str, name: str = "") -> str:
-    return path(namespace, "podclaims", name)
+    return path(namespace, POD_CLAIM.plural, name)

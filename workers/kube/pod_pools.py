@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from berthmaster.kinds import POD_POOL
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Snapshot
 from workers.kube.our_kinds import API_VERSION, as_snapshot, path
@@ -11,7 +12,7 @@ from workers.kube.our_kinds import API_VERSION, as_snapshot, path
 
 def owner_reference(pool: Snapshot) -> dict[str, Any]:
     name = pool.body["name"]
-    return {"apiVersion": API_VERSION, "kind": "PodPool", "name": name, "uid": pool.uid, "controller": True}
+    return {"apiVersion": API_VERSION, "kind": POD_POOL.name, "name": name, "uid": pool.uid, "controller": True}
 
 
 class PodPools:
@@ -31,4 +32,4 @@ class PodPools:
         return as_snapshot(self._kube.patch(f"{self._path(namespace, pool.body['name'])}/status", patch))
 
     def _path(self, namespace: str, name: str) -> str:
-        return path(namespace, "podpools", name)
+        return path(namespace, POD_POOL.plural, name)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from berthmaster.kinds import PORT_POOL
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Snapshot
-from workers.kube.our_kinds import ROOT, as_snapshot
+from workers.kube.our_kinds import as_snapshot
 
-PATH = f"{ROOT}/portpools"
+PATH = PORT_POOL.collection()
 FINALIZER = "berthmaster.dev/port-pool"
 
 

@@ -14,6 +14,7 @@ from berthmaster.jobs.job import Placed
 from berthmaster.jobs.payloads import CancelJob, ConfirmJob, FinishJob, OfJob, SubmitJob
 from berthmaster.jobs.slot_ledger import PAUSE, Change, NotVerified, SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
+from berthmaster.kinds import POD_POOL
 from berthmaster.redis.outage import OUTAGE
 from berthmaster.spec import length
 from domain.pod_pools.pod_pool import PodPoolSpec
@@ -33,7 +34,7 @@ PATIENT: Final[dict[str, Any]] = {
 """A request must not be lost because Redis is being verified; a client that waits says it again anyway."""
 
 
-@shared_task(name=routing.PODPOOLS_RECONCILE)
+@shared_task(name=POD_POOL.task)
 @takes(ReconcilePodPool, discard_key)
 def reconcile_pod_pool(asked: ReconcilePodPool) -> None:
     """Cares for the pool's pods, and makes it as large as its jobs need."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from berthmaster.kinds import PORT_POOL
 from events.protocol.schemas import (
     ALLOCATION_FAILED,
     GATE,
@@ -14,7 +15,7 @@ from events.protocol.schemas import (
     cloud_event,
     pod_snapshot,
 )
-from events.publisher.resources import pods, port_pools
+from events.publisher.resources import pods, resource_of
 from events.publisher.sender import entry
 from tests.support.pods.pods import PORTS, pod, port_pool
 
@@ -73,7 +74,7 @@ def test_an_address_that_only_the_old_field_has_is_kept() -> None:
 
 def test_a_pool_snapshot_does_not_change_with_its_status() -> None:
     pool = {**port_pool(), "status": {"state": "Active"}}
-    assert port_pools().snapshot(pool) == port_pools().snapshot(port_pool())
+    assert resource_of(PORT_POOL).snapshot(pool) == resource_of(PORT_POOL).snapshot(port_pool())
 
 
 @pytest.mark.parametrize("gone, kind", [(False, "dev.berthmaster.pod.changed"), (True, "dev.berthmaster.pod.deleted")])
@@ -105,5 +106,6 @@ def test_a_failure_is_a_cloud_event_that_says_who_reported_it() -> None:
 
 def test_the_key_of_a_resource_names_kind_namespace_and_name() -> None:
     assert pods().item(pod("a", resourceVersion="1")).mark.key == "pod/games/a"
-    assert port_pools().item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}}).mark.key == "portpool/p"
-    assert orjson.loads(port_pools().item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}}).mark.body)
+    pool = resource_of(PORT_POOL).item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}})
+    assert pool.mark.key == "portpool/p"
+    assert orjson.loads(pool.mark.body)
