@@ -11,7 +11,7 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Final, TypeAlias
 
-from scripts import exemptions, lua_headers, sizes
+from scripts import exemptions, lua_headers, raw_metadata, sizes
 
 Check: TypeAlias = Callable[[Path], Iterator[str]]
 
@@ -19,6 +19,7 @@ CHECKS: Final[dict[str, Check]] = {
     "sizes": sizes.offences,
     "lua headers": lua_headers.offences,
     "exemptions": exemptions.offences,
+    "raw metadata": raw_metadata.offences,
 }
 
 

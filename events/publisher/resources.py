@@ -14,16 +14,17 @@ import orjson
 from berthmaster import routing
 from berthmaster.kinds import KINDS, POD, POD_CLAIM, Projection, ResourceKind
 from berthmaster.names import is_name
+from domain.kubernetes.names import POOL
+from domain.kubernetes.objects import KubeObject, version_of
 from events.protocol.refused_names import refuse_name
-from events.protocol.schemas import PREFIX, Json, pod_snapshot, pool_snapshot
+from events.protocol.schemas import Json, pod_snapshot, pool_snapshot
 from events.publisher.predicates import always, opted_in
 from events.workqueue import Mark
 
 EVENTS_REASON: Final = "AllocationFailed"
-POOL_LABEL: Final = PREFIX + "pool"
 
 Snapshot = Callable[[Mapping[str, Any]], Json]
-Predicate = Callable[[Mapping[str, Any]], bool]
+Predicate = Callable[[KubeObject], bool]
 
 
 class Item(NamedTuple):
@@ -41,15 +42,15 @@ class Resource:
     kind: str  # first part of its keys, middle part of its events' types
     path: str
     snapshot: Snapshot
-    key: Callable[[Mapping[str, Any]], str]
+    key: Callable[[KubeObject], str]
     opted: Predicate = always
     query: Mapping[str, str] = field(default_factory=dict)
 
     def item(self, obj: Mapping[str, Any], gone: bool = False) -> Item:
-        meta = obj["metadata"]
+        seen = KubeObject(obj)
         body = bytes(memoryview(orjson.dumps(self.snapshot(obj))))  # a copy: orjson's own keeps its whole buffer alive
-        mark = Mark(self.key(meta), int(meta["resourceVersion"]), meta.get("uid", ""), gone, body)
-        return Item(mark, self.opted(obj) and routing.is_key(mark.key))
+        mark = Mark(self.key(seen), version_of(obj), seen.metadata.get("uid", ""), gone, body)
+        return Item(mark, self.opted(seen) and routing.is_key(mark.key))
 
     def owns(self, key: str) -> bool:
         return key.startswith(f"{self.kind}/")
@@ -69,13 +70,12 @@ def pods(namespace: str = "", selector: str = "") -> Resource:
 def resource_of(kind: ResourceKind, namespace: str = "", selector: str = "") -> Resource:
     """`namespace` has no meaning for a kind of the whole cluster."""
     snapshot, opted = projection(kind.projection)
-    fields = ("namespace", "name") if kind.namespaced else ("name",)
     return Resource(
         name=kind.plural,
         kind=kind.prefix,
         path=kind.collection(namespace if kind.namespaced else ""),
         snapshot=snapshot,
-        key=lambda meta: kind.key(*(meta[field] for field in fields)),
+        key=(lambda obj: kind.key(obj.namespace, obj.name)) if kind.namespaced else (lambda obj: kind.key(obj.name)),
         opted=opted,
         query={"labelSelector": selector} if selector else {},
     )
@@ -100,16 +100,16 @@ def pool_pods(namespace: str = "") -> Resource:
         path=POD.collection(namespace),
         snapshot=lambda _: {},
         key=labelled_pool,
-        query={"labelSelector": POOL_LABEL},
+        query={"labelSelector": POOL},
     )
 
 
-def labelled_pool(meta: Mapping[str, Any]) -> str:
+def labelled_pool(pod: KubeObject) -> str:
     """The key of the pool that a pod's label names, '' for none: whoever may write the pod may write anything there."""
-    pool = (meta.get("labels") or {}).get(POOL_LABEL)
+    pool = pod.labels.get(POOL)
     if is_name(pool):
-        return routing.pod_pool_key(meta["namespace"], pool)
-    refuse_name(f"label {POOL_LABEL}", f"pod {meta['namespace']}/{meta['name']}", pool)
+        return routing.pod_pool_key(pod.namespace, pool)
+    refuse_name(f"label {POOL}", f"pod {pod.namespace}/{pod.name}", pool)
     return ""
 
 
@@ -120,6 +120,6 @@ def allocation_failures(namespace: str = "") -> Resource:
         kind="event",
         path=f"/api/v1/namespaces/{namespace}/events" if namespace else "/api/v1/events",
         snapshot=dict,
-        key=lambda meta: f"event/{meta['namespace']}/{meta['name']}",
+        key=lambda event: f"event/{event.namespace}/{event.name}",
         query={"fieldSelector": f"reason={EVENTS_REASON}"},
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from berthmaster.kinds import OUR_KINDS, POD_POOL, VERSION, ResourceKind
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeApi, KubeError, NotFound
 from events.settings import ProcessSettings
 from workers.cli.check import Check
@@ -64,7 +65,7 @@ def permission_checks(kube: KubeApi, process: Process) -> Iterator[Check]:
 
 
 def with_pod_pools(kube: KubeApi) -> list[str]:
-    return sorted({pool["metadata"]["namespace"] for pool in listed(kube, POD_POOL)})
+    return sorted({KubeObject(pool).namespace for pool in listed(kube, POD_POOL)})
 
 
 def listed(kube: KubeApi, kind: ResourceKind) -> list[Json]:

@@ -14,6 +14,7 @@ import structlog
 
 from berthmaster.kinds import BY_PREFIX, POD, POD_CLAIM, POD_CLAIM_SET, POD_POOL, PORT_POOL, ResourceKind
 from berthmaster.routing import split_key
+from domain.kubernetes.objects import body_of
 from events.kube.api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite, path_of
 from events.workqueue import Snapshot
 from workers.telemetry import metrics
@@ -65,17 +66,17 @@ class KubeEvents:
         digest = hashlib.sha256(f"{involved.get('uid')}|{reason}|{once}".encode()).hexdigest()[:16]
         name = f"{involved['name'][:200]}.{digest}"
         now = self._kube.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        body = {
-            "metadata": {"name": name, "namespace": namespace},
-            "involvedObject": involved,
-            "reason": reason,
-            "message": message[:1024] or reason,
-            "type": kind,
-            "source": {"component": "berthmaster"},
-            "count": 1,
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-        }
+        body = body_of(
+            {"name": name, "namespace": namespace},
+            involvedObject=involved,
+            reason=reason,
+            message=message[:1024] or reason,
+            type=kind,
+            source={"component": "berthmaster"},
+            count=1,
+            firstTimestamp=now,
+            lastTimestamp=now,
+        )
         try:
             self._kube.create(path_of("/api/v1", "namespaces", namespace, "events"), body)
         except AlreadyExists:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from berthmaster.kinds import GROUP, VERSION
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import path_of
 from events.protocol.schemas import pool_snapshot
 from events.workqueue import Snapshot
@@ -18,6 +19,5 @@ def path(namespace: str, plural: str, name: str = "") -> str:
     return path_of(ROOT, "namespaces", namespace, plural, *filter(None, (name,)))
 
 
-def as_snapshot(obj: dict[str, Any]) -> Snapshot:
-    meta = obj["metadata"]
-    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(obj))
+def as_snapshot(obj: KubeObject) -> Snapshot:
+    return Snapshot(obj.version, obj.uid, gone=False, body=pool_snapshot(obj.raw))

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE
+from domain.kubernetes.objects import Pod
 from tests.support.claims.claim_meanwhile import CLAIM, POD, standing_still
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.faults.interposed_kube import InterposedKube
@@ -181,7 +182,7 @@ def test_a_run_that_stood_still_before_its_pod_was_lifted_does_not_bind_it(world
 
     def others() -> None:
         assert ledger.take_over(uid, world.read()["metadata"]["uid"], "sweep")
-        ClaimPods(world.api, world.namespace).write(world.get("p1"), {}, {"berthmaster.dev/touched": "sweep"})
+        ClaimPods(world.api, world.namespace).write(Pod(world.get("p1")), {}, {"berthmaster.dev/touched": "sweep"})
         ledger.open(uid, "sweep")
         world.offer()
         if then != "open":
@@ -205,7 +206,7 @@ def test_a_run_that_stood_still_before_it_read_its_pod_asks_the_ledger_again(wor
 
     def others() -> None:
         assert slots.ledger.take_over(uid, world.read()["metadata"]["uid"], "sweep")
-        ClaimPods(world.api, world.namespace).write(world.get("p1"), {}, {"berthmaster.dev/touched": "sweep"})
+        ClaimPods(world.api, world.namespace).write(Pod(world.get("p1")), {}, {"berthmaster.dev/touched": "sweep"})
         slots.ledger.open(uid, "sweep")
         slots.submit("j", "apply")
         assert slots.state("j") == "placed"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, SESSIONS
+from domain.kubernetes.names import DRAIN, GIVEN_BACK, PHASE, SESSIONS
 from domain.outcome import Wait
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant

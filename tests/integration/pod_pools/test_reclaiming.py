@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, GIVEN_BACK, LAST_OWNER, OWNER, PHASE
+from domain.kubernetes.names import CLAIMED_BY, GIVEN_BACK, LAST_OWNER, OWNER, PHASE
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import AfterList, live, meanwhile

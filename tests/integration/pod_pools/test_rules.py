@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from domain.kubernetes.objects import Pod
 from events.kube.api import Denied
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.faults.interposed_kube import InterposedKube
@@ -51,7 +52,7 @@ def test_a_deletion_that_conflicts_asks_for_its_fence_again(make_pool: MakePool)
         (told,) = (p for p in pool.ledger_pods() if p.uid == uid)
         assert told.view == "fenced"
         assert pool.slots.ledger.take_over(uid, told.token, "sweep")
-        assert PoolPods(pool.api, pool.namespace, "runners", {}).write(pod, "sweep")
+        assert PoolPods(pool.api, pool.namespace, "runners", {}).write(Pod(pod), "sweep")
 
     standing_still(pool, "DELETE", others)
     assert len(live(pool)) == 2

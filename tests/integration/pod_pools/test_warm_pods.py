@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berthmaster.routing import pod_claim_key
-from domain.claims.labels import CORDON
+from domain.kubernetes.names import CORDON
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import fill, keep_terminating, let_go, live

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from domain.ports.pod import ENDPOINTS
+from domain.kubernetes.names import ENDPOINTS
 from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.tampered import bound, carrier, listeners, once, shown, sound

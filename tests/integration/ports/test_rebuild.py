@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from berthmaster.routing import pod_key
-from domain.ports.pod import ENDPOINTS, STATE
+from domain.kubernetes.names import ENDPOINTS, PORTS_STATE
 from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Fuse, Interposed, Killed
 from tests.support.ports.fleet import Fleet
@@ -104,7 +104,7 @@ def test_a_collision_is_resolved_in_favour_of_the_clouds_tag(fleet: Fleet, aws: 
     three_bound(fleet)
     stolen = fleet.shown("p0")[1]
     text = fleet.api.get(fleet.pod_path("p0"))["metadata"]["annotations"][ENDPOINTS]
-    fleet.api.patch(fleet.pod_path("p1"), {"metadata": {"annotations": {ENDPOINTS: text, STATE: "Bound"}}})
+    fleet.api.patch(fleet.pod_path("p1"), {"metadata": {"annotations": {ENDPOINTS: text, PORTS_STATE: "Bound"}}})
     fleet.redis.flushall()
     fleet.settle()
     assert fleet.shown("p0")[1] == stolen

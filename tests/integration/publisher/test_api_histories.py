@@ -11,8 +11,8 @@ import pytest
 from compose.sandbox.kube.real import RealKube
 from compose.sandbox.kube.server import KubeServer
 from compose.sandbox.kube.small import SmallKube
+from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi
-from events.publisher.resources import POOL_LABEL
 from tests.support.pods.pods import failed_event, pod
 from tests.support.servers.publishing import IdleWorker, publishing
 from tests.support.servers.scripted_watch import PODS, POOL_PODS, ScriptedApi, version_of
@@ -148,11 +148,11 @@ def test_pods_of_pools_and_failures_are_followed_into_a_new_history(
         eventually(lambda: "uid-of-e1" in str(worker.told()))
         for _ in range(5):
             api.world.put("/none", pod("x"))
-        api.world.put(POOL_PODS, pod("p", ports=None, labels={POOL_LABEL: "runners"}))
+        api.world.put(POOL_PODS, pod("p", ports=None, labels={POOL: "runners"}))
         eventually(lambda: "podpool/games/runners" in worker.hinted())
         restore()
         api.world.put(EVENTS, failed_event("y", name="e2"))
-        api.world.put(POOL_PODS, pod("q", ports=None, labels={POOL_LABEL: "others"}))
+        api.world.put(POOL_PODS, pod("q", ports=None, labels={POOL: "others"}))
         api.cut()
         eventually(lambda: "podpool/games/others" in worker.hinted() and "uid-of-e2" in str(worker.told()))
         eventually(lambda: running.metric("api_histories_total") == 1)

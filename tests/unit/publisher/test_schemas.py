@@ -6,15 +6,8 @@ import orjson
 import pytest
 
 from berthmaster.kinds import PORT_POOL
-from events.protocol.schemas import (
-    ALLOCATION_FAILED,
-    GATE,
-    AllocationFailed,
-    Changed,
-    CloudEvent,
-    cloud_event,
-    pod_snapshot,
-)
+from domain.kubernetes.names import PORTS_BOUND
+from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, Changed, CloudEvent, cloud_event, pod_snapshot
 from events.publisher.resources import pods, resource_of
 from events.publisher.sender import entry
 from tests.support.pods.pods import PORTS, pod, port_pool
@@ -51,10 +44,14 @@ def test_a_pod_that_is_being_deleted_and_one_that_is_ready_say_so() -> None:
 @pytest.mark.parametrize(
     ("gates", "conditions", "kept"),
     [
-        (["other"], [{"type": GATE, "status": "True"}], None),
-        ([GATE], [], ""),
-        ([GATE], [{"type": GATE}], ""),
-        (["other", GATE], [{"type": "Ready", "status": "True"}, {"type": GATE, "status": "False"}], "False"),
+        (["other"], [{"type": PORTS_BOUND, "status": "True"}], None),
+        ([PORTS_BOUND], [], ""),
+        ([PORTS_BOUND], [{"type": PORTS_BOUND}], ""),
+        (
+            ["other", PORTS_BOUND],
+            [{"type": "Ready", "status": "True"}, {"type": PORTS_BOUND, "status": "False"}],
+            "False",
+        ),
     ],
 )
 def test_our_readiness_condition_is_kept_for_pods_with_our_gate(
