@@ -24,7 +24,7 @@ test: $(DEV) ## run lint and every test; ARGS go to pytest, PROCESSES=0 for -s a
 	@scripts/lint.sh --optional-luacheck
 	@$(VENV)/python -m pytest -n $(PROCESSES) $(ARGS)
 
-lint: $(DEV) ## run ruff, style, import contracts, mypy, luacheck, checklist rows, generated files
+lint: $(DEV) ## run ruff, style, rules of protocols, import contracts, mypy, luacheck, checklist rows, generated files
 	@scripts/lint.sh
 
 format: $(DEV) ## sort imports and format the code

@@ -21,6 +21,7 @@ echo "lint:"
 check ruff ruff check --quiet .
 check format ruff format --check --quiet .
 check style python -m scripts.style
+check protocols python -m scripts.protocols
 check imports lint-imports --no-logo pyproject.toml
 check types mypy
 check dockerfile scripts/dockerfile.sh ${1:+--optional}

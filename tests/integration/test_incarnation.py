@@ -82,6 +82,7 @@ def test_a_restarted_server_is_another_in_the_first_pipeline_that_reaches_it(
 
 @pytest.mark.row("EV-10")
 def test_a_failover_and_back_is_another_incarnation_under_the_same_run_id(client: Redis, tmp_path: Path) -> None:
+    """Rule replid."""
     before = incarnation(client)
     other = RedisServer(tmp_path / "other").start()
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from berthmaster.kinds import PORT_POOL
 from domain.kubernetes.objects import KubeObject, Precondition
 from events.kube.api import KubeApi, NotFound

@@ -24,7 +24,7 @@ def pending(world: ClaimWorld, name: str = "a", **spec: object) -> None:
 
 @pytest.mark.row("WC-04", "WC-03")
 def test_of_two_runs_of_one_claim_that_take_a_pod_each_keeps_one(world: ClaimWorld) -> None:
-    """Rule extra, and a stale run: the other has bound the claim meanwhile."""
+    """Rule extra: the other has bound the claim meanwhile."""
     pending(world)
     world.pod("p1")
     world.pod("p2")
@@ -127,7 +127,7 @@ def test_a_run_that_wants_to_go_back_does_not_after_the_target_was_taken(world: 
 
 @pytest.mark.row("WC-28")
 def test_a_late_run_drains_no_source_that_the_claim_went_back_to(world: ClaimWorld) -> None:
-    """Rule touch, of the way back: the target was taken and marked, and is gone before the source was given back."""
+    """Rule touch: the target was taken and marked, and is gone before the source was given back."""
     world.pod("p1")
     world.bound()
     world.pod("p2")

@@ -24,7 +24,7 @@ def grown_old(claimant: Claimant) -> None:
 
 @pytest.mark.row("WC-06", "WC-45", "WC-38")
 def test_a_take_whose_worker_died_is_lifted_after_a_while_and_not_before(make_pool: MakePool) -> None:
-    """Rule lift: taken in Redis, never written. What the worker still writes conflicts (rule bump)."""
+    """Rule lift: taken in Redis, never written. What the worker still writes conflicts (rule `bump`)."""
     pool = make_pool(maxIdle=1, maxReplicas=1, slots=[])
     grow(pool)
     claimant = Claimant(pool)

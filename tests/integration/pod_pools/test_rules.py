@@ -127,7 +127,7 @@ def test_a_pool_whose_pods_cannot_be_deleted_still_does_its_jobs(make_pool: Make
 
 @pytest.mark.row("SL-28", "SL-18", "SL-21")
 def test_a_pod_that_cannot_be_removed_does_not_keep_the_pool_from_growing(make_pool: MakePool) -> None:
-    """Rule lift, of pods that are of no use any more."""
+    """Rule lift: of pods that are of no use any more."""
     pool = make_pool(maxReplicas=2)
     pool.slots.submit("j0")
     pool.settle()

@@ -96,7 +96,7 @@ def test_a_pool_grows_by_one_pod_for_each_claim_that_waits_and_by_no_more(make_p
 
 @pytest.mark.row("WC-09", "WC-36")
 def test_warm_pods_stay_beside_those_for_claims_that_wait(make_pool: MakePool) -> None:
-    """Three warm, five claims: three have one at once."""
+    """Rule additive: three warm, five claims: three have one at once."""
     pool = make_pool(maxIdle=3, slots=[])
     grow(pool)
     for n in range(3):

@@ -105,7 +105,7 @@ def test_what_was_restored_while_no_publisher_ran_is_found_by_its_first_list(
 def test_versions_that_were_overtaken_before_a_list_came_are_found_by_one_object(
     api: ScriptedApi, redis_url: str, worker: IdleWorker
 ) -> None:
-    """No version of a list is below anything known, but a pod is older than it was."""
+    """Rule newhistory: no version of a list is below anything known, but a pod is older than it was."""
     stored = api.world.put(PODS, pod("a", uid="u1"))
     restore = api.world.backup()
     with publishing(api.url, redis_url):

@@ -1,4 +1,4 @@
-"""What the ledger must be after Redis was lost (protocols: Rebuild)."""
+"""What the ledger must be after Redis was lost (docs/protocols.md, 'Rebuild of a ledger')."""
 
 from __future__ import annotations
 

@@ -96,6 +96,7 @@ def test_a_list_comes_first_then_what_happens_after_it(api: ScriptedApi) -> None
 
 @pytest.mark.row("EV-01")
 def test_lists_are_never_taken_from_the_servers_cache_and_watches_ask_for_bookmarks(api: ScriptedApi) -> None:
+    """Rule consistent."""
     followed = Followed(api)
     followed.take(1)
     api.world.put(PODS, pod("a"))
