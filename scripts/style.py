@@ -1,4 +1,4 @@
-"""The rules of our style that no ready-made linter knows: sizes, headers of Lua scripts, reasons of exemptions.
+"""The rules of our style that no ready-made linter knows: sizes, form of Lua scripts, reasons of exemptions.
 
 Each check is a module with `offences(root)`, one line a fault; this one runs them over the tree and prints the faults.
 """
@@ -11,13 +11,14 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Final, TypeAlias
 
-from scripts import exemptions, lua_headers, raw_metadata, sizes
+from scripts import exemptions, lua_headers, lua_includes, raw_metadata, sizes
 
 Check: TypeAlias = Callable[[Path], Iterator[str]]
 
 CHECKS: Final[dict[str, Check]] = {
     "sizes": sizes.offences,
     "lua headers": lua_headers.offences,
+    "lua includes": lua_includes.offences,
     "exemptions": exemptions.offences,
     "raw metadata": raw_metadata.offences,
 }

@@ -19,7 +19,7 @@ class RedisTurns:
 
     def __init__(self, redis: Redis) -> None:
         self._keys = AcquiredKeys(redis)
-        self._leave = Script(redis, "leave_turn", Path(__file__).parent / "lua")
+        self._leave = Script(redis, "release_mutex", Path(__file__).parent / "lua")
 
     def enter(self, load_balancer_arn: str, longest: timedelta) -> str:
         return self._keys.acquire(_key(load_balancer_arn), secrets.token_hex(8), longest)

@@ -214,7 +214,7 @@ def test_a_port_that_becomes_free_before_the_pod_is_on_the_list_is_not_missed(fl
         fleet.sync()
         fleet.run_pod(holder)
 
-    run_disturbed(fleet, "a", pool, give_back, before="wait")
+    run_disturbed(fleet, "a", pool, give_back, before="join_waiting_list")
     assert fleet.state("a") != "NoPortAvailable"
     fleet.due()
     fleet.settle()
