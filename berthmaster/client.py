@@ -22,7 +22,8 @@ from berthmaster.broker.sending import Sender
 from berthmaster.jobs.job import JobRecord, JobState
 from berthmaster.jobs.payloads import CancelJob, ConfirmJob
 from berthmaster.jobs.results import Result, Results
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.submission import Submission, faults
 from berthmaster.redis.client import other_fleet
 from berthmaster.redis.identity import Identity

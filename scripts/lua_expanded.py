@@ -1,7 +1,6 @@
 """Runs luacheck over every Lua script as Redis gets it: `python -m scripts.lua_expanded luacheck`.
 
-What luacheck says is told at its place in our own files, once, however many scripts include it. A folder with
-`*_head.lua` is checked as it is: .luacheckrc reads the names from there.
+What luacheck says is told at its place in our own files, once, however many scripts include it.
 """
 
 from __future__ import annotations
@@ -52,14 +51,11 @@ def expanded(folder: Path, name: str, root: Path = REPOSITORY) -> list[Line]:
 def scripts(root: Path) -> dict[str, list[Line]]:
     """Path of every script -> its lines; files in lib/ are in the scripts that include them."""
     paths = [root / path for path, _ in sources(root, ".lua")]
-    heads = {path.parent for path in paths if path.stem.endswith("_head")}
-    found = {}
-    for path in (path for path in paths if path.parent.name != "lib"):
-        name = path.relative_to(root).as_posix()
-        plain = enumerate(path.read_text(encoding="utf-8").splitlines(keepends=True), start=1)
-        as_it_is = [Line(name, number, text) for number, text in plain]
-        found[name] = as_it_is if path.parent in heads else expanded(path.parent, path.stem, root)
-    return found
+    return {
+        path.relative_to(root).as_posix(): expanded(path.parent, path.stem, root)
+        for path in paths
+        if path.parent.name != "lib"
+    }
 
 
 def told(output: str, lines: Mapping[str, Sequence[Line]]) -> list[str]:

@@ -35,8 +35,6 @@ def faults_of(path: str, text: str) -> Iterator[str]:
     header, parts = header_of(text), PARTS
     if PurePosixPath(path).parent.name == "lib":
         parts = ()
-    elif path.endswith("head.lua"):
-        parts = PARTS[:1]
     if not PURPOSE.match(header):
         yield f"{path}: begins with no comment that says its purpose"
     for part in parts:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from berthmaster.jobs.job import Placed
-from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.jobs.runner_ledger import RunnerLedger
 
 log = structlog.get_logger()
 WAITS: Final = tuple(timedelta(seconds=s) for s in (5, 10, 20, 40, 60))
@@ -24,7 +24,7 @@ class Sends(Protocol):
 class Dispatcher:
     """Of one pod pool."""
 
-    def __init__(self, ledger: SlotLedger, sender: Sends) -> None:
+    def __init__(self, ledger: RunnerLedger, sender: Sends) -> None:
         self._ledger, self._sender = ledger, sender
 
     def dispatch(self, placed: Iterable[Placed]) -> None:

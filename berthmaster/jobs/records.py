@@ -1,44 +1,116 @@
-"""Jobs as the slot scripts keep them."""
+"""Jobs and pods as the slot scripts keep them.
+
+Stored records have letters for the names of their fields: with words a job would cost Redis 12 % more in all, and a pod
+17 %. Here, and in lua/lib/job_codec.lua and pod_codec.lua, they become words.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
 from berthmaster.jobs.job import Job, JobRecord, JobState, Placed, WhenLost
-from berthmaster.jobs.unreadable import name, readable, texts, typed, uid
+from berthmaster.jobs.unreadable import listed, name, readable, texts, typed, uid
 
-TEXTS: Final = {"attempt": "a", "uid": "u", "plan": "l", "outcome": "o", "result": "z"}
+
+@dataclass(frozen=True)
+class RecordField:
+    """A field of a stored record, and its letter there."""
+
+    name: str
+    short: str
+    optional: bool = False
+
+
+JOB_FIELDS: Final = (
+    RecordField("state", "s"),
+    RecordField("phases", "f"),
+    RecordField("phase_number", "i"),
+    RecordField("attempt", "a"),
+    RecordField("uid", "u", optional=True),
+    RecordField("slot", "x", optional=True),
+    RecordField("serial_key", "k"),
+    RecordField("priority", "r"),
+    RecordField("arrival", "q"),
+    RecordField("hold_ms", "h"),
+    RecordField("when_lost", "y"),
+    RecordField("plan", "l", optional=True),
+    RecordField("tries", "t"),
+    RecordField("outcome", "o", optional=True),
+    RecordField("result", "z", optional=True),
+    RecordField("body", "b"),
+)
+POD_FIELDS: Final = (
+    RecordField("name", "n"),
+    RecordField("view", "v"),
+    RecordField("token", "k"),
+    RecordField("reported_at", "t"),
+    RecordField("closed_at", "c", optional=True),
+    RecordField("layout", "l"),
+    RecordField("slots", "s"),
+)
+SLOT_FIELDS: Final = (
+    RecordField("job", "j"),
+    RecordField("attempt", "a"),
+    RecordField("state", "s"),
+    RecordField("grant", "g"),
+)
+TEXTS: Final = ("attempt", "uid", "plan", "outcome", "result")
+
+
+def worded(stored: dict[str, Any], fields: Iterable[RecordField]) -> dict[str, Any]:
+    """A stored record by the words of its fields. Raises KeyError for one that lacks a field that each has."""
+    return {field.name: stored[field.short] for field in fields if not field.optional or field.short in stored}
+
+
+def job_fields(record: bytes) -> dict[str, Any]:
+    """Raises KeyError, TypeError or ValueError for what no script has written."""
+    return worded(typed(orjson.loads(record), dict), JOB_FIELDS)
+
+
+def pod_fields(record: bytes) -> dict[str, Any]:
+    """With None for a slot that is idle. Raises what job_fields raises."""
+    pod = worded(typed(orjson.loads(record), dict), POD_FIELDS)
+    return pod | {"slots": [worded(slot, SLOT_FIELDS) if slot else None for slot in listed(pod["slots"])]}
 
 
 @readable()
 def decoded(job: str, record: bytes) -> JobRecord:
     """Raises UnreadableLedger."""
-    told = orjson.loads(record)
-    strings = {long: typed(told.get(short) or "", str) for long, short in TEXTS.items()}
-    phases, priority, slot = texts(told["f"]), typed(told["r"], int), typed(told.get("x") or 0, int)
-    phase, key = phases[typed(told["i"], int) - 1], typed(told["k"], str)
-    return JobRecord(job, JobState(told["s"]), phases, phase, slot=slot, serial_key=key, priority=priority, **strings)
+    stored = job_fields(record)
+    strings = {field: typed(stored.get(field) or "", str) for field in TEXTS}
+    phases, priority = texts(stored["phases"]), typed(stored["priority"], int)
+    phase, slot = phases[typed(stored["phase_number"], int) - 1], typed(stored.get("slot") or 0, int)
+    key, state = typed(stored["serial_key"], str), JobState(stored["state"])
+    return JobRecord(job, state, phases, phase, slot=slot, serial_key=key, priority=priority, **strings)
 
 
-def told_of(job: Job) -> dict[str, Any]:
+def request_of(job: Job) -> dict[str, Any]:
     """What a client asked for, as scripts and messages have it."""
     return {
-        "f": job.phases,
-        "k": job.serial_key,
-        "r": job.priority,
-        "h": job.hold_ms,
-        "y": job.when_lost,
-        "b": job.body,
+        "phases": job.phases,
+        "serial_key": job.serial_key,
+        "priority": job.priority,
+        "hold_ms": job.hold_ms,
+        "when_lost": job.when_lost,
+        "body": job.body,
     }
 
 
-def asked(job: str, told: dict[str, Any]) -> Job:
+def requested(job: str, request: dict[str, Any]) -> Job:
     """Raises what a wrong type raises."""
-    numbers = (typed(told["r"], int), typed(told["h"], int))
-    return Job(job, texts(told["f"]), typed(told["k"], str), *numbers, WhenLost(told["y"]), typed(told["b"], str))
+    return Job(
+        job,
+        texts(request["phases"]),
+        typed(request["serial_key"], str),
+        typed(request["priority"], int),
+        typed(request["hold_ms"], int),
+        WhenLost(request["when_lost"]),
+        typed(request["body"], str),
+    )
 
 
 @readable()
@@ -47,7 +119,7 @@ def placed_of(replies: Iterable[bytes]) -> tuple[Placed, ...]:
     return tuple(map(_placed, map(orjson.loads, replies)))
 
 
-def _placed(told: dict[str, Any]) -> Placed:
-    job, attempt, phase = (typed(told[key], str) for key in ("id", "attempt", "phase"))
-    pod, tries = name(told["pod"]), typed(told["tries"], int)
-    return Placed(job, attempt, uid(told["uid"]), pod, phase, asked(job, told["job"]), tries)
+def _placed(message: dict[str, Any]) -> Placed:
+    job, attempt, phase = (typed(message[key], str) for key in ("id", "attempt", "phase"))
+    pod, tries = name(message["pod"]), typed(message["tries"], int)
+    return Placed(job, attempt, uid(message["uid"]), pod, phase, requested(job, message["job"]), tries)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -21,12 +21,14 @@ from berthmaster.redis.incarnation import Argument, ask
 
 Call: TypeAlias = Callable[[Sequence[str], Sequence[Argument]], None]
 INCLUDE: Final = re.compile(r'^--- @include "(?P<name>[\w/]+)"\n', re.MULTILINE)
+TABLE: Final = re.compile(r'\{\} --- @table "(?P<name>\w+)"$', re.MULTILINE)
 
 
-def script_text(folder: Path, name: str) -> str:
+def script_text(folder: Path, name: str, tables: Mapping[str, str] | None = None) -> str:
     """The text of `folder/name.lua`, with each `--- @include "lib/function"` replaced by that file, once each.
 
-    An included file defines functions and does nothing else. It may include others.
+    An included file defines functions and does nothing else. It may include others. `{} --- @table "name"` becomes the
+    Lua of that name in `tables`: what Python decides, as data of the script.
     """
     included: set[str] = set()
 
@@ -39,14 +41,14 @@ def script_text(folder: Path, name: str) -> str:
         included.add(include["name"])
         return read(include["name"])
 
-    return read(name)
+    return TABLE.sub(lambda table: ({} if tables is None else tables)[table["name"]], read(name))
 
 
 class Script:
-    """`folder/name.lua` with its includes, behind the text of `head`."""
+    """`folder/name.lua` with its includes and tables."""
 
-    def __init__(self, redis: Redis, name: str, folder: Path, head: str = "") -> None:
-        self.name, self.text = name, head + script_text(folder, name)
+    def __init__(self, redis: Redis, name: str, folder: Path, tables: Mapping[str, str] | None = None) -> None:
+        self.name, self.text = name, script_text(folder, name, tables)
         self.digest = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
         self._redis = redis
 

@@ -10,7 +10,7 @@ import structlog
 from berthmaster.errors import TransientError
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.job import Placed, slot_class
-from berthmaster.jobs.slot_ledger import Answer, Report, SlotLedger
+from berthmaster.jobs.runner_ledger import Answer, Report, RunnerLedger
 from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.refusals import warn
 from berthmaster.runner.settings import RunnerSettings
@@ -24,7 +24,7 @@ Stop = Callable[[str], bool]
 class Attempts:
     """One pod's. `start` and `end` may run in a child process; `beat` runs in one thread of the worker."""
 
-    def __init__(self, settings: RunnerSettings, ledger: SlotLedger, dispatcher: Dispatcher, spool: Spool) -> None:
+    def __init__(self, settings: RunnerSettings, ledger: RunnerLedger, dispatcher: Dispatcher, spool: Spool) -> None:
         self._settings, self._ledger, self._dispatcher, self._spool = settings, ledger, dispatcher, spool
         self._layout = tuple(slot_class(accepts) for accepts in settings.slots)
         self._mark, self._grants = "", 0
@@ -88,9 +88,9 @@ class Attempts:
         To a ledger that has lost everything only once no start can be granted any more by what was before it.
         """
         answer, kept = self._reported(self._mark)
-        if not answer.heard and not self._spool.asked():
+        if not answer.accepted and not self._spool.asked():
             answer, kept = self._reported(answer.mark, anew=True)
-        if not answer.heard:
+        if not answer.accepted:
             return answer
         self._mark, self._grants = answer.mark, answer.grants
         self._acknowledge(answer)
@@ -113,7 +113,7 @@ class Attempts:
                 mark,
                 self._grants,
                 running=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.RUNNING),
-                held=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.HELD),
+                reserved=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.HELD),
                 ended=tuple((k.job.id, k.attempt, k.phase, k.outcome, k.result) for k in unreported),
                 jobs=tuple({k.job.id: k.job for k in kept}.values()) if anew else (),
                 asked=tuple(asked),
@@ -122,7 +122,7 @@ class Attempts:
         return answer, kept
 
     def _acknowledge(self, answer: Answer) -> None:
-        for attempt in answer.known:
+        for attempt in answer.acknowledged:
             kept = self._spool.get(attempt)
             if kept and not kept.acknowledged:
                 self._spool.put(replace(kept, acknowledged=True))

@@ -20,7 +20,8 @@ from berthmaster.broker.sending import OPTIONS
 from berthmaster.celery import transport_guard
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.messages import HEADER, JobSender, placed_of, queue_of
-from berthmaster.jobs.slot_ledger import SlotLedger, preloaded_scripts
+from berthmaster.jobs.runner_ledger import RunnerLedger
+from berthmaster.jobs.scripts import preloaded_scripts
 from berthmaster.redis.client import connect_state
 from berthmaster.redis.identity import Identity
 from berthmaster.redis.refusals import warn
@@ -99,7 +100,7 @@ def configuration(settings: RunnerSettings) -> dict[str, Any]:
 def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
     fleet = Identity(settings.cluster) if settings.cluster else None
     redis = connect_state(RedisSettings(url=settings.redis.address), fleet)
-    ledger = SlotLedger(redis, preloaded_scripts(redis), settings.pool)
+    ledger = RunnerLedger(redis, preloaded_scripts(redis), settings.pool)
     sender = JobSender(app.connection_for_write(transport_options=OPTIONS), settings.pool)
     return Attempts(settings, ledger, Dispatcher(ledger, sender), Spool(settings.spool))
 

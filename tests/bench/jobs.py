@@ -25,8 +25,9 @@ from redis import Redis
 from berthmaster.client import Fleet, Request
 from berthmaster.jobs.job import Job, Placed
 from berthmaster.jobs.messages import queue_of
-from berthmaster.jobs.slot_ledger import Report as Heartbeat
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.runner_ledger import Report as Heartbeat
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.redis.incarnation import INCARNATION, connect
 from compose.sandbox.stack import Stack
 from tests.bench.job_runner import HOLD, JOB, STARTS

@@ -67,10 +67,6 @@ class TestLuaHeaders:
         written(tmp_path, "workers/lua/take.lua", "return 1 -- KEYS ARGV Returns\n")
         assert len(list(lua_headers.offences(tmp_path))) == 4
 
-    def test_a_head_needs_a_purpose_and_its_keys(self, tmp_path: Path) -> None:
-        written(tmp_path, "workers/lua/ledger_head.lua", "-- Shared by scripts.\n-- KEYS 1 prefix\nlocal a = 1\n")
-        assert list(lua_headers.offences(tmp_path)) == []
-
     def test_what_scripts_share_needs_a_purpose_alone(self, tmp_path: Path) -> None:
         written(tmp_path, "workers/lua/lib/twice.lua", "-- Twice a number.\nlocal function twice(n) return 2 * n end\n")
         assert list(lua_headers.offences(tmp_path)) == []

@@ -13,7 +13,8 @@ from itertools import chain
 import structlog
 
 from berthmaster.errors import TransientError
-from berthmaster.jobs.slot_ledger import NotVerified, SlotLedger
+from berthmaster.jobs.runner_ledger import NotVerified
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from domain.claims.candidates import candidates
 from domain.claims.pod import ClaimablePod

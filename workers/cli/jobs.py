@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 
 from berthmaster.jobs.job import JobState
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from berthmaster.redis.client import connect_state
 from berthmaster.redis.identity import Identity

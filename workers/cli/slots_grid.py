@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from berthmaster.jobs.job import slot_class
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.kinds import POD_POOL
 from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeApi

@@ -6,7 +6,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
-from berthmaster.jobs.slot_ledger import NotVerified, SlotLedger
+from berthmaster.jobs.runner_ledger import NotVerified
+from berthmaster.jobs.slot_ledger import SlotLedger
 from domain.kubernetes.objects import Pod
 from domain.outcome import Outcome, Settled, Wait
 from workers.kube.pool_pods import PoolPods
@@ -34,7 +35,7 @@ def leave(services: PodPoolServices, run: Run, namespace: str, name: str) -> Out
     pods, known = PoolPods(services.kube, namespace, name, owner={}), view(ledger).pods
     with suppress(NotVerified):  # nothing is granted then
         for pod in known:
-            ledger.set_aside(pod.uid, for_good=True)
+            ledger.quarantine(pod.uid, for_good=True)
         left = [pod for pod in known if sought(services, run, pods, ledger, pod)]
         if left:
             return Wait(LOOK_AGAIN, f"{len(left)} pods of the pool are still there")
@@ -63,6 +64,6 @@ def sought(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedg
     run.keep(services.call_time)
     if there := pods.read(pod.name, pod.uid):
         return there
-    services.dispatcher(ledger).dispatch(ledger.gone(pod.uid))
+    services.dispatcher(ledger).dispatch(ledger.remove_pod(pod.uid))
     services.forget_queue(ledger.pool, pod.name)
     return None

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from berthmaster.jobs.slot_ledger import Report, SlotLedger
+from berthmaster.jobs.runner_ledger import Report
+from berthmaster.jobs.slot_ledger import SlotLedger
 from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_steps import Care, Member, Patience, View, useless
 from workers.kube.pool_pods import PoolPods
@@ -40,7 +41,7 @@ class Caring:
         elif needed is Care.REGISTER:
             self._register(pod, member)
         elif needed is Care.HOLD:
-            self.ledger.hold(member.uid, member.holder)
+            self.ledger.record_claim(member.uid, member.holder)
         elif needed is Care.LIFT:
             self._lift(pod, member)
         elif needed is Care.REMOVE:
@@ -48,7 +49,7 @@ class Caring:
         elif needed is Care.REPLACE:
             close_and_delete(self.services, self.run, self.ledger, self.pods, member, 0)
         else:
-            self.ledger.set_aside(member.uid, for_good=needed is Care.END)
+            self.ledger.quarantine(member.uid, for_good=needed is Care.END)
 
     def _open(self, pod: Pod, member: Member) -> None:
         if self._written(pod):
@@ -60,7 +61,7 @@ class Caring:
         answer = self.ledger.report(Report(member.uid, member.name, (), self.ledger.verification()))
         self.services.dispatcher(self.ledger).dispatch(answer.placed)  # it may have been the last that was waited for
         if member.held:
-            self.ledger.hold(member.uid, member.holder)
+            self.ledger.record_claim(member.uid, member.holder)
         else:
             self._open(pod, member)
 
@@ -72,7 +73,7 @@ class Caring:
 
     def _remove(self, pod: Pod, member: Member) -> None:
         """Its jobs are placed again once it is gone, not before."""
-        self.ledger.set_aside(member.uid, for_good=True)
+        self.ledger.quarantine(member.uid, for_good=True)
         if member.view is View.UNKNOWN and not member.held:
             self.ledger.never_ready(member.revision, member.age)
         self.run.keep(self.services.call_time)

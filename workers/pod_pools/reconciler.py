@@ -132,7 +132,7 @@ class PodPoolRun:
             if pod.uid not in seen.gone:
                 continue
             if there := sought(self._services, self._run, self._pods, self._ledger, pod):
-                self._ledger.set_aside(pod.uid)
+                self._ledger.quarantine(pod.uid)
                 self._pods.take_back(there)
         patience = Patience(length(spec.ready_timeout), self._services.silence)
         heard = watched(self._ledger, self._services.silence, looks=True)

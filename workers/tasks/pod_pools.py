@@ -12,7 +12,8 @@ from berthmaster import routing
 from berthmaster.errors import TransientError
 from berthmaster.jobs.job import Placed
 from berthmaster.jobs.payloads import CancelJob, ConfirmJob, FinishJob, OfJob, SubmitJob
-from berthmaster.jobs.slot_ledger import PAUSE, Change, NotVerified, SlotLedger
+from berthmaster.jobs.runner_ledger import Change, NotVerified
+from berthmaster.jobs.slot_ledger import PAUSE, SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from berthmaster.kinds import POD_POOL
 from berthmaster.redis.outage import OUTAGE

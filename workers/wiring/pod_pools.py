@@ -9,7 +9,8 @@ from redis import Redis
 
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.messages import JobSender
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from events.kube.api import KubeApi
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools

@@ -2,15 +2,18 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, id.
 -- Returns {'NOT_READY'} | {'REFUSED'} (no such job) | {'OK', state, placed [JSON, ...]}.
+--- @include "lib/is_verified"
+--- @include "lib/jobs"
+--- @include "lib/transition"
+--- @include "lib/messages"
+--- @include "lib/apply"
+--- @include "lib/place"
+local CANCEL = {} --- @table "cancel"
 local server, id = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-local j = job_of(id)
-if not j then return { 'REFUSED' } end
-if j.s == 'running' then
-  j.s = 'cancelling'
-  keep_job(id, j)
-elseif j.s ~= 'done' and j.s ~= 'cancelling' then
-  finish_job(id, j, 'cancelled')
-  place(server)
-end
-return { 'OK', j.s, placed }
+if not is_verified(server) then return { 'NOT_READY' } end
+local job = load_job(id)
+local row = job and transition(job, CANCEL, {})
+if not row then return { 'REFUSED' } end
+apply(id, job, row, {})
+if row.state then place(server) end
+return { 'OK', job.state, placed }

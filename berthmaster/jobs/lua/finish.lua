@@ -2,11 +2,17 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, id, phase, attempt, outcome (succeeded, failed, cancelled), result.
 -- Returns {'NOT_READY'} | {'REFUSED'} (not this attempt, or not running: take it as acknowledged) | {'OK', state, placed [JSON, ...]}.
+--- @include "lib/is_verified"
+--- @include "lib/jobs"
+--- @include "lib/messages"
+--- @include "lib/end_attempt"
+--- @include "lib/place"
+local END = {} --- @table "end"
 local server, id, phase, attempt, outcome, result = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-local j = job_of(id)
-local mine = j and j.a == attempt and j.f[j.i] == phase and (j.s == 'running' or j.s == 'cancelling')
-if not mine then return { 'REFUSED' } end
-conclude(id, j, outcome, result)
+if not is_verified(server) then return { 'NOT_READY' } end
+local job = load_job(id)
+if not job then return { 'REFUSED' } end
+local facts = { same_attempt = job.attempt == attempt and job.phases[job.phase_number] == phase }
+if not end_attempt(id, job, END, facts, { outcome = outcome, result = result }) then return { 'REFUSED' } end
 place(server)
-return { 'OK', j.s, placed }
+return { 'OK', job.state, placed }

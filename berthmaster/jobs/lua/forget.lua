@@ -2,13 +2,18 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, token of the run.
 -- Returns {'KEPT'} (there are pods or jobs, or a newer run: the pool was made anew) | {'OK'}.
+--- @include "lib/keys"
+--- @include "lib/has_newer_run"
+--- @include "lib/decode_json"
 local _, token = unpack(ARGV)
-if newer_run(token) or call('HLEN', PODS) + call('HLEN', JOBS) > 0 then return { 'KEPT' } end
-for _, class in ipairs(call('SMEMBERS', CLASSES)) do call('DEL', P .. 'free:' .. class) end
-for _, kinds in ipairs(call('SMEMBERS', SIGS)) do call('DEL', P .. 'wait:' .. kinds) end
-for _, json in ipairs(call('HVALS', FACTS)) do
-  call('DEL', P .. 'owned:' .. tostring((json_of(json) or {}).lastOwner))
+if has_newer_run(token) or redis.call('HLEN', PODS) + redis.call('HLEN', JOBS) > 0 then return { 'KEPT' } end
+for _, class in ipairs(redis.call('SMEMBERS', CLASSES)) do redis.call('DEL', PREFIX .. 'free:' .. class) end
+for _, kinds in ipairs(redis.call('SMEMBERS', SIGS)) do redis.call('DEL', PREFIX .. 'wait:' .. kinds) end
+for _, facts in ipairs(redis.call('HVALS', FACTS)) do
+  redis.call('DEL', PREFIX .. 'owned:' .. tostring((decode_json(facts) or {}).lastOwner))
 end
-call('DEL', META, PODS, JOBS, KEYED, SIGS, CLASSES, DUE, LATER, SENT, ENDED, EXPECT, NAMES, RESULTS, CLAIMABLE, FACTS)
-for _, name in ipairs({ 'decision', 'pace', 'unready', 'watched' }) do call('DEL', P .. name) end -- of the pool's runs
+redis.call('DEL', META, PODS, JOBS, KEYED, SIGS, CLASSES, DUE, LATER, SENT, ENDED)
+redis.call('DEL', EXPECT, NAMES, RESULTS, CLAIMABLE, FACTS)
+-- Of the pool's runs:
+for _, name in ipairs({ 'decision', 'pace', 'unready', 'watched' }) do redis.call('DEL', PREFIX .. name) end
 return { 'OK' }

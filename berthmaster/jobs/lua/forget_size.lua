@@ -2,9 +2,11 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, token of the run.
 -- Returns {'KEPT'} (a newer run has the pool: it was made anew) | {'OK'}.
+--- @include "lib/keys"
+--- @include "lib/has_newer_run"
 local _, token = unpack(ARGV)
-if newer_run(token) then return { 'KEPT' } end
-call('HSET', META, 'run', token) -- from now on older ones are refused
-call('HDEL', META, 'size', 'up', 'down')
-call('DEL', NAMES)
+if has_newer_run(token) then return { 'KEPT' } end
+redis.call('HSET', META, 'run', token) -- from now on older ones are refused
+redis.call('HDEL', META, 'size', 'up', 'down')
+redis.call('DEL', NAMES)
 return { 'OK' }

@@ -3,18 +3,23 @@
 -- ARGV server, token of the run, present revision, JSON {uid: {at s of its creation, owner last one or '', facts JSON}} new or changed,
 --   uids JSON [uid, ...] of those that are none any more.
 -- Returns {'NOT_READY'} | {'STALE'} | {'OK', revision that claims were told, '' for none}.
+--- @include "lib/keys"
+--- @include "lib/is_verified"
+--- @include "lib/pods"
+--- @include "lib/busy_slots"
+--- @include "lib/withdraw_from_claims"
 local server, token, revision, changed, dropped = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-if call('HGET', META, 'run') ~= token then return { 'STALE' } end
-call('HSET', META, 'revision', revision)
-for _, uid in ipairs(cjson.decode(dropped)) do unclaimable(uid) end
-for uid, told in pairs(cjson.decode(changed)) do
-  unclaimable(uid)
-  local pod = pod_of(uid)
-  if pod and pod.v == 'open' and busy(pod) == 0 then
-    call('ZADD', CLAIMABLE, told.at, uid)
-    call('HSET', FACTS, uid, told.facts)
-    if told.owner ~= '' then call('ZADD', P .. 'owned:' .. told.owner, told.at, uid) end
+if not is_verified(server) then return { 'NOT_READY' } end
+if redis.call('HGET', META, 'run') ~= token then return { 'STALE' } end
+redis.call('HSET', META, 'revision', revision)
+for _, uid in ipairs(cjson.decode(dropped)) do withdraw_from_claims(uid) end
+for uid, entry in pairs(cjson.decode(changed)) do
+  withdraw_from_claims(uid)
+  local pod = load_pod(uid)
+  if pod and pod.view == 'open' and busy_slots(pod) == 0 then
+    redis.call('ZADD', CLAIMABLE, entry.at, uid)
+    redis.call('HSET', FACTS, uid, entry.facts)
+    if entry.owner ~= '' then redis.call('ZADD', PREFIX .. 'owned:' .. entry.owner, entry.at, uid) end
   end
 end
-return { 'OK', call('HGET', META, 'told') or '' }
+return { 'OK', redis.call('HGET', META, 'told') or '' }

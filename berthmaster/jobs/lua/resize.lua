@@ -2,16 +2,19 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, token of the run, size ('' for the present one), fewest, most, pods that there are now (the size where none is known).
 -- Returns {'NOT_READY'} | {'STALE'} | {'OK', size, ms since it last went up or -1, ms since it last went down or -1}.
+--- @include "lib/keys"
+--- @include "lib/is_verified"
+--- @include "lib/now_ms"
 local server, token, asked, least, most, present = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-local m = call('HMGET', META, 'size', 'up', 'down', 'run')
-local latest = tonumber((m[4] or '0'):match('^%d+') or 0) -- a token is microseconds and a nonce
-if m[4] ~= token and latest >= tonumber(token:match('^%d+')) then return { 'STALE' } end
-call('HSET', META, 'run', token)
-local size, now = tonumber(m[1]) or tonumber(present), now_ms()
-m[2], m[3] = tonumber(m[2]), tonumber(m[3])
-local wanted = math.max(tonumber(least), math.min(tonumber(most), tonumber(asked) or size))
-if wanted > size then m[2] = now; call('HSET', META, 'up', now) end
-if wanted < size then m[3] = now; call('HSET', META, 'down', now) end
-call('HSET', META, 'size', wanted)
-return { 'OK', wanted, m[2] and now - m[2] or -1, m[3] and now - m[3] or -1 }
+if not is_verified(server) then return { 'NOT_READY' } end
+local stored_size, up, down, run = unpack(redis.call('HMGET', META, 'size', 'up', 'down', 'run'))
+local latest = tonumber((run or '0'):match('^%d+') or 0) -- a token is microseconds and a nonce
+if run ~= token and latest >= tonumber(token:match('^%d+')) then return { 'STALE' } end
+redis.call('HSET', META, 'run', token)
+local size, now = tonumber(stored_size) or tonumber(present), now_ms()
+up, down = tonumber(up), tonumber(down)
+local target = math.max(tonumber(least), math.min(tonumber(most), tonumber(asked) or size))
+if target > size then up = now; redis.call('HSET', META, 'up', now) end
+if target < size then down = now; redis.call('HSET', META, 'down', now) end
+redis.call('HSET', META, 'size', target)
+return { 'OK', target, up and now - up or -1, down and now - down or -1 }

@@ -1,16 +1,22 @@
 -- Takes a job in, once an id: said again, it answers with what has become of it. An unknown one of an older incarnation waits again.
 -- KEYS[1] prefix of the pool.
--- ARGV server, id, job JSON {f, k, r, h, y, b}, ms after which it may be placed (0: at once).
+-- ARGV server, id, request JSON {phases, serial_key, priority, hold_ms, when_lost, body}, ms after which it may be placed (0: at once).
 -- Returns {'NOT_READY'} | {'OK', job JSON, placed [JSON, ...]}.
+--- @include "lib/keys"
+--- @include "lib/jobs"
+--- @include "lib/new_job"
+--- @include "lib/transition"
+--- @include "lib/messages"
+--- @include "lib/apply"
+--- @include "lib/place"
+local SUBMIT = {} --- @table "submit"
 local server, id, json, wait = unpack(ARGV)
-if not call('HGET', META, 'mark') then return { 'NOT_READY' } end
-local j = job_of(id)
-if not j or j.s == 'unknown' then
-  local asked = cjson.decode(json)
-  asked.s, asked.i, asked.a, asked.t, asked.q = 'waiting', 1, j and j.a or '', 0, call('HINCRBY', META, 'arrivals', 1)
-  j = asked
-  keep_job(id, j)
-  if tonumber(wait) > 0 then call('ZADD', LATER, now_ms() + wait, id) else enqueue(id, j) end
+if not redis.call('HGET', META, 'mark') then return { 'NOT_READY' } end
+local existing = load_job(id)
+local facts = { delayed = tonumber(wait) > 0 }
+local row = transition(existing or { state = 'unknown' }, SUBMIT, facts)
+if row then
+  apply(id, new_job(cjson.decode(json), existing and existing.attempt or ''), row, { wait = tonumber(wait) })
   place(server)
 end
-return { 'OK', call('HGET', JOBS, id), placed }
+return { 'OK', redis.call('HGET', JOBS, id), placed }

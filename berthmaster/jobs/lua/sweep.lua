@@ -4,50 +4,78 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, ms that an ended job is remembered, most of each, ms within which the next sweep comes.
 -- Returns {'NOT_READY'} | {'OK', ids whose reservation ran out [id, ...], placed [JSON, ...]}.
+--- @include "lib/keys"
+--- @include "lib/is_verified"
+--- @include "lib/now_ms"
+--- @include "lib/jobs"
+--- @include "lib/pods"
+--- @include "lib/save_pod"
+--- @include "lib/slot_of_job"
+--- @include "lib/indexes"
+--- @include "lib/transition"
+--- @include "lib/messages"
+--- @include "lib/apply"
+--- @include "lib/place"
+local EXPIRE = {} --- @table "expire"
+local DELAY_OVER = {} --- @table "delay_over"
+local RESEND = {} --- @table "resend"
 local server, kept, most, pause = unpack(ARGV)
-if not call('HGET', META, 'mark') then return { 'NOT_READY' } end
+if not redis.call('HGET', META, 'mark') then return { 'NOT_READY' } end
 local now, expired = now_ms(), {}
-local swept = tonumber(call('HGET', META, 'swept')) or now
+local swept = tonumber(redis.call('HGET', META, 'swept')) or now
 
-local function go_back()
-  for _, id in ipairs(call('ZRANGE', DUE, 0, -1)) do call('ZADD', DUE, 'LT', now + job_of(id).h, id) end
-  for _, set in ipairs({ LATER, SENT }) do
-    for _, id in ipairs(call('ZRANGE', set, 0, -1)) do call('ZADD', set, 'LT', now + AGAIN, id) end
+local function shorten_waits() -- TIME went back
+  for _, id in ipairs(redis.call('ZRANGE', DUE, 0, -1)) do
+    local job = load_job(id)
+    if job then redis.call('ZADD', DUE, 'LT', now + job.hold_ms, id) end
   end
-  for _, uid in ipairs(call('HKEYS', PODS)) do
-    local pod = pod_of(uid)
-    pod.t, pod.c = pod.t and math.min(pod.t, now), pod.c and math.min(pod.c, now)
-    keep_pod(uid, pod)
+  for _, index in ipairs({ LATER, SENT }) do
+    for _, id in ipairs(redis.call('ZRANGE', index, 0, -1)) do redis.call('ZADD', index, 'LT', now + RESEND_MS, id) end
+  end
+  for _, uid in ipairs(redis.call('HKEYS', PODS)) do
+    local pod = load_pod(uid)
+    if pod then
+      pod.reported_at = math.min(pod.reported_at, now)
+      pod.closed_at = pod.closed_at and math.min(pod.closed_at, now)
+      save_pod(uid, pod)
+    end
   end
   for _, field in ipairs({ 'up', 'down', 'asked' }) do
-    if tonumber(call('HGET', META, field) or 0) > now then call('HSET', META, field, now) end
+    if tonumber(redis.call('HGET', META, field) or 0) > now then redis.call('HSET', META, field, now) end
   end
 end
 
-if now < swept then go_back() end
+local function due_in(index, time) return redis.call('ZRANGE', index, '-inf', time, 'BYSCORE', 'LIMIT', 0, most) end
+
+if now < swept then shorten_waits() end
 if now - swept > tonumber(pause) then
-  for _, id in ipairs(call('ZRANGE', DUE, 0, -1)) do call('ZINCRBY', DUE, now - swept, id) end
+  for _, id in ipairs(redis.call('ZRANGE', DUE, 0, -1)) do redis.call('ZINCRBY', DUE, now - swept, id) end
 end
-call('HSET', META, 'swept', now)
-if not ready(server) then return { 'NOT_READY' } end
-for _, id in ipairs(call('ZRANGE', DUE, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
-  local j = job_of(id)
-  call('ZREM', DUE, id)
-  if j then finish_job(id, j, 'expired'); expired[#expired + 1] = id end
+redis.call('HSET', META, 'swept', now)
+if not is_verified(server) then return { 'NOT_READY' } end
+for _, id in ipairs(due_in(DUE, now)) do
+  redis.call('ZREM', DUE, id)
+  local job = load_job(id)
+  local row = job and transition(job, EXPIRE, {})
+  if row then apply(id, job, row, {}); expired[#expired + 1] = id end
 end
-for _, id in ipairs(call('ZRANGE', LATER, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
-  call('ZREM', LATER, id)
-  local j = job_of(id)
-  if j then enqueue(id, j) end
+for _, id in ipairs(due_in(LATER, now)) do
+  redis.call('ZREM', LATER, id)
+  local job = load_job(id)
+  local row = job and transition(job, DELAY_OVER, {})
+  if row then apply(id, job, row, {}) end
 end
-for _, id in ipairs(call('ZRANGE', SENT, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
-  local j = job_of(id)
-  local pod = j and j.u and pod_of(j.u)
-  if pod then call('ZADD', SENT, now + AGAIN, id); placed[#placed + 1] = message(id, j, pod)
-  else call('ZREM', SENT, id); if j then lose(id, j) end end
+for _, id in ipairs(due_in(SENT, now)) do
+  redis.call('ZREM', SENT, id)
+  local job = load_job(id)
+  local pod = job and slot_of_job(job)
+  local row = job and transition(job, RESEND, { has_slot = pod, first_phase = job.phase_number == 1 })
+  if row then apply(id, job, row, {}) end
+  if row and pod then add_message(id, job, pod) end
 end
-for _, id in ipairs(call('ZRANGE', ENDED, '-inf', now - kept, 'BYSCORE', 'LIMIT', 0, most)) do
-  call('ZREM', ENDED, id); call('HDEL', JOBS, id)
+for _, id in ipairs(due_in(ENDED, now - kept)) do
+  redis.call('ZREM', ENDED, id)
+  redis.call('HDEL', JOBS, id)
 end
 place(server)
 return { 'OK', expired, placed }

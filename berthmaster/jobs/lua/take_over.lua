@@ -2,10 +2,13 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, uid, token of the holder, new token.
 -- Returns {'NOT_READY'} | {'CHANGED'} | {'OK'}.
-local server, uid, was, token = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-local pod = pod_of(uid)
-if not pod or pod.k ~= was or (pod.v ~= 'fenced' and pod.v ~= 'claimed') then return { 'CHANGED' } end
-pod.v, pod.k = 'fenced', token
-keep_pod(uid, pod)
+--- @include "lib/is_verified"
+--- @include "lib/pods"
+--- @include "lib/save_pod"
+local server, uid, holder, token = unpack(ARGV)
+if not is_verified(server) then return { 'NOT_READY' } end
+local pod = load_pod(uid)
+if not pod or pod.token ~= holder or (pod.view ~= 'fenced' and pod.view ~= 'claimed') then return { 'CHANGED' } end
+pod.view, pod.token = 'fenced', token
+save_pod(uid, pod)
 return { 'OK' }

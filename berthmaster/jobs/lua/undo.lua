@@ -2,18 +2,20 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, id, attempt, ms to wait.
 -- Returns {'NOT_READY'} | {'REFUSED'} | {'OK', times that it could not be sent, placed [JSON, ...]}.
+--- @include "lib/is_verified"
+--- @include "lib/jobs"
+--- @include "lib/transition"
+--- @include "lib/messages"
+--- @include "lib/apply"
+--- @include "lib/place"
+local UNSENT = {} --- @table "unsent"
 local server, id, attempt, wait = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-local j = job_of(id)
-if not j or j.s ~= 'placed' or j.a ~= attempt then return { 'REFUSED' } end
-j.t = j.t + 1
-if j.i > 1 then
-  keep_job(id, j)
-  call('ZADD', SENT, now_ms() + wait, id)
-else
-  requeue(id, j)
-  dequeue(id, j)
-  call('ZADD', LATER, now_ms() + wait, id)
-  place(server)
-end
-return { 'OK', j.t, placed }
+if not is_verified(server) then return { 'NOT_READY' } end
+local job = load_job(id)
+local facts = job and { same_attempt = job.attempt == attempt, first_phase = job.phase_number == 1 }
+local row = job and transition(job, UNSENT, facts)
+if not row then return { 'REFUSED' } end
+job.tries = job.tries + 1
+apply(id, job, row, { wait = tonumber(wait) })
+place(server)
+return { 'OK', job.tries, placed }

@@ -64,7 +64,7 @@ def test_status_shows_pod_pools_and_each_of_their_slots(
     world.submit("runs")
     world.deliver_all()
     world.add("b", ("*",))
-    world.ledger.set_aside("b")
+    world.ledger.quarantine("b")
     result = berthmaster(places, "status", "--json")
     found = next(pool for pool in orjson.loads(result.output)["podPools"] if pool["name"] == name)
     assert result.exit_code == 0

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from berthmaster.jobs.slot_ledger import NotVerified
+from berthmaster.jobs.runner_ledger import NotVerified
 from berthmaster.routing import pod_claim_key
 from domain.kubernetes.names import LAST_OWNER
 from tests.integration.pod_pools.conftest import MakePool
@@ -73,9 +73,9 @@ def test_a_pod_that_is_closed_is_offered_to_nobody_from_that_moment_on(make_pool
     elif closing == "fence":
         assert ledger.fence(uid, "f", 0) == ""
     elif closing == "aside":
-        assert ledger.set_aside(uid)
+        assert ledger.quarantine(uid)
     else:
-        ledger.gone(uid)
+        ledger.remove_pod(uid)
     assert pool.redis.zcard(f"{ledger.prefix}claimable") == pool.redis.hlen(f"{ledger.prefix}claimable-facts") == 2
     assert not pool.redis.exists(f"{ledger.prefix}owned:ann")
     assert offered(pool, "ann") == names[1:]

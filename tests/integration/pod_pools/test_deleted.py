@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from berthmaster.jobs.slot_ledger import NotVerified
+from berthmaster.jobs.runner_ledger import NotVerified
 from domain.outcome import Settled, Wait
 from tests.integration.pod_pools.conftest import MakePool
 from tests.integration.pod_pools.test_left_over import grown_old

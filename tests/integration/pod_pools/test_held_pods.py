@@ -86,11 +86,11 @@ def it_is_fenced(pool: PodPoolWorld, uid: str) -> None:
 
 def it_is_away(pool: PodPoolWorld, uid: str) -> None:
     it_is_open_again(pool, uid)
-    assert pool.slots.ledger.set_aside(uid)
+    assert pool.slots.ledger.quarantine(uid)
 
 
 def it_is_ending(pool: PodPoolWorld, uid: str) -> None:
-    assert pool.slots.ledger.set_aside(uid, for_good=True)
+    assert pool.slots.ledger.quarantine(uid, for_good=True)
 
 
 def another_took_it(pool: PodPoolWorld, uid: str) -> None:

@@ -44,7 +44,7 @@ def test_a_run_that_listed_pods_before_the_loss_of_redis_does_not_end_the_verifi
             pool.lease_ends()
             pool.run()
             pool.kubelet()
-        assert pool.slots.ledger.set_aside(old)
+        assert pool.slots.ledger.quarantine(old)
         fill(pool, 1)
         assert states(pool, 1) == ["running"]
         pool.redis.flushall()

@@ -39,5 +39,5 @@ def test_the_gauges_of_slots_and_jobs_are_a_recount(make_pool: MakePool, redis_u
         views = worker.states("berthmaster_pool_pods", **labels)
         assert views == {"new": 0, "open": len(pool.pods()), "fenced": 0, "claimed": 0}
         assert worker.total("berthmaster_pool_size", **labels) == pool.status()["replicas"]
-        pool.slots.ledger.set_aside(next(iter(books.pods)))
+        pool.slots.ledger.quarantine(next(iter(books.pods)))
         assert worker.states("berthmaster_slots", **labels)["running"] < used + reserved

@@ -14,7 +14,8 @@ from redis import Redis
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.job import Job, JobRecord
 from berthmaster.jobs.messages import Body, JobSender
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
 from workers.stores.slots.preload import preload

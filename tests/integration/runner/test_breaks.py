@@ -12,7 +12,8 @@ from redis import Redis
 from berthmaster.client import Request
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.job import Job, Placed
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.submission import Submission
 from berthmaster.runner.attempts import Attempts
 from berthmaster.runner.settings import RunnerSettings

@@ -15,7 +15,9 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from berthmaster.clock import touch
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.job import Job, JobRecord, Placed
-from berthmaster.jobs.slot_ledger import Answer, Change, Report, SlotLedger, Started, load_scripts
+from berthmaster.jobs.runner_ledger import Answer, Change, Report, Started
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.runner.attempts import Attempts
 from berthmaster.runner.settings import RunnerSettings
 from berthmaster.runner.spool import Spool

@@ -13,7 +13,8 @@ from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError, NoScriptError, ResponseError
 
 from berthmaster.errors import StaleToken, TransientError
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts, preloaded_scripts
+from berthmaster.jobs.scripts import load_scripts, preloaded_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.redis.client import connect_state
 from berthmaster.redis.identity import AnotherFleet, Identity
 from berthmaster.redis.settings import RedisSettings

@@ -199,7 +199,7 @@ def test_each_operation_said_twice_is_said_once(world: SlotWorld) -> None:
     world.end("a", apply, "cancelled")
     for _ in range(2):
         world.tell("a", apply)
-        world.ledger.gone("no such pod")
+        world.ledger.remove_pod("no such pod")
         world.sweep()
     assert (world.record("j").outcome, world.count("used"), world.count("reserved")) == ("cancelled", 0, 0)
 

@@ -65,8 +65,22 @@ def test_a_plan_that_went_with_redis_and_its_pod_cannot_be_confirmed(world: Slot
 def test_slots_that_no_pod_has_any_more_free_no_phase_of_its_serial_key(world: SlotWorld) -> None:
     world.add("old", layout=("*", ",plan,"))
     world.add("new", layout=("*", "*"))
-    world.ledger.gone("old")
+    world.ledger.remove_pod("old")
     del world.runners["old"]
     world.submit("one", "plan", serial_key="w")
     world.submit("two", "plan", serial_key="w")
     assert (world.state("one"), world.state("two")) == ("placed", "waiting")
+
+
+def test_a_key_that_is_free_because_its_pod_is_gone_starts_nothing_on_that_pod(world: SlotWorld) -> None:
+    """The job that was confirmed there and waits for the key is planned again: it was lost with a message to nobody."""
+    runner = world.add("a", layout=("*", "*", ",plan,"))
+    world.submit("holder", "apply", serial_key="w")
+    world.submit("next", "plan", "apply", serial_key="w")
+    world.deliver_all()
+    plan = next(attempt for attempt, (job, *_) in runner.running.items() if job == "next")
+    world.ended("a", plan)
+    world.confirm("next", plan)
+    assert world.state("next") == "confirmed"
+    world.kill("a")
+    assert (world.wire, world.state("next"), world.record("next").phase) == ([], "waiting", "plan")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berthmaster.jobs.slot_ledger import NotVerified
+from berthmaster.jobs.runner_ledger import NotVerified
 from tests.support.jobs.slot_world import DAY, SlotWorld
 
 Lose = Callable[[SlotWorld], object]
@@ -56,7 +56,7 @@ def test_a_report_that_was_made_before_the_loss_says_nothing_after_it(world: Slo
     world.deliver_all()
     world.redis.flushall()
     world.begin()
-    assert not world.ledger.report(late).heard
+    assert not world.ledger.report(late).accepted
     assert world.ledger.open("a") is None
     with pytest.raises(NotVerified):
         world.ledger.fence("a", "t", 0)

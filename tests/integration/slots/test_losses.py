@@ -10,7 +10,7 @@ import pytest
 
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.job import Job, Placed
-from berthmaster.jobs.slot_ledger import NotVerified
+from berthmaster.jobs.runner_ledger import NotVerified
 from tests.support.jobs.slot_world import SlotWorld
 
 Lose = Callable[[SlotWorld], object]
@@ -72,7 +72,7 @@ def test_an_outcome_is_repeated_until_it_is_known(world: SlotWorld) -> None:
     world.deliver_all()
     attempt = world.only()
     world.end("a", attempt)
-    assert world.beat("a").known == (attempt,)
+    assert world.beat("a").acknowledged == (attempt,)
     assert world.record("j").outcome == "succeeded"
 
 
@@ -192,7 +192,7 @@ def test_what_runs_when_redis_is_lost_goes_on_and_is_placed_nowhere_else(world: 
         world.ledger.finish("runs", "plan", attempts["runs"], "succeeded")
     for job in ("runs", "ended"):
         world.submit(job)
-    assert not world.beat("a").heard
+    assert not world.beat("a").accepted
     assert world.beat("a").stop == (attempts["ended"],)
     world.open("a")
     assert [world.state(job) for job in ("runs", "held", "ended")] == ["running", "reserved", "done"]

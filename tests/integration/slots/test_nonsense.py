@@ -17,7 +17,8 @@ from redis import Redis
 
 from berthmaster.jobs.job import Job
 from berthmaster.jobs.results import Results
-from berthmaster.jobs.slot_ledger import NotVerified, SlotLedger
+from berthmaster.jobs.runner_ledger import NotVerified
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from tests.support.jobs.slot_world import DAY, SlotWorld
 from workers.pod_pools.decision_log import recorded
@@ -103,9 +104,9 @@ def questions(ledger: SlotLedger) -> dict[str, Callable[[], Any]]:
         "undo": lambda: ledger.undo("j0", "1-1", DAY),
         "resize": lambda: ledger.resize("9-a", 1, 0, 9, 1),
         "fence": lambda: ledger.fence("u1", "t", 0),
-        "hold": lambda: ledger.hold("u1", "t"),
+        "hold": lambda: ledger.record_claim("u1", "t"),
         "open": lambda: ledger.open("u1", "t"),
-        "gone": lambda: ledger.gone("u1"),
+        "gone": lambda: ledger.remove_pod("u1"),
         "verification": ledger.verification,
         "never ready": lambda: ledger.never_ready("r", timedelta(0)),
         "forget claimable": lambda: forget_claimable(ledger),

@@ -121,7 +121,7 @@ def test_a_job_that_leaves_the_line_of_its_key_does_not_keep_those_behind_it(wor
     for job in ("one", "two", "three"):
         world.submit(job, "apply", serial_key="w")
     world.deliver_all()
-    world.ledger.set_aside("a")
+    world.ledger.quarantine("a")
     world.ended("a", world.record("one").attempt)
     if how == "cancelled":
         world.cancel("two")

@@ -24,7 +24,8 @@ from redis import Redis, RedisError
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.job import Placed
 from berthmaster.jobs.messages import HEADER, JobSender, placed_of, queue_of
-from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.redis.client import connect_state
 from berthmaster.redis.settings import RedisSettings
 from berthmaster.runner.attempts import AWAY, Attempts

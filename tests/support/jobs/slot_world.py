@@ -14,7 +14,9 @@ import orjson
 from redis import Redis
 
 from berthmaster.jobs.job import Job, JobRecord, Placed
-from berthmaster.jobs.slot_ledger import Answer, Report, SlotLedger, load_scripts
+from berthmaster.jobs.runner_ledger import Answer, Report
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
 from workers.stores.slots.view import view
 
 THREE: Final = ("*", ",plan,", ",plan,")
@@ -50,7 +52,7 @@ class Runner:
 
     def hear(self, answer: Answer) -> None:
         self.mark = answer.mark
-        if answer.heard:
+        if answer.accepted:
             self.grants = answer.grants
             for attempt in answer.stop:
                 self.running.pop(attempt, None)
@@ -159,7 +161,7 @@ class SlotWorld:
         """The pod goes with all that it knew, and Kubernetes says so."""
         runner = self.runners.pop(uid)
         self.excused |= {f"{job} {phase}" for job, phase, _ in runner.ended.values()}
-        self.send(self.ledger.gone(uid))
+        self.send(self.ledger.remove_pod(uid))
 
     def sweep(self) -> None:
         self.send(self.ledger.sweep(DAY).placed)

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from redis.exceptions import ResponseError
 
-from berthmaster.jobs.slot_ledger import OF_RUNNERS, SlotLedger
+from berthmaster.jobs.scripts import OF_RUNNERS
+from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.redis.outage import OUTAGE
 
 TEXTS: Final = "berthmaster:runner-scripts"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-import orjson
 from redis.client import Pipeline
 
+from berthmaster.jobs.records import pod_fields
 from domain.pod_pools.pod_steps import View
 
 COMMANDS: Final = 4
@@ -25,9 +25,9 @@ def ask(pipe: Pipeline, prefix: str) -> None:
 
 def count(_server: bytes, stored: list[bytes], jobs: int, ended: int, size: Any) -> Numbers:
     """In the order of `ask`; '' is the state of a gauge that has none. What has no slot and has not ended waits."""
-    pods = [orjson.loads(told) for told in stored]
-    views = Counter(View(pod["v"]) for pod in pods)
-    slots = Counter(_state(pod, slot) for pod in pods for slot in pod["s"])
+    pods = [pod_fields(record) for record in stored]
+    views = Counter(View(pod["view"]) for pod in pods)
+    slots = Counter(_state(pod, slot) for pod in pods for slot in pod["slots"])
     held = {state: slots[state] for state in ("running", "reserved")}
     return {
         "berthmaster_pool_pods": {view: views[View(view)] for view in VIEWS},
@@ -39,5 +39,5 @@ def count(_server: bytes, stored: list[bytes], jobs: int, ended: int, size: Any)
 
 def _state(pod: dict[str, Any], slot: dict[str, Any] | None) -> str:
     if slot:
-        return str(slot["s"])
-    return "free" if pod["v"] == "open" else "closed"
+        return str(slot["state"])
+    return "free" if pod["view"] == "open" else "closed"

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import orjson
-
 from berthmaster.jobs.job import JobRecord
-from berthmaster.jobs.records import decoded
+from berthmaster.jobs.records import decoded, pod_fields
 from berthmaster.jobs.slot_ledger import Size, SlotLedger
-from berthmaster.jobs.unreadable import listed, readable, texts, typed
 from berthmaster.jobs.unreadable import name as name_of
+from berthmaster.jobs.unreadable import readable, texts, typed
 from berthmaster.jobs.unreadable import uid as uid_of
 from berthmaster.names import is_name
 from berthmaster.redis.incarnation import incarnation
@@ -69,10 +67,10 @@ def view(ledger: SlotLedger) -> SlotsView:
     pipe.time()
     stored, kinds, names, unready, (seconds, micros) = pipe.execute()
     now = int(seconds) * 1000 + int(micros) // 1000
-    pods = {uid: orjson.loads(told) for uid, told in sorted(stored.items())}
-    states = Counter(slot["s"] for told in pods.values() for slot in told["s"] if slot)
+    pods = {uid: pod_fields(record) for uid, record in sorted(stored.items())}
+    states = Counter(slot["state"] for pod in pods.values() for slot in pod["slots"] if slot)
     return SlotsView(
-        tuple(_pod(uid, told, now) for uid, told in pods.items()),
+        tuple(_pod(uid, pod, now) for uid, pod in pods.items()),
         states["running"],
         states["reserved"],
         _waiting(ledger, sorted(kind.decode() for kind in kinds)),
@@ -119,19 +117,19 @@ def _waiting(ledger: SlotLedger, kinds: list[str]) -> dict[str, int]:
     return {kind: int(count) for kind, count in zip(kinds, counts, strict=True) if count}
 
 
-def _pod(uid: bytes, told: dict[str, Any], now: int) -> PodSlots:
-    entries, layout = [slot or None for slot in listed(told["s"])], texts(told["l"])
-    jobs, states = texts([slot["j"] if slot else "" for slot in entries]), tuple(_state(slot) for slot in entries)
-    if len(entries) != len(layout):
-        raise ValueError(f"{len(entries)} slots of {len(layout)}")
-    silent = timedelta(milliseconds=max(0, now - int(told["t"])))
-    closed = timedelta(milliseconds=max(0, now - int(told.get("c", now))))
-    pod = uid_of(uid.decode()), name_of(told["n"]), View(told["v"]).value, typed(told["k"], str)
+def _pod(uid: bytes, stored: dict[str, Any], now: int) -> PodSlots:
+    slots, layout = stored["slots"], texts(stored["layout"])
+    jobs, states = texts([slot["job"] if slot else "" for slot in slots]), tuple(_state(slot) for slot in slots)
+    if len(slots) != len(layout):
+        raise ValueError(f"{len(slots)} slots of {len(layout)}")
+    silent = timedelta(milliseconds=max(0, now - int(stored["reported_at"])))
+    closed = timedelta(milliseconds=max(0, now - int(stored.get("closed_at", now))))
+    pod = uid_of(uid.decode()), name_of(stored["name"]), View(stored["view"]).value, typed(stored["token"], str)
     return PodSlots(*pod, layout, jobs, silent, states, closed)
 
 
 def _state(slot: dict[str, Any] | None) -> str:
-    state = slot["s"] if slot else ""
+    state = slot["state"] if slot else ""
     if state not in ("", "running", "reserved"):
         raise ValueError(f"{str(state)[:40]!r} is no state of a slot")
     return str(state)

@@ -1,0 +1,67 @@
+"""The Lua scripts of the slot ledger, with what the domain decides rendered into them as data.
+
+Workers and runners of one version render the same text, so that runners find by its digest what workers have loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Final
+
+from redis import Redis
+
+from berthmaster.jobs.lifecycle import INDEXES, LIFECYCLE, STOPPED, Transition
+from berthmaster.jobs.placement import ORDER, RESEND_MS
+from berthmaster.redis.scripts import PreloadedScript, Script
+
+LUA: Final = Path(__file__).parent / "lua"
+NAMES: Final = tuple(sorted(path.stem for path in LUA.glob("*.lua")))
+OF_RUNNERS: Final = ("finish", "report", "start", "undo")
+
+
+def load_scripts(redis: Redis) -> dict[str, Script]:
+    """Reads files: call it once a process."""
+    rendered = tables()
+    return {name: Script(redis, name, LUA, tables=rendered) for name in NAMES}
+
+
+def preloaded_scripts(redis: Redis) -> dict[str, Script]:
+    """Of runners, which may not load any: workers do (see workers.stores.slots.preload)."""
+    rendered = tables()
+    return {name: PreloadedScript(redis, name, LUA, tables=rendered) for name in OF_RUNNERS}
+
+
+def tables() -> dict[str, str]:
+    """Name -> Lua: the transitions of each event, and what else the scripts do not decide."""
+    events = {event.value: _rows(states) for event, states in LIFECYCLE.items()}
+    others: dict[str, Any] = {
+        "indexes": INDEXES,
+        "stopped": dict.fromkeys(STOPPED, True),
+        "order": asdict(ORDER),
+        "resend_ms": RESEND_MS,
+    }
+    return {name: lua(value) for name, value in (events | others).items()}
+
+
+def lua(value: Any) -> str:
+    """The Lua of text, numbers, truth values, and of lists and mappings of them."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'  # of our own names: nothing in them needs an escape
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"[{lua(key)}] = {lua(item)}" for key, item in value.items()) + "}"
+    return "{" + ", ".join(map(lua, value)) + "}"
+
+
+def _rows(states: Mapping[Any, Sequence[Transition]]) -> dict[str, Any]:
+    return {state: [_row(row) for row in rows] for state, rows in states.items()}
+
+
+def _row(row: Transition) -> dict[str, Any]:
+    """What differs from a transition that does nothing."""
+    return {f.name: value for f in fields(row) if (value := getattr(row, f.name)) != f.default}
