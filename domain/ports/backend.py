@@ -9,11 +9,11 @@ from typing import Final
 from domain.port_pools.port_pool import PortPoolSpec, PublishWhen
 
 HEALTHY: Final = "healthy"
-LONGEST: Final = 60  # seconds
+MAX_INTERVAL: Final = 60  # seconds
 
 
 @dataclass(frozen=True)
-class Backend:
+class BackendRequirement:
     """`healthy`: ports are published only once their targets are; `interval`: seconds between AWS's checks."""
 
     family: str = "ipv4"
@@ -21,17 +21,17 @@ class Backend:
     interval: int = 10
 
     @classmethod
-    def of(cls, spec: PortPoolSpec) -> Backend:
-        careful = spec.publish_when is PublishWhen.HEALTHY
-        return cls(spec.target_address_type, careful, spec.health_check.interval_seconds)
+    def of(cls, spec: PortPoolSpec) -> BackendRequirement:
+        healthy = spec.publish_when is PublishWhen.HEALTHY
+        return cls(spec.target_address_type, healthy, spec.health_check.interval_seconds)
 
-    def next_look(self, looks: int) -> timedelta:
+    def next_check(self, checks: int) -> timedelta:
         """How long to wait for the health of a target that was looked at so often: what AWS has checked once, longer
         each time.
         """
-        doubled = self.interval * 2 ** min(looks, 8)
-        return timedelta(seconds=min(doubled, max(LONGEST, self.interval)))
+        doubled = self.interval * 2 ** min(checks, 8)
+        return timedelta(seconds=min(doubled, max(MAX_INTERVAL, self.interval)))
 
 
-def in_words(family: str) -> str:
+def family_name(family: str) -> str:
     return {"ipv4": "IPv4", "ipv6": "IPv6"}[family]

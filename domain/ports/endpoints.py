@@ -14,7 +14,7 @@ from typing import Any, Final, TypeGuard
 
 from berthmaster.names import is_name
 from domain.ports.entry import Entry
-from domain.ports.holding import Id, by_key
+from domain.ports.holding import EntryId, by_key
 from domain.ports.pod import family_of
 from domain.ports.target import address_of, target_text
 from domain.ports.want import MOST_IN_A_ROW, Want
@@ -26,7 +26,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, order=True)
-class Shown:
+class Endpoint:
     """One published endpoint: `ports` in a row, the first of them `port` for the first of as many container ports.
 
     `target` is what was registered for the first when it was published, '' for nothing.
@@ -46,25 +46,25 @@ class Shown:
     def end_port(self) -> int:
         return self.port + self.ports - 1
 
-    def each(self) -> Iterator[Shown]:
+    def port_by_port(self) -> Iterator[Endpoint]:
         """The same port by port."""
         for n in range(self.ports):
-            target = _further(self.target, n)
+            target = _shift_port(self.target, n)
             place = (self.pool, self.lb, self.port + n, self.container_port + n)
-            yield Shown(*place, self.name, self.protocol, self.host, target)
+            yield Endpoint(*place, self.name, self.protocol, self.host, target)
 
     @property
-    def ids(self) -> list[Id]:
+    def ids(self) -> list[EntryId]:
         return [(self.pool, self.lb, self.port + n) for n in range(self.ports)]
 
 
-def _further(target: str, ports: int) -> str:
+def _shift_port(target: str, ports: int) -> str:
     """The target so many ports on."""
     host, _, port = target.rpartition(":")
     return f"{host}:{int(port) + ports}" if target else ""
 
 
-def endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mapping[str, str]) -> str:
+def format_endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mapping[str, str]) -> str:
     """One object an entry of the annotation and pool, in its order; wants without entries are left out.
 
     `dns_names`: load balancer -> DNS name.
@@ -74,26 +74,26 @@ def endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mappin
     for want in wants:
         found = [e for key in want.keys for e in held.get((want.pool, key), ())]
         for name, protocol in want.names:
-            for run in _runs(found):
+            for run in _ranges(found):
                 first = want.port + want.keys.index(run[0].want)
                 rows.append(_row(name, protocol.value, first, run, dns_names.get(run[0].lb, "")))
-    return _text(rows)
+    return _to_json(rows)
 
 
-def amended(text: str, entries: Iterable[Entry]) -> str:
+def amend_endpoints(text: str, entries: Iterable[Entry]) -> str:
     """A published result without what is not among `entries`, and with what is registered for them now.
 
     A row of several ports that lost some, or whose targets differ for a while, becomes several rows.
     """
     held = {e.id: e for e in entries}
-    return _text(
+    return _to_json(
         _row(row.name, row.protocol, row.container_port + run[0].port - row.port, run, row.host)
-        for row in shown(text)
-        for run in _runs([held[i] for i in row.ids if i in held])
+        for row in parse_endpoints(text)
+        for run in _ranges([held[i] for i in row.ids if i in held])
     )
 
 
-def _runs(entries: Iterable[Entry]) -> list[list[Entry]]:
+def _ranges(entries: Iterable[Entry]) -> list[list[Entry]]:
     """Cut where one entry is not the next port, with the next target, of the one before it."""
     runs = list[list[Entry]]()
     for entry in entries:
@@ -105,10 +105,10 @@ def _runs(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 
 def _follows(before: Entry, entry: Entry) -> bool:
-    return (entry.lb, entry.port, entry.target) == (before.lb, before.port + 1, _further(before.target, 1))
+    return (entry.lb, entry.port, entry.target) == (before.lb, before.port + 1, _shift_port(before.target, 1))
 
 
-def _text(rows: Iterable[dict[str, Any]]) -> str:
+def _to_json(rows: Iterable[dict[str, Any]]) -> str:
     written = list(rows)
     return json.dumps(written, separators=(",", ":")) if written else ""
 
@@ -130,7 +130,7 @@ def _row(name: str, protocol: str, container_port: int, run: Sequence[Entry], ho
     }
 
 
-def shown(text: str) -> tuple[Shown, ...]:
+def parse_endpoints(text: str) -> tuple[Endpoint, ...]:
     """The endpoints of a published result, in its order. Total: what is not ours is empty."""
     try:
         rows = json.loads(text) if text else []
@@ -138,11 +138,11 @@ def shown(text: str) -> tuple[Shown, ...]:
         return ()
     if not isinstance(rows, list) or len(rows) > MOST_PORTS:
         return ()
-    read = [row for row in map(_shown, rows) if row]
+    read = [row for row in map(_parse_row, rows) if row]
     return tuple(read) if len(read) == len(rows) and sum(row.ports for row in read) <= MOST_PORTS else ()
 
 
-def _shown(row: Any) -> Shown | None:
+def _parse_row(row: Any) -> Endpoint | None:
     if not isinstance(row, dict):
         return None
     pool, lb, name, protocol, host, target = (row.get(key, "") for key in _TEXTS)
@@ -151,11 +151,11 @@ def _shown(row: Any) -> Shown | None:
         return None
     if not (_is_port(port) and _is_port(container)) or not _are_names(pool, lb, target):
         return None
-    ports = _ports(port, row.get("endPort", port), container, target)
-    return Shown(pool, lb, port, container, name, protocol, host, target, ports) if ports else None
+    ports = _port_count(port, row.get("endPort", port), container, target)
+    return Endpoint(pool, lb, port, container, name, protocol, host, target, ports) if ports else None
 
 
-def _ports(port: int, end: Any, container: int, target: str) -> int:
+def _port_count(port: int, end: Any, container: int, target: str) -> int:
     """How many ports a row is about, 0 for a row that we would not have written."""
     more = end - port if _is_port(end) else -1
     last = max(container, int(target.rpartition(":")[2] or 1)) + more
@@ -177,6 +177,6 @@ def _is_target(text: str) -> bool:
     return bool(family_of(ip)) and _is_port(port) and target_text(ip, port) == text
 
 
-def published(text: str) -> set[tuple[str, str, int]]:
+def published_ids(text: str) -> set[tuple[str, str, int]]:
     """(pool, load balancer, port) of a published result."""
-    return {place for row in shown(text) for place in row.ids}
+    return {place for row in parse_endpoints(text) for place in row.ids}

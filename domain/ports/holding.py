@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from domain.ports.entry import Entry, EntryState
 from domain.ports.want import Want
 
-Id = tuple[str, str, int]
+EntryId = tuple[str, str, int]
 ByKey = Mapping[tuple[str, str], Sequence[Entry]]
 
 
@@ -25,16 +25,16 @@ def by_key(entries: Iterable[Entry]) -> ByKey:
     return found
 
 
-def serving(want: Want, held: ByKey, shown: Collection[Id]) -> Sequence[Entry]:
+def entries_to_keep(want: Want, held: ByKey, shown: Collection[EntryId]) -> Sequence[Entry]:
     """The entries to keep for a want: a whole one (the published first), else what is published of a broken run."""
-    runs = whole(want, held)
+    runs = complete_ranges(want, held)
     if runs:
         return min(runs, key=lambda run: any(e.id not in shown for e in run))
     left = (e for key in want.keys for e in held.get((want.pool, key), ()))
     return [e for e in left if e.id in shown and e.state is EntryState.BOUND]
 
 
-def whole(want: Want, held: ByKey) -> list[Sequence[Entry]]:
+def complete_ranges(want: Want, held: ByKey) -> list[Sequence[Entry]]:
     """Every set of entries that serves the whole want: on one load balancer, on ports that follow each other."""
     if want.ports == 1:
         return [(entry,) for entry in held.get((want.pool, want.key), ())]

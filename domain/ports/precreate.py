@@ -13,7 +13,7 @@ from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.want import Protocol, Want
 
 LISTENERS: Final = (Protocol.TCP, Protocol.UDP, Protocol.TCPUDP)
-SERVES: Final = {Protocol.QUIC: Protocol.UDP}
+LISTENER_PROTOCOL: Final = {Protocol.QUIC: Protocol.UDP}
 """Another word for the listener of a protocol. TLS has none: its certificate is the pod's."""
 
 
@@ -32,7 +32,7 @@ def listener_of(spec: PortPoolSpec, port: int) -> Protocol | None:
 
 def kind_of(protocol: Protocol) -> int:
     """The number of its listeners' kind, from 1 on in the order of the layout."""
-    return LISTENERS.index(SERVES.get(protocol, protocol)) + 1
+    return LISTENERS.index(LISTENER_PROTOCOL.get(protocol, protocol)) + 1
 
 
 def kinds(spec: PortPoolSpec) -> tuple[int, ...]:
@@ -41,25 +41,25 @@ def kinds(spec: PortPoolSpec) -> tuple[int, ...]:
     return (counts.tcp, counts.udp, counts.tcp_udp) if counts.total else ()
 
 
-def asks(spec: PortPoolSpec, wants: Iterable[Want]) -> list[tuple[str, int] | tuple[str, int, int]]:
+def ledger_requests(spec: PortPoolSpec, wants: Iterable[Want]) -> list[tuple[str, int] | tuple[str, int, int]]:
     """What the ledger is asked for: key, ports in a row and, in a pool of precreated listeners, their kind."""
     if not spec.precreate.total:
         return [(want.key, want.ports) for want in wants]
     return [(want.key, want.ports, kind_of(want.protocol)) for want in wants]
 
 
-def uncovered(spec: PortPoolSpec, wants: Iterable[Want]) -> str:
+def precreate_shortfall(spec: PortPoolSpec, wants: Iterable[Want]) -> str:
     """Why the precreated listeners can never serve these wants of the pool, or ''."""
     asked = dict[Protocol, list[int]]()
     for want in wants if spec.precreate.total else ():
-        asked.setdefault(SERVES.get(want.protocol, want.protocol), []).append(want.ports)
-    return next((why for protocol, runs in asked.items() if (why := _uncovered(spec, protocol, runs))), "")
+        asked.setdefault(LISTENER_PROTOCOL.get(want.protocol, want.protocol), []).append(want.ports)
+    return next((why for protocol, runs in asked.items() if (why := _shortfall_of_protocol(spec, protocol, runs))), "")
 
 
-def _uncovered(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str:
+def _shortfall_of_protocol(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str:
     there, most = len(ports_of(spec).get(protocol, ())), spec.most_load_balancers
     if not there:
-        return f"{protocol} is asked for and precreate has no {protocol} listeners ({_said(spec)})"
+        return f"{protocol} is asked for and precreate has no {protocol} listeners ({_layout_in_words(spec)})"
     if max(runs) > there:
         return f"{max(runs)} {protocol} ports in a row are asked for and a load balancer of the pool has {there}"
     if sum(runs) > there * most or sum(2 * run > there for run in runs) > most:
@@ -67,11 +67,11 @@ def _uncovered(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> s
     return ""
 
 
-def _said(spec: PortPoolSpec) -> str:
+def _layout_in_words(spec: PortPoolSpec) -> str:
     return ", ".join(f"{protocol} {len(ports)}" for protocol, ports in ports_of(spec).items())
 
 
-def in_turns(spec: PortPoolSpec, ports: Sequence[int]) -> Iterator[int]:
+def creation_order(spec: PortPoolSpec, ports: Sequence[int]) -> Iterator[int]:
     """The order in which missing listeners are made: of each protocol in turn, for any may be waited for."""
     spans = ports_of(spec).values()
     return iter(sorted(ports, key=lambda port: (min((port - s.start for s in spans if port in s), default=0), port)))

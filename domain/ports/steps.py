@@ -26,7 +26,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Leave:
+class LeaveWaitingList:
     """Take the name off a pool's waiting list."""
 
     pool: str
@@ -39,7 +39,7 @@ class Allocate:
 
 
 @dataclass(frozen=True)
-class AllocateTogether:
+class AllocateSamePort:
     """The same first port for wants of different pools: `port`, or any if that is 0."""
 
     wants: tuple[Want, ...]
@@ -91,7 +91,7 @@ class Disable:
 
 
 @dataclass(frozen=True)
-class Look:
+class CheckHealth:
     """Ask the cloud for the health of the entry's target."""
 
     entry: Entry
@@ -126,13 +126,13 @@ class Stop:
 Step = (
     Clear
     | Release
-    | Leave
+    | LeaveWaitingList
     | Allocate
-    | AllocateTogether
+    | AllocateSamePort
     | Rollback
     | Provision
     | Disable
-    | Look
+    | CheckHealth
     | Retain
     | Inherit
     | Relabel

@@ -63,7 +63,7 @@ class Want:
 
 
 @dataclass(frozen=True)
-class Part:
+class EntryKey:
     """What the key of an entry says: of which want, for which container port."""
 
     want: str
@@ -71,7 +71,7 @@ class Part:
     protocol: Protocol
 
 
-def part_of(key: str) -> Part | None:
+def parse_entry_key(key: str) -> EntryKey | None:
     """None for a text that is no key of an entry: a rebuild reads keys from tags."""
     found = _KEY.fullmatch(key)
     if not found or found[3] not in Protocol.__members__:
@@ -79,10 +79,10 @@ def part_of(key: str) -> Part | None:
     first, last = int(found[1]), int(found[2] or found[1])
     port = first + int(found[4] or 0)
     whole = (found[2] is None) == (found[4] is None) and (found[2] is None or first < last < first + MOST_IN_A_ROW)
-    return Part(key.partition("+")[0], port, Protocol(found[3])) if whole and port <= last <= 65535 else None
+    return EntryKey(key.partition("+")[0], port, Protocol(found[3])) if whole and port <= last <= 65535 else None
 
 
 def container_port(key: str) -> int | None:
     """The container port of an entry's key, None for a text that is none."""
-    part = part_of(key)
+    part = parse_entry_key(key)
     return part.port if part else None

@@ -11,7 +11,7 @@ from workers.stores.ports.last_errors import Troubles
 
 
 @contextmanager
-def remembered(troubles: Troubles, key: str) -> Iterator[None]:
+def keep_last_error(troubles: Troubles, key: str) -> Iterator[None]:
     """Around a run. That an error cannot be kept hides no error."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""The world of one run of a pod: what was read, and what the run itself has changed since."""
+"""The observation of one run of a pod: what was read, and what the run itself has changed since."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from datetime import timedelta
 
 from berthmaster.errors import TerminalError
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
-from domain.ports.backend import Backend
+from domain.ports.backend import BackendRequirement
 from domain.ports.entry import Entry, EntryState
-from domain.ports.fitting import fitted, not_permitted
+from domain.ports.fitting import certificate_refusal, fit_to_pools
 from domain.ports.holding import by_key
-from domain.ports.observation import Observed
+from domain.ports.observation import ObservedPorts
 from domain.ports.pod import RETAIN, PodView
 from domain.ports.request import RequestError, wants_of
-from domain.ports.retain_annotation import retention
+from domain.ports.retain_annotation import parse_retention
 from domain.ports.want import Want
 from workers.run import Run
 from workers.scale_up.pool_config import PoolConfig
@@ -36,7 +36,7 @@ class PoolAccess:
 
 
 @dataclass
-class World:
+class PodObservation:
     """Mutable on purpose: it is local to one run, and `observed` turns it into the value that the domain decides on.
 
     `live`: the pod is what the API server says, not what the publisher has told.
@@ -48,7 +48,7 @@ class World:
     pod: PodView | None
     wants: tuple[Want, ...] = ()
     problem: str = ""
-    of_pools: bool = False
+    pools_refuse: bool = False
     live: bool = False
     retain: int = 0
     recheck: timedelta = timedelta(minutes=5)
@@ -61,26 +61,26 @@ class World:
     barred: dict[str, str] = field(default_factory=dict)
     fresh: set[EntryId] = field(default_factory=set)
     confirmed: set[EntryId] = field(default_factory=set)
-    due: set[EntryId] = field(default_factory=set)
+    to_compare: set[EntryId] = field(default_factory=set)
     health: dict[EntryId, str] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    def request(self, default: str, retain_for: timedelta) -> None:
+    def read_request(self, default: str, retain_for: timedelta) -> None:
         """Reads the pod's annotations; `default` stands for an empty request, `retain_for` for `true`."""
         self.wants, self.retain, self.problem = (), 0, ""
         if not self.pod or not self.pod.wants_ports:
             return
         try:
             wants = wants_of(self.pod, default)
-            self.retain = retention(self.pod.annotations.get(RETAIN), retain_for)
+            self.retain = parse_retention(self.pod.annotations.get(RETAIN), retain_for)
             self.wants = wants
         except RequestError as error:
             self.problem = str(error)
 
-    def fit(self) -> None:
+    def fit_request(self) -> None:
         """What the pools can never give is a problem of the request, not a wait for a port."""
         specs = {pool: access.config.spec for pool, access in self.pools.items() if access.config}
         try:
@@ -88,28 +88,28 @@ class World:
                 return self._fit_in(specs)
             self._fit_in({pool: spec.standing(self._created(pool)) for pool, spec in specs.items()})
         except RequestError as error:
-            self.problem, self.of_pools = str(error), True
+            self.problem, self.pools_refuse = str(error), True
 
     def _fit_in(self, specs: Mapping[str, PortPoolSpec]) -> None:
         assert self.pod
         uid, waits = self.pod.uid, EntryState.RETAINED
         mine = [e for e in self.entries.values() if e.uid == uid or e.state is waits or e.retain]
-        self.wants = fitted(self.wants, specs, self.pod, by_key(mine))
+        self.wants = fit_to_pools(self.wants, specs, self.pod, by_key(mine))
 
     def _created(self, pool: str) -> int:
         """Load balancers."""
         run = self.pools[pool].run
         return run.candidates(MOST_PORTS).created if run else 0
 
-    def put(self, entries: tuple[Entry, ...], pool: str) -> None:
+    def replace_entries(self, entries: tuple[Entry, ...], pool: str) -> None:
         """The entries of this name in `pool` are now these."""
         self.entries = {i: e for i, e in self.entries.items() if i[0] != pool} | {e.id: e for e in entries}
 
-    def granted(self, pool: str, answer: Granted) -> set[EntryId]:
+    def add_grant(self, pool: str, answer: Granted) -> set[EntryId]:
         """The ids of what the ledger has just given."""
         before = set(self.entries)
         self.carriers |= answer.carriers
-        self.put(answer.entries, pool)
+        self.replace_entries(answer.entries, pool)
         self.waiting.discard(pool)
         self.fresh |= set(self.entries) - before
         return set(self.entries) - before
@@ -132,15 +132,15 @@ class World:
         asked, spec = self.pod.certificate if self.pod else "", self.config(pool).spec
         given = spec.certificate_for(asked)
         if asked and not given:
-            raise TerminalError(not_permitted(pool, asked))
+            raise TerminalError(certificate_refusal(pool, asked))
         return given or ""
 
-    def observed(self) -> Observed:
-        return Observed(
+    def observed(self) -> ObservedPorts:
+        return ObservedPorts(
             pod=self.pod,
             wants=self.wants,
             problem=self.problem,
-            of_pools=self.of_pools,
+            pools_refuse=self.pools_refuse,
             pools={name: access.state for name, access in self.pools.items()},
             dns_names={name: carrier.dns for name, carrier in self.carriers.items()},
             entries=tuple(self.entries.values()),
@@ -150,10 +150,10 @@ class World:
             barred=dict(self.barred),
             fresh=frozenset(self.fresh),
             confirmed=frozenset(self.confirmed),
-            due=frozenset(self.due),
-            backends={name: Backend.of(a.config.spec) for name, a in self.pools.items() if a.config},
+            to_compare=frozenset(self.to_compare),
+            backends={name: BackendRequirement.of(a.config.spec) for name, a in self.pools.items() if a.config},
             health=self.health,
-            looks=self.run.tries,
+            health_checks=self.run.tries,
             retain=self.retain,
             recheck=self.recheck,
         )

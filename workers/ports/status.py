@@ -5,12 +5,12 @@ from __future__ import annotations
 import structlog
 
 from berthmaster.errors import TransientError
-from domain.ports.endpoints import shown
+from domain.ports.endpoints import parse_endpoints
 from domain.ports.pod import Outputs
 from events.kube.api import Conflict, NotFound
 from workers.kube.stale_snapshot import CHANGED
 from workers.port_services import PortServices
-from workers.ports.observe import World
+from workers.ports.observe import PodObservation
 
 log = structlog.get_logger()
 
@@ -19,26 +19,32 @@ class PodChanged(TransientError):  # noqa: N818 - an ordinary event, not a failu
     """The pod is not the version any more that this run decided from: look again."""
 
 
-def publish(services: PortServices, world: World, outputs: Outputs) -> None:
+def publish(services: PortServices, observation: PodObservation, outputs: Outputs) -> None:
     """Raises PodChanged, quietly retried, when the pod changed or went since it was read."""
-    pod = world.pod
+    pod = observation.pod
     assert pod
-    world.run.keep(services.call_time)
+    observation.run.keep(services.call_time)
     try:
-        world.pod, snapshot = services.pods.show(pod, outputs)
+        observation.pod, snapshot = services.pods.show(pod, outputs)
     except (Conflict, NotFound) as error:
-        raise PodChanged(f"{world.full_name} changed since it was read", CHANGED) from error
-    if not world.live:  # of what the publisher has not told, its events are news: the pod may have lost its label
-        world.run.saw(snapshot)
+        raise PodChanged(f"{observation.full_name} changed since it was read", CHANGED) from error
+    if not observation.live:  # of what the publisher has not told, its events are news: the pod may have lost its label
+        observation.run.saw(snapshot)
     if outputs.state and outputs.state != pod.outputs.state:
         log.info(
-            "pod_state_changed", pod=world.full_name, state=outputs.state, was=pod.outputs.state, reason=outputs.message
+            "pod_state_changed",
+            pod=observation.full_name,
+            state=outputs.state,
+            was=pod.outputs.state,
+            reason=outputs.message,
         )
-        services.events.pod_state(pod.namespace, pod.name, pod.uid, world.pod.version, outputs.state, in_words(outputs))
+        services.events.pod_state(
+            pod.namespace, pod.name, pod.uid, observation.pod.version, outputs.state, outputs_in_words(outputs)
+        )
 
 
-def in_words(outputs: Outputs) -> str:
+def outputs_in_words(outputs: Outputs) -> str:
     """For people: why, or what is served where."""
-    rows = shown(outputs.endpoints)
+    rows = parse_endpoints(outputs.endpoints)
     places = (f"{row.name or row.container_port} ({row.protocol}) at {row.host}:{row.port}" for row in rows)
     return outputs.message or ", ".join(places)

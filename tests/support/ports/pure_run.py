@@ -12,21 +12,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from domain.port_pools.port_pool import PoolState
-from domain.ports.backend import HEALTHY, Backend
-from domain.ports.endpoints import published
+from domain.ports.backend import HEALTHY, BackendRequirement
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error, next_step
-from domain.ports.observation import Observed
+from domain.ports.observation import ObservedPorts
 from domain.ports.pod import PORTS, Annotations, Outputs, PodView, PortsState
 from domain.ports.steps import (
     Allocate,
-    AllocateTogether,
+    AllocateSamePort,
+    CheckHealth,
     Clear,
     Confirm,
     Disable,
     Inherit,
-    Leave,
-    Look,
+    LeaveWaitingList,
     Provision,
     Relabel,
     Release,
@@ -49,7 +49,7 @@ class PurePool:
     state: PoolState = PoolState.ACTIVE
     lbs: int = 1
     room: int = 3
-    backend: Backend = field(default_factory=Backend)
+    backend: BackendRequirement = field(default_factory=BackendRequirement)
 
     def places(self, pool: str) -> Iterator[Id]:
         for lb in range(self.lbs):
@@ -127,17 +127,17 @@ class PureRun:
         self.fresh, self.confirmed, self.health = set[Id](), set[Id](), dict[Id, str]()
         self.doers: dict[type, Callable[[Any], bool]] = {
             Allocate: self.allocate,
-            AllocateTogether: self.together,
+            AllocateSamePort: self.together,
             Rollback: self.rollback,
             Provision: self.provision,
             Disable: lambda step: self.record(replace(step.entry, target="")),
-            Look: self.look,
+            CheckHealth: self.look,
             Confirm: self.confirm,
             Release: self.release,
             Retain: self.retain,
             Inherit: self.inherit,
             Relabel: lambda step: all(self.record(replace(e, retain=step.retain)) for e in step.entries),
-            Leave: self.leave,
+            LeaveWaitingList: self.leave,
             Clear: self.show,
             Show: self.show,
         }
@@ -154,9 +154,9 @@ class PureRun:
     def waits(self) -> set[str]:
         return self.world.waiting.setdefault(self.name, set())
 
-    def observed(self) -> Observed:
+    def observed(self) -> ObservedPorts:
         opened = {w.pool for w in self.wants} | {e.pool for e in self.held.values()} | self.waits
-        return Observed(
+        return ObservedPorts(
             pod=self.pod,
             wants=self.wants,
             problem=self.problem,
@@ -199,7 +199,7 @@ class PureRun:
             self.waits.discard(step.pool)
         return True
 
-    def together(self, step: AllocateTogether) -> bool:
+    def together(self, step: AllocateSamePort) -> bool:
         """The lowest number that all pools have, or none."""
         assert self.pod
         pools = {want.pool: self.world.free(want.pool) for want in step.wants}
@@ -234,7 +234,7 @@ class PureRun:
         made = replace(made, retain=self.keep) if named else made
         return self.record(replace(made, target=step.target, state=state))
 
-    def look(self, step: Look) -> bool:
+    def look(self, step: CheckHealth) -> bool:
         assert step.entry.state is EntryState.BOUND, "only what is registered has a health"
         self.health[step.entry.id] = "unhealthy" if step.entry.id in self.world.sick else HEALTHY
         return True
@@ -251,7 +251,7 @@ class PureRun:
 
     def release(self, step: Release) -> bool:
         if self.pod and step.entry.uid == self.pod.uid:
-            assert step.entry.id not in published(self.pod.outputs.endpoints), "cleared before it is released"
+            assert step.entry.id not in published_ids(self.pod.outputs.endpoints), "cleared before it is released"
             assert self.pod.outputs.state == PortsState.RELEASING
         self.held[step.entry.id] = replace(step.entry, state=EntryState.RELEASING)
         return not self.world.busy and self.drop(step.entry)
@@ -260,7 +260,7 @@ class PureRun:
         assert step.entry.state in (EntryState.BOUND, EntryState.RETAINED)
         assert not self.pod or self.pod.ended or step.entry.uid != self.pod.uid, "its pod is gone"
         for pod in self.world.pods.values():
-            assert pod.uid != step.entry.uid or step.entry.id not in published(pod.outputs.endpoints)
+            assert pod.uid != step.entry.uid or step.entry.id not in published_ids(pod.outputs.endpoints)
         self.held[step.entry.id] = replace(step.entry, state=EntryState.RETAINED, target="", until=1)
         return True
 
@@ -279,14 +279,14 @@ class PureRun:
         self.confirmed.discard(entry.id)
         return True
 
-    def leave(self, step: Leave) -> bool:
+    def leave(self, step: LeaveWaitingList) -> bool:
         self.waits.discard(step.pool)
         return True
 
     def show(self, step: Clear | Show) -> bool:
         """Only what is held is shown, and nothing new that this run has not confirmed; a text may stay as it is."""
         assert self.pod
-        after, before = published(step.outputs.endpoints), published(self.pod.outputs.endpoints)
+        after, before = published_ids(step.outputs.endpoints), published_ids(self.pod.outputs.endpoints)
         assert not self.pod.shows(step.outputs), "a write that changes nothing"
         if self.world.pods.get(self.name) != self.pod:
             return False  # a conflict: somebody has changed the pod since it was read

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from domain.ports.holding import Id
+from domain.ports.holding import EntryId
 from domain.ports.pod import ENDPOINTS, MESSAGE, RETAIN, STATE, Outputs, PodView, readiness
 from domain.ports.request import RequestError, wants_of
-from domain.ports.retain_annotation import retention
+from domain.ports.retain_annotation import parse_retention
 from domain.ports.want import Want
 
 
-def first_fit(wants: Sequence[Want], free: list[Id], first: int = 0) -> dict[Id, str] | None:
+def first_fit(wants: Sequence[Want], free: list[EntryId], first: int = 0) -> dict[EntryId, str] | None:
     """Place -> key for every want, the runs first, or None; `first` is where each must begin, 0 = anywhere."""
-    found = dict[Id, str]()
+    found = dict[EntryId, str]()
     for want in sorted(wants, key=lambda want: want.ports, reverse=True):
         rows = ([(pool, lb, port + n) for n in range(want.ports)] for pool, lb, port in free if first in (0, port))
         row = next((row for row in rows if all(place in free and place not in found for place in row)), None)
@@ -25,7 +25,7 @@ def first_fit(wants: Sequence[Want], free: list[Id], first: int = 0) -> dict[Id,
     return found
 
 
-def common_fit(wants: Sequence[Want], free: Mapping[str, list[Id]], port: int = 0) -> dict[Id, str]:
+def common_fit(wants: Sequence[Want], free: Mapping[str, list[EntryId]], port: int = 0) -> dict[EntryId, str]:
     """Place -> key for wants that begin at one port in all their pools: the lowest, or just `port`; {} if none is."""
     numbers = [port] if port else sorted({number for places in free.values() for _, _, number in places})
     for number in numbers:
@@ -41,7 +41,7 @@ def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], int, s
         return (), 0, ""
     try:
         wants = wants_of(pod, default)
-        return wants, retention(pod.annotations.get(RETAIN), timedelta(days=1)), ""
+        return wants, parse_retention(pod.annotations.get(RETAIN), timedelta(days=1)), ""
     except RequestError as error:
         return (), 0, str(error)
 

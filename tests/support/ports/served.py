@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from redis import Redis
 
-from domain.ports.endpoints import published, shown
+from domain.ports.endpoints import parse_endpoints, published_ids
 from domain.ports.entry import EntryState
 from domain.ports.pod import PodView, PortsState
 from domain.ports.target import target_text
@@ -85,7 +85,7 @@ def _unserved(pod: PodView, asked: Request, books: Books) -> str:
         return "" if short else f"waits, and every pool has room: {pod.outputs.message}"
     if state != asked.state:
         return f"{state or 'nothing'} ({pod.outputs.message}) instead of {asked.state or 'nothing'}"
-    places = published(pod.outputs.endpoints)
+    places = published_ids(pod.outputs.endpoints)
     counts = Counter(pool for pool, _, _ in places)
     if state == PortsState.BOUND and counts != dict(asked.wanted):
         return f"publishes {dict(counts)} instead of {dict(asked.wanted)}"
@@ -94,7 +94,7 @@ def _unserved(pod: PodView, asked: Request, books: Books) -> str:
 
 def _unbooked(pod: PodView, asked: Request, places: dict[tuple[str, str, int], tuple[str, str]]) -> str:
     """What is published must be in the books, and the books must hold no more than was asked for."""
-    shown_ids = published(pod.outputs.endpoints)
+    shown_ids = published_ids(pod.outputs.endpoints)
     if wrong := [place for place in shown_ids if places.get(place, ("", ""))[0] != pod.uid]:
         return f"publishes what is not its own: {wrong}"
     held = Counter(pool for (pool, _, _), (uid, _) in places.items() if uid == pod.uid)
@@ -118,7 +118,7 @@ def _lacking(pod: PodView, expected: dict[str, str]) -> list[int]:
     """Container ports that a bound pod publishes and that the books send elsewhere."""
     if pod.outputs.state != PortsState.BOUND:
         return []
-    ports = [place.container_port for row in shown(pod.outputs.endpoints) for place in row.each()]
+    ports = [place.container_port for row in parse_endpoints(pod.outputs.endpoints) for place in row.port_by_port()]
     return [port for port in ports if not {target_text(ip, port) for ip in pod.ips} & set(expected.values())]
 
 

@@ -16,7 +16,7 @@ from domain.ports.lifecycle import after_cloud_error
 from domain.ports.pod import PortsState
 from domain.ports.steps import Relabel, Show
 from domain.ports.target import address_of
-from domain.ports.want import Protocol, part_of
+from domain.ports.want import Protocol, parse_entry_key
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
 from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled, cloud_error_in
 from workers.cloud.names import target_group_name
@@ -27,7 +27,7 @@ from workers.port_services import PortServices
 from workers.ports.listeners.collisions import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
 from workers.ports.listeners.precreated import Precreated, refusal_told
 from workers.ports.listeners.retention import drop_strangers, hand_over, relabel
-from workers.ports.observe import World
+from workers.ports.observe import PodObservation
 from workers.ports.status import publish
 from workers.stores.ports.precreated import Stock
 
@@ -39,24 +39,24 @@ GROUP_PROTOCOLS = LISTENER_PROTOCOLS | {Protocol.TLS: "TCP"}  # the listener end
 
 
 class Binding:
-    def __init__(self, services: PortServices, world: World) -> None:
-        self._services, self._world = services, world
+    def __init__(self, services: PortServices, observation: PodObservation) -> None:
+        self._services, self._observation = services, observation
 
     def provision(self, entry: Entry, target: str) -> None:
         """Everything by name or tag, so that a second try finds what the first one made; then the record."""
         driver = self._driver(entry)
-        named = entry.id in self._world.fresh  # else its tags may say what an earlier run was asked for
-        self._world.fresh.discard(entry.id)
+        named = entry.id in self._observation.fresh  # else its tags may say what an earlier run was asked for
+        self._observation.fresh.discard(entry.id)
         with self._told():
             if self._precreated(entry):
-                Precreated(self._services, self._world, driver, entry).aim(target)
+                Precreated(self._services, self._observation, driver, entry).aim(target)
                 return
             inherits = entry.state is EntryState.RETAINED
-            entry = replace(entry, retain=self._world.retain) if named or inherits else entry
+            entry = replace(entry, retain=self._observation.retain) if named or inherits else entry
             if made := self._listening(driver, entry):
                 if inherits and entry.listener and target:
                     with refusal_told(self._services, entry, self._confirms(entry)):
-                        hand_over(self._services, self._world, driver, entry, target)
+                        hand_over(self._services, self._observation, driver, entry, target)
                 with refusal_told(self._services, made, partial(self._record, [made])):
                     wish, aimed = self._aimed(driver, made, target)
                     self._record([aimed])
@@ -64,7 +64,7 @@ class Binding:
 
     def disable(self, entry: Entry) -> None:
         if self._precreated(entry):
-            Precreated(self._services, self._world, self._driver(entry), entry).aim("")
+            Precreated(self._services, self._observation, self._driver(entry), entry).aim("")
         else:
             with refusal_told(self._services, entry, self._confirms(entry)):
                 wish, aimed = self._aimed(self._driver(entry), entry, "")
@@ -76,36 +76,36 @@ class Binding:
         with self._told():
             found = self._driver(entry, Priority.UNBIND).targets(entry.target_group)
         mine = (target.health for target in found if (target.ip, target.port) == address_of(entry.target))
-        self._world.health[entry.id] = next(mine, "unregistered")
+        self._observation.health[entry.id] = next(mine, "unregistered")
 
     def relabel(self, step: Relabel) -> None:
         with self._told():
-            relabel(self._services, self._world, step)
+            relabel(self._services, self._observation, step)
 
     def confirm(self, entries: tuple[Entry, ...]) -> None:
         """A fenced script of this run, later than its read of the pod."""
         self._record(list(entries))
 
     def _confirms(self, entry: Entry) -> Callable[[], None]:
-        return partial(self._world.access(entry.pool).confirm, entry)
+        return partial(self._observation.access(entry.pool).confirm, entry)
 
     def _precreated(self, entry: Entry) -> bool:
-        return bool(self._world.config(entry.pool).spec.precreate.total)
+        return bool(self._observation.config(entry.pool).spec.precreate.total)
 
     def _driver(self, entry: Entry, priority: Priority = Priority.BIND) -> LoadBalancerApi:
-        run, region = self._world.run, self._world.config(entry.pool).spec.region
+        run, region = self._observation.run, self._observation.config(entry.pool).spec.region
         return self._services.driver(region).on_behalf_of(run.key, priority, run.keep)
 
     def _listening(self, driver: LoadBalancerApi, entry: Entry) -> Entry | None:
         """The entry with its listener; None when the port turned out to be somebody else's and was given up."""
         if entry.listener:
             return entry
-        world = self._world
-        carrier, spec = world.carriers[entry.lb], world.config(entry.pool).spec
-        part = part_of(entry.want)
+        observation = self._observation
+        carrier, spec = observation.carriers[entry.lb], observation.config(entry.pool).spec
+        part = parse_entry_key(entry.want)
         assert part, f"{entry.want} is no key"  # the domain leaves such an entry alone
-        certificate = world.certificate(entry.pool) if part.protocol is Protocol.TLS else ""
-        tags = port_tags(self._services.cluster, entry, world.full_name)
+        certificate = observation.certificate(entry.pool) if part.protocol is Protocol.TLS else ""
+        tags = port_tags(self._services.cluster, entry, observation.full_name)
         name = target_group_name(entry.uid, entry.lb, entry.port)
         if not entry.target_group:
             group = driver.ensure_target_group(
@@ -118,15 +118,15 @@ class Binding:
                 carrier.arn, entry.port, LISTENER_PROTOCOLS[part.protocol], entry.target_group, tags, certificate
             )
         except PortTaken:
-            arn = clear_the_way(self._services, world, driver, entry)
+            arn = clear_the_way(self._services, observation, driver, entry)
         except NotFound as error:
             if error.code == "LoadBalancerNotFound":
-                give_up_with_load_balancer(self._services, world, driver, entry)
+                give_up_with_load_balancer(self._services, observation, driver, entry)
             self._record([replace(entry, target_group="")])  # it was deleted by hand: the next run makes another
             raise
         except TransientError as error:
             if is_full(error) and entry.state is EntryState.ALLOCATED:
-                arn = give_up_full(self._services, world, driver, entry)
+                arn = give_up_full(self._services, observation, driver, entry)
             else:
                 self._record([entry])
                 raise
@@ -137,7 +137,7 @@ class Binding:
 
         Where somebody wishes a comparison, by what AWS has instead of what the ledger says; with that wish, else ''.
         """
-        due = entry.id in self._world.due
+        due = entry.id in self._observation.to_compare
         wish = Stock(self._services.ledger(entry.pool)).wish(entry.key) if due else ""
         if target and (due or target != entry.target):
             driver.register(entry.target_group, [address_of(target)])
@@ -149,27 +149,27 @@ class Binding:
 
     def _end_wish(self, aimed: Entry, wish: str) -> None:
         """One that was made after the look stands: then the next run looks again."""
-        if wish and self._world.access(aimed.pool).aimed(aimed, wish):
-            self._services.queue.touch([self._world.run.key])
-        self._world.due.discard(aimed.id)
+        if wish and self._observation.access(aimed.pool).aimed(aimed, wish):
+            self._services.queue.touch([self._observation.run.key])
+        self._observation.to_compare.discard(aimed.id)
 
     def _record(self, entries: list[Entry]) -> None:
-        """Into the ledger, then into the world of this run."""
+        """Into the ledger, then into the observation of this run."""
         for pool in sorted({e.pool for e in entries}):
             mine = [e for e in entries if e.pool == pool]
-            self._world.access(pool).record(mine[0].uid, mine)
+            self._observation.access(pool).record(mine[0].uid, mine)
             for entry in mine:
                 log.info(
                     "port_recorded",
-                    pod=self._world.full_name,
+                    pod=self._observation.full_name,
                     pool=pool,
                     lb=entry.lb,
                     port=entry.port,
                     state=entry.state,
                 )
-                self._world.entries[entry.id] = entry
+                self._observation.entries[entry.id] = entry
                 if entry.state is EntryState.BOUND:
-                    self._world.confirmed.add(entry.id)
+                    self._observation.confirmed.add(entry.id)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -197,9 +197,9 @@ class Binding:
 
     def _say(self, state: PortsState, reason: str) -> None:
         """Shows why the pod is not bound yet; a failed write must not hide what it is about."""
-        step = after_cloud_error(self._world.observed(), state, reason)
+        step = after_cloud_error(self._observation.observed(), state, reason)
         if isinstance(step, Show):
             try:
-                publish(self._services, self._world, step.outputs)
+                publish(self._services, self._observation, step.outputs)
             except TransientError as unsaid:
-                log.info("pod_state_unsaid", pod=self._world.full_name, reason=str(unsaid))
+                log.info("pod_state_unsaid", pod=self._observation.full_name, reason=str(unsaid))

@@ -30,7 +30,7 @@ def is_stock(spec: PortPoolSpec, listener: Listener, known: bool = False) -> boo
     return forwards and (known or PRECREATED in listener.tags)
 
 
-class Stocking:
+class ListenerStock:
     """On behalf of one caller, for one pool."""
 
     def __init__(self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec) -> None:

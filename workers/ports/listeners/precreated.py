@@ -23,10 +23,10 @@ from workers.cloud.errors import NotFound, PortTaken
 from workers.cloud.tags import promise_tags
 from workers.port_services import PortServices
 from workers.ports.listeners.collisions import give_up, give_up_with_load_balancer
-from workers.ports.listeners.precreate import Stocking
+from workers.ports.listeners.precreate import ListenerStock
 from workers.ports.listeners.rivals import Rival, rival
-from workers.ports.listeners.targets import standing
-from workers.ports.observe import World
+from workers.ports.listeners.targets import registered_targets
+from workers.ports.observe import PodObservation
 from workers.stores.ports.ledger import Aim, NotReady
 from workers.stores.ports.precreated import Stock
 from workers.stores.ports.view import owners
@@ -38,9 +38,11 @@ log = structlog.get_logger()
 class Precreated:
     """One run's access to one port with a precreated listener; `driver` acts on behalf of that run."""
 
-    def __init__(self, services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> None:
-        self._services, self._world, self._driver, self._entry = services, world, driver, entry
-        self._run, self._stock = world.access(entry.pool), Stock(services.ledger(entry.pool))
+    def __init__(
+        self, services: PortServices, observation: PodObservation, driver: LoadBalancerApi, entry: Entry
+    ) -> None:
+        self._services, self._observation, self._driver, self._entry = services, observation, driver, entry
+        self._run, self._stock = observation.access(entry.pool), Stock(services.ledger(entry.pool))
 
     def aim(self, target: str) -> None:
         """Exactly `target` (ip:port, '' = none) is registered, and recorded."""
@@ -52,10 +54,10 @@ class Precreated:
         known = replace(
             self._entry, listener=told.listener, target_group=told.target_group, tried=tuple(sorted(told.tried))
         )
-        self._world.entries[known.id] = known
+        self._observation.entries[known.id] = known
         with refusal_told(self._services, known, lambda: self._run.confirm(known)):
             there = self._registered(known) if told.wish else None
-            if there and (other := rival(self._services, self._world.full_name, known, there - told.tried)):
+            if there and (other := rival(self._services, self._observation.full_name, known, there - told.tried)):
                 return self._give_way(known, other)
             self._call(known, target, told, there)
             state = EntryState.BOUND if target else known.state
@@ -67,18 +69,18 @@ class Precreated:
         listener, group = self._stock.find(self._entry.key)
         going = replace(self._entry, state=EntryState.RELEASING, listener=listener, target_group=group)
         self._run.releasing(going)
-        self._world.entries[going.id] = going
+        self._observation.entries[going.id] = going
         with refusal_told(self._services, going, lambda: self._run.releasing(going)):
             if group:
                 self._drop(group, {going.target, *going.tried} | self._strangers(going))
             if going.retain:
-                promise(self._driver, replace(going, retain=0), self._world.full_name)
+                promise(self._driver, replace(going, retain=0), self._observation.full_name)
             return self._run.free(going)
 
     def _strangers(self, going: Entry) -> set[str]:
         """A port that is to be compared is free only when nothing stands there but what another pod is served by."""
-        there = self._registered(going) if going.id in self._world.due else set()
-        return set() if rival(self._services, self._world.full_name, going, there) else there
+        there = self._registered(going) if going.id in self._observation.to_compare else set()
+        return set() if rival(self._services, self._observation.full_name, going, there) else there
 
     # ---- calls
 
@@ -99,34 +101,34 @@ class Precreated:
 
     def _registered(self, known: Entry) -> set[str]:
         try:
-            return set(standing(self._driver, known.target_group))
+            return set(registered_targets(self._driver, known.target_group))
         except NotFound:
             self._stock.lost(known.key, known.listener)
             raise
 
     def _record(self, aimed: Entry, wish: str) -> None:
         due = self._run.aimed(aimed, wish)
-        self._world.entries[aimed.id] = aimed
-        self._world.due.discard(aimed.id)
+        self._observation.entries[aimed.id] = aimed
+        self._observation.to_compare.discard(aimed.id)
         if due:
-            self._world.due.add(aimed.id)
+            self._observation.to_compare.add(aimed.id)
         elif aimed.state is EntryState.BOUND:
-            self._world.confirmed.add(aimed.id)
+            self._observation.confirmed.add(aimed.id)
         place = {"pool": aimed.pool, "lb": aimed.lb, "port": aimed.port}
-        log.info("port_recorded", pod=self._world.full_name, state=aimed.state, **place)
+        log.info("port_recorded", pod=self._observation.full_name, state=aimed.state, **place)
 
     def _restock(self) -> bool:
         """The listener of this port was deleted by hand, or never made. False: the port had to be given up."""
-        world, entry = self._world, self._entry
-        stocking = Stocking(self._driver, self._services.cluster, entry.pool, world.config(entry.pool).spec)
+        observation, entry = self._observation, self._entry
+        stocking = ListenerStock(self._driver, self._services.cluster, entry.pool, observation.config(entry.pool).spec)
         try:
-            made = stocking.make(entry.lb, world.carriers[entry.lb].arn, entry.port)
+            made = stocking.make(entry.lb, observation.carriers[entry.lb].arn, entry.port)
         except PortTaken:
-            give_up(self._services, world, entry)
+            give_up(self._services, observation, entry)
             return False
         except NotFound as error:
             if error.code == "LoadBalancerNotFound":
-                give_up_with_load_balancer(self._services, world, self._driver, entry)
+                give_up_with_load_balancer(self._services, observation, self._driver, entry)
             raise
         self._touch(self._stock.put(entry.key, *made))
         return True
@@ -137,11 +139,11 @@ class Precreated:
         """The other is served there, so it keeps the port, and this pod gets another one."""
         self._drop(known.target_group, set(known.tried))
         told = self._run.give_way(known, other.owner, other.uid, other.want, known.listener, known.target_group)
-        self._world.entries.pop(known.id)
+        self._observation.entries.pop(known.id)
         count_collision(known.pool, "healed")
         self._touch((other.owner, *told))
         place = {"pool": known.pool, "lb": known.lb, "port": known.port}
-        log.warning("port_given_way", pod=self._world.full_name, owner=other.owner, **place)
+        log.warning("port_given_way", pod=self._observation.full_name, owner=other.owner, **place)
 
     def _touch(self, names: tuple[str, ...]) -> None:
         self._services.queue.touch([pod_key(*name.split("/")) for name in names], [self._entry.pool])

@@ -18,34 +18,34 @@ from workers.cloud.priority import Priority
 from workers.cloud.tags import POOL, UID
 from workers.port_services import PortServices
 from workers.ports.listeners.precreated import Precreated
-from workers.ports.observe import World
+from workers.ports.observe import PodObservation
 
 log = structlog.get_logger()
 
 
-def release(services: PortServices, world: World, entry: Entry) -> None:
+def release(services: PortServices, observation: PodObservation, entry: Entry) -> None:
     """Any error leaves the entry releasing, so that its port is not given out while the cloud may still have something
     on it.
     """
-    spec = world.config(entry.pool).spec
-    driver = services.driver(spec.region).on_behalf_of(world.run.key, Priority.UNBIND, world.run.keep)
+    spec = observation.config(entry.pool).spec
+    driver = services.driver(spec.region).on_behalf_of(observation.run.key, Priority.UNBIND, observation.run.keep)
     with trying_again(entry):
         if spec.precreate.total:
-            woken = Precreated(services, world, driver, entry).release()
+            woken = Precreated(services, observation, driver, entry).release()
         else:
-            woken = _deleted(world, driver, entry)
-    _forget(services, world, entry, woken)
-    log.info("port_released", pod=world.full_name, pool=entry.pool, port=entry.port, lb=entry.lb)
+            woken = _deleted(observation, driver, entry)
+    _forget(services, observation, entry, woken)
+    log.info("port_released", pod=observation.full_name, pool=entry.pool, port=entry.port, lb=entry.lb)
 
 
-def _deleted(world: World, driver: LoadBalancerApi, entry: Entry) -> tuple[str, ...]:
+def _deleted(observation: PodObservation, driver: LoadBalancerApi, entry: Entry) -> tuple[str, ...]:
     """The names that were woken."""
-    known = learned(world, driver, entry)
+    known = learned(observation, driver, entry)
     going = replace(known, state=EntryState.RELEASING)
-    world.access(entry.pool).releasing(going)
-    world.entries[entry.id] = going
-    _delete(world, driver, going)
-    return world.access(entry.pool).free(going)
+    observation.access(entry.pool).releasing(going)
+    observation.entries[entry.id] = going
+    _delete(observation, driver, going)
+    return observation.access(entry.pool).free(going)
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def trying_again(entry: Entry) -> Iterator[None]:
         raise TransientError(f"port {entry.port} of {entry.lb} cannot be given back: {error}") from error
 
 
-def _delete(world: World, driver: LoadBalancerApi, entry: Entry) -> None:
+def _delete(observation: PodObservation, driver: LoadBalancerApi, entry: Entry) -> None:
     """A target group that must wait for its token is remembered without its listener, which is not deleted twice."""
     if entry.listener:
         driver.delete_listener(entry.listener)
@@ -65,34 +65,34 @@ def _delete(world: World, driver: LoadBalancerApi, entry: Entry) -> None:
         try:
             driver.delete_target_group(entry.target_group)
         except TransientError as error:
-            left = _late_listener(world, driver, entry) if isinstance(error, Busy) else ""
-            world.access(entry.pool).releasing(replace(entry, listener=left))
+            left = _late_listener(observation, driver, entry) if isinstance(error, Busy) else ""
+            observation.access(entry.pool).releasing(replace(entry, listener=left))
             raise
 
 
-def _late_listener(world: World, driver: LoadBalancerApi, entry: Entry) -> str:
+def _late_listener(observation: PodObservation, driver: LoadBalancerApi, entry: Entry) -> str:
     """In use after its listener went: a late call of a stale run has made another, which goes with the next attempt."""
-    carrier = world.carriers.get(entry.lb)
+    carrier = observation.carriers.get(entry.lb)
     return _listener_of(driver, carrier.arn, entry) if carrier else ""
 
 
-def rollback(services: PortServices, world: World, entry: Entry) -> None:
+def rollback(services: PortServices, observation: PodObservation, entry: Entry) -> None:
     """Frees what this very run has allocated and for which no cloud call was made."""
-    _forget(services, world, entry, world.access(entry.pool).free(entry))
+    _forget(services, observation, entry, observation.access(entry.pool).free(entry))
 
 
-def _forget(services: PortServices, world: World, entry: Entry, woken: tuple[str, ...]) -> None:
-    world.entries.pop(entry.id)
-    world.fresh.discard(entry.id)
+def _forget(services: PortServices, observation: PodObservation, entry: Entry, woken: tuple[str, ...]) -> None:
+    observation.entries.pop(entry.id)
+    observation.fresh.discard(entry.id)
     services.queue.touch([pod_key(*name.split("/")) for name in woken])
 
 
-def learned(world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
+def learned(observation: PodObservation, driver: LoadBalancerApi, entry: Entry) -> Entry:
     """A run that died between call and record left no ARNs: what carries this UID's tag or name is ours to delete.
 
     What goes already has its ARNs; a target group alone means that the listener is gone.
     """
-    carrier = world.carriers.get(entry.lb)
+    carrier = observation.carriers.get(entry.lb)
     half_gone = entry.state is EntryState.RELEASING and entry.target_group
     if not entry.target_group:
         name = target_group_name(entry.uid, entry.lb, entry.port)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from domain.ports.endpoints import shown
+from domain.ports.endpoints import parse_endpoints
 from domain.ports.entry import Entry
 from domain.ports.pod import PORTS, PodView
 from domain.ports.request import RequestError, parse_ports
@@ -40,7 +40,7 @@ def _served(pod: PodView, entry: Entry, addresses: Collection[str], default: str
         wants = [w for w in parse_ports(pod.annotations[PORTS], default) if w.pool == entry.pool]
     except RequestError:
         return
-    for port in (port for row in shown(pod.outputs.endpoints) for port in row.each()):
+    for port in (port for row in parse_endpoints(pod.outputs.endpoints) for port in row.port_by_port()):
         there = (port.pool, port.lb, port.port) == entry.id and port.target in addresses
         if there and address_of(port.target)[0] in pod.ips:
             yield from (key for want in wants if (key := want.key_of(port.container_port)))

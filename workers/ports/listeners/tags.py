@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from domain.port_audit.rebuild import Found
 from domain.ports.entry import Entry, EntryState
-from domain.ports.retain_annotation import LONGEST
+from domain.ports.retain_annotation import MAX_RETENTION
 from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, RETAIN, UID, WANT
 
 
@@ -25,4 +25,4 @@ def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "
 def _seconds(text: str) -> int:
     """0 for what we would not have written."""
     known = text.isascii() and text.isdigit() and len(text) <= 7
-    return min(int(text), int(LONGEST.total_seconds())) if known else 0
+    return min(int(text), int(MAX_RETENTION.total_seconds())) if known else 0

@@ -10,7 +10,7 @@ from workers.cloud.driver import LoadBalancerApi
 DRAINING: Final = "draining"
 
 
-def standing(driver: LoadBalancerApi, target_group: str) -> frozenset[str]:
+def registered_targets(driver: LoadBalancerApi, target_group: str) -> frozenset[str]:
     """`ip:port` of each, without those that drain. One call. Raises NotFound when the target group is gone."""
     found = driver.targets(target_group)
     return frozenset(target_text(each.ip, each.port) for each in found if each.health != DRAINING)
