@@ -1,9 +1,11 @@
-"""Every decision about one pod's ports: what to do next, from what the run has observed.
+"""Decides the next step for the ports of one pod, from what the run has observed.
 
-Pure and total: the worker observes, asks here, does the step, observes the result, asks again, until a Stop. The order
-of the questions is the protocol: what must be given back goes first, an output is cleared before its port is released,
-what was bound stays served whatever the rest waits for, and a result is published only after a fenced confirmation of
-this run.
+Pure and total: the worker observes, asks here, does the step and asks again, until a Stop. The order of the questions
+is the protocol:
+
+- What must be given back goes first, and a port leaves the pod's outputs before it is released.
+- What was bound stays served, whatever the rest of the request waits for.
+- A result is published only after a fenced confirmation of this run.
 """
 
 from __future__ import annotations
@@ -42,12 +44,12 @@ from domain.ports.target import target_text
 from domain.ports.want import Want, container_port
 
 MISSING_POOL = timedelta(seconds=60)
-WAITING_POD = timedelta(minutes=5)  # for its address: the wake-up comes by the watch; this is the safety net
+WAITING_POD = timedelta(minutes=5)  # for its address: the watch wakes the pod, this is the safety net
 REBUILDING = timedelta(seconds=1)
 
 
 def next_step(observed: ObservedPorts) -> Step:
-    """The one thing to do now."""
+    """Decide the one thing to do now."""
     for question in (_rebuilding, _give_back, _without_request, _maintain, _refused, _acquire, _bind):
         if step := question(observed):
             return step
@@ -55,15 +57,15 @@ def next_step(observed: ObservedPorts) -> Step:
 
 
 def after_cloud_error(observed: ObservedPorts, state: PortsState, reason: str) -> Step:
-    """What to show when a cloud call for a held port failed.
+    """The step after a cloud call for a held port has failed.
 
-    `state`: ALLOCATED while it will be tried again, FAILED when a person must act.
+    `state`: ALLOCATED while the call will be tried again, FAILED when a person must act.
     """
     return _show(observed, state, reason, None)
 
 
 def _rebuilding(observed: ObservedPorts) -> Step | None:
-    """Nothing is granted and nothing changed; only a pod that shows nothing yet is told why it waits."""
+    """Wait for a ledger that is being rebuilt. Only a pod that shows nothing yet is told why it waits."""
     pool = next((p for p, state in sorted(observed.pools.items()) if state is PoolState.NOT_READY), None)
     if not pool:
         return None
@@ -74,30 +76,30 @@ def _rebuilding(observed: ObservedPorts) -> Step | None:
 
 
 def _give_back(observed: ObservedPorts) -> Step | None:
-    """Entries that nobody of this name is entitled to: of other UIDs, of withdrawn wants, surplus, or releasing.
+    """Give back entries that the pod is not entitled to: of other UIDs, of withdrawn wants, surplus, or releasing.
 
-    What was left by pods that are gone may stay for the next of their name.
+    Entries of pods that are gone may stay for the next pod of the name.
     """
     keep = _ids_in_use(observed)
     surplus = [e for e in observed.entries if e.id not in keep]
     giving = {p: s for p, s in observed.pools.items() if p not in observed.barred or s is PoolState.DELETING}
-    left = plan_retention(
+    plan = plan_retention(
         surplus, observed.pod, _unmet_wants(observed), giving, bool(observed.problem), observed.to_compare
     )
-    going = [e for e in surplus if e not in left.stay]
-    inherit = Inherit(left.first_heirs) if left.inherit else None
-    return _return_one(observed, going, keep) or inherit or _retain_one(observed, left, keep)
+    to_release = [e for e in surplus if e not in plan.staying]
+    inherit = Inherit(plan.first_to_inherit) if plan.inherit else None
+    return _return_one(observed, to_release, keep) or inherit or _retain_one(observed, plan, keep)
 
 
-def _retain_one(observed: ObservedPorts, left: RetentionPlan, keep: EntryIds) -> Step | None:
-    """An ended pod that still exists is shown without the port first."""
-    if not left.retain:
+def _retain_one(observed: ObservedPorts, plan: RetentionPlan, keep: EntryIds) -> Step | None:
+    """Retain an entry; a pod that has ended but still exists stops showing the port first."""
+    if not plan.retain:
         return None
-    return _unpublish(observed, min(left.retain), keep) or Retain(min(left.retain))
+    return _unpublish(observed, min(plan.retain), keep) or Retain(min(plan.retain))
 
 
 def _return_one(observed: ObservedPorts, entries: list[Entry], keep: EntryIds) -> Step | None:
-    """Gives back one of `entries`, those first that are on their way already."""
+    """Give back one of `entries`, a releasing one first."""
     if not entries:
         return None
     entry = min(entries, key=lambda e: (e.state is not EntryState.RELEASING, e.id not in observed.fresh, e))
@@ -107,7 +109,7 @@ def _return_one(observed: ObservedPorts, entries: list[Entry], keep: EntryIds) -
 
 
 def _unpublish(observed: ObservedPorts, entry: Entry, keep: EntryIds) -> Step | None:
-    """Its own pod must not show a port that goes."""
+    """Clear the entry from its own pod's outputs, if it shows there."""
     if observed.pod and entry.uid == observed.pod.uid and not _is_cleared(observed.pod, entry):
         message = f"port {entry.port} of pool {entry.pool} is being released"
         return Clear(entry, _outputs(observed, PortsState.RELEASING, message, keep))
@@ -115,18 +117,18 @@ def _unpublish(observed: ObservedPorts, entry: Entry, keep: EntryIds) -> Step | 
 
 
 def _ids_in_use(observed: ObservedPorts) -> EntryIds:
-    """What serves a want. A mistake in the annotation costs nothing held."""
+    """The entries that serve a want. A mistake in the annotation costs nothing that is held."""
     if not observed.pod:
         return frozenset()
     held = by_key(_own_entries(observed))
     if observed.problem:
         return frozenset(e.id for entries in held.values() for e in entries)
-    shown = published_ids(observed.pod.outputs.endpoints)
-    keep = frozenset(e.id for want in observed.wants for e in entries_to_keep(want, held, shown))
-    coming = by_key(
+    published = published_ids(observed.pod.outputs.endpoints)
+    keep = frozenset(e.id for want in observed.wants for e in entries_to_keep(want, held, published))
+    available = by_key(
         e for e in observed.entries if e.uid == observed.pod.uid or e.state is EntryState.RETAINED or e.retain
     )
-    return keep - unused_ids(_groups(observed), held, coming, shown)
+    return keep - unused_ids(_groups(observed), held, available, published)
 
 
 def _groups(observed: ObservedPorts) -> tuple[Group, ...]:
@@ -143,12 +145,12 @@ def _unmet_wants(observed: ObservedPorts) -> list[Want]:
 
 
 def _is_cleared(pod: PodView, entry: Entry) -> bool:
-    """True once this version of the pod says that the port goes: that write made every older run fail to publish."""
+    """Whether this version of the pod says that the port goes: its write made every older run fail to publish."""
     return pod.outputs.state == PortsState.RELEASING and entry.id not in published_ids(pod.outputs.endpoints)
 
 
 def _without_request(observed: ObservedPorts) -> Step | None:
-    """A pod that is gone or asks for nothing leaves the lists and shows nothing."""
+    """Take a pod that is gone, or asks for nothing, off the waiting lists, and clear its outputs."""
     wanted = set() if observed.problem else {w.pool for w in _unmet_wants(observed)} - observed.barred.keys()
     if stale := sorted(observed.waiting - wanted):
         return LeaveWaitingList(stale[0])
@@ -159,20 +161,20 @@ def _without_request(observed: ObservedPorts) -> Step | None:
 
 
 def _maintain(observed: ObservedPorts) -> Step | None:
-    """What was bound follows its pod (address, isolation, lost listener), whatever else the request waits for."""
+    """Keep bound ports served: follow the pod's address and isolation, and replace a lost listener."""
     served = [e for e in _own_entries(observed) if e.state in (EntryState.BOUND, EntryState.RETAINED)]
     return _point_at_pod(observed, served) or _relabel(observed, served)
 
 
 def _relabel(observed: ObservedPorts, entries: list[Entry]) -> Step | None:
-    old = () if observed.problem else entries_to_relabel(entries, observed.retain)
-    return Relabel(old, observed.retain) if old else None
+    outdated = () if observed.problem else entries_to_relabel(entries, observed.retain)
+    return Relabel(outdated, observed.retain) if outdated else None
 
 
 def _refused(observed: ObservedPorts) -> Step | None:
-    """All wants or none: what never carried traffic is given back while the request cannot be met as a whole.
+    """Give back ports that never carried traffic while the request cannot be met as a whole.
 
-    Else two pods could each hold what the other waits for. What was bound stays: players may be connected.
+    Otherwise two pods could each hold what the other waits for. Bound ports stay: players may be connected.
     """
     refusal = _refusal(observed)
     if not refusal:
@@ -210,7 +212,7 @@ def _bind(observed: ObservedPorts) -> Step | None:
 
 
 def _point_at_pod(observed: ObservedPorts, entries: list[Entry]) -> Step | None:
-    """Listener first, address when there is one."""
+    """Provision each entry: its listener first, its target when the pod has an address."""
     assert observed.pod
     for entry in entries:
         port = container_port(entry.want)
@@ -218,11 +220,11 @@ def _point_at_pod(observed: ObservedPorts, entries: list[Entry]) -> Step | None:
             continue
         ip = observed.pod.address(observed.backend(entry.pool).family)
         target = target_text(ip, port) if ip and observed.pod.enabled else ""
-        unsure = bool(entry.tried) or entry.id in observed.to_compare
-        if not observed.pod.enabled and (entry.target or unsure):
+        uncertain = bool(entry.tried) or entry.id in observed.to_compare
+        if not observed.pod.enabled and (entry.target or uncertain):
             return Disable(entry)
         settled = entry.listener and entry.target == target and (not target or entry.state is EntryState.BOUND)
-        if unsure or not settled:
+        if uncertain or not settled:
             return Provision(entry, target)
     return None
 
@@ -245,28 +247,28 @@ def _show_result(observed: ObservedPorts) -> Step:
 
 
 def _unhealthy(observed: ObservedPorts) -> Step | None:
-    """Where the pool asks for it, nothing is published before every target is healthy."""
+    """Wait until every target is healthy, in pools that publish only healthy targets."""
     for entry in _own_entries(observed):
-        backend, word = observed.backend(entry.pool), observed.health.get(entry.id)
-        if not backend.healthy or word == HEALTHY:
+        backend, health = observed.backend(entry.pool), observed.health.get(entry.id)
+        if not backend.healthy or health == HEALTHY:
             continue
-        if word is None:
+        if health is None:
             return CheckHealth(entry)
-        message = f"waiting for the target of port {entry.port} to be healthy, it is {word}"
+        message = f"waiting for the target of port {entry.port} to be healthy, it is {health}"
         step = _show(observed, PortsState.WAIT_BACKEND, message, backend.next_check(observed.health_checks))
         return replace(step, counted=True) if isinstance(step, Stop) else step
     return None
 
 
 def _show(observed: ObservedPorts, state: PortsState, message: str, wait: timedelta | None) -> Step:
-    """Write the state once, then stop. What is already published for held ports stays published."""
+    """Show the state, or stop when it is shown already. Published ports that are held stay published."""
     assert observed.pod
     outputs = _outputs(observed, state, message, frozenset(e.id for e in _own_entries(observed)))
     return Stop(wait, message) if observed.pod.shows(outputs) else Show(outputs)
 
 
 def _outputs(observed: ObservedPorts, state: PortsState, message: str, keep: EntryIds) -> Outputs:
-    """Only a bound pod is shown ports that it was not shown before."""
+    """The outputs for the state. Only BOUND publishes ports that were not published before."""
     assert observed.pod
     message = message[: LIMITS[MESSAGE]]
     held = [e for e in _own_entries(observed) if e.id in keep]

@@ -122,7 +122,7 @@ def pool_lines(pool: PortPoolExplanation, told: PodExplanation) -> Iterator[str]
     yield f"pool {pool.name}: {pool.state}"
     if not pool.epoch:
         return
-    asked = " + ".join(str(ports) for ports in pool.runs) or "0"
+    asked = " + ".join(str(ports) for ports in pool.ranges) or "0"
     held = len(pool.entries)
     yield f"  ports: asks for {asked}, holds {held}; {pool.free} are free, {pool.demand} are waited for"
     if place := pool.place:

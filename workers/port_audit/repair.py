@@ -19,7 +19,7 @@ from workers.cloud.errors import Busy, NotFound
 from workers.cloud.rates import OverBudget
 from workers.port_audit.observe import Look
 from workers.port_services import PortServices
-from workers.ports.listeners.precreated import ask_to_compare
+from workers.ports.listeners.comparison import ask_to_compare
 from workers.scale_up.request import ask
 from workers.stores.ports.pool_ledger import Growth
 from workers.stores.ports.precreated import Stock

@@ -1,4 +1,4 @@
-"""Who may take ports of a pool, as a run of a pod meets it: the labels of its namespace, and the namespace's share."""
+"""Which namespaces may take ports of a pool, and how many."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ log = structlog.get_logger()
 
 
 def admits(services: PortServices, observation: PodObservation, pool: str) -> bool:
-    """Whether pods of the namespace may take ports of the pool; what they hold they keep."""
-    selector = observation.config(pool).spec.allowed_namespaces
-    why_not = selector and refusal(services, observation.run, selector, observation.namespace)
+    """Whether the pod's namespace may take ports of the pool. It keeps what it holds."""
+    selector, namespace = observation.config(pool).spec.allowed_namespaces, observation.namespace
+    why_not = selector and refusal(services, observation.run, selector, namespace)
     if why_not:
-        observation.barred[pool] = f"PortPool {pool} is not for namespace {observation.namespace}, {why_not}"
+        observation.barred[pool] = f"PortPool {pool} is not for namespace {namespace}, {why_not}"
     return not why_not
 
 
@@ -33,11 +33,10 @@ def refusal(services: PortServices, run: Run, selector: NamespaceSelector, names
 
 
 def note_cap(observation: PodObservation, pool: str, answer: Capped, ports: int) -> None:
-    """The namespace has its share: nothing is waited for that would make the pool grow."""
+    """Note that the namespace has its share: the pod waits for the namespace's room, so the pool need not grow."""
     if pool not in observation.waiting:
-        log.info(
-            "allocation_capped", pod=observation.full_name, pool=pool, most=answer.most, used=answer.used, ports=ports
-        )
+        numbers = {"most": answer.most, "used": answer.used, "ports": ports}
+        log.info("allocation_capped", pod=observation.full_name, pool=pool, **numbers)
     observation.waiting.add(pool)
     observation.full.add(pool)
     observation.refusal = (

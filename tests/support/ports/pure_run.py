@@ -1,8 +1,8 @@
-"""Whole runs of the port decisions without Redis, Kubernetes and AWS: the steps, done on plain dictionaries.
+"""Whole runs of the port decisions without Redis, Kubernetes and AWS: the steps act on plain dictionaries.
 
-`PureWorld` is a ledger of several pools, the pods, and a cloud that may fail or hold foreign listeners. A run may be
-stopped after any number of its steps, as a crash would. What must never happen, in any order of things, is asserted
-here at every step; what must have happened in the end is the test's business.
+`PureWorld` has the ledgers of several pools, the pods, and a cloud that may fail or have foreign listeners. A run may
+stop after any number of its steps, as in a crash. Every step asserts here what must never happen; a test asserts what
+must be true in the end.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_STEPS = 300
 
 @dataclass
 class PurePool:
-    """`lbs` load balancers, each with `room` ports from 30000."""
+    """A pool of `lbs` load balancers, each with `room` ports from 30000 on."""
 
     state: PoolState = PoolState.ACTIVE
     lbs: int = 1
@@ -73,7 +73,7 @@ class PureWorld:
     sick: set[Id] = field(default_factory=set)  # places whose targets are not healthy
 
     def pod(self, name: str = "a", ports: str | None = "7777/UDP@arena", **changes: Any) -> PodView:
-        """Makes the pod, or changes it; its outputs stay. `ports` None: did not opt in. `notes`: more annotations."""
+        """Create the pod, or change it and keep its outputs. `ports` None: not opted in. `notes`: more annotations."""
         self.version += 1
         old = self.pods.get(name)
         outputs = old.outputs if old else Outputs()
@@ -99,7 +99,7 @@ class PureWorld:
         return [place for place in self.pools[pool].places(pool) if place not in taken]
 
     def run(self, name: str = "a", crash_after: int = MOST_STEPS) -> list[Step]:
-        """The steps of one run: to its Stop, to a failing cloud call, or `crash_after` steps."""
+        """Do one run, to its Stop, a failing cloud call or `crash_after` steps. Returns the steps."""
         return self.go_on(self.begin(name), crash_after)
 
     def begin(self, name: str = "a") -> PureRun:
@@ -117,7 +117,7 @@ class PureWorld:
 
 
 class PureRun:
-    """One run on one name: what it has seen and done."""
+    """One run for one name: what it has observed and done."""
 
     def __init__(self, world: PureWorld, name: str) -> None:
         self.world, self.name = world, name
@@ -143,7 +143,7 @@ class PureRun:
         }
 
     def do(self, step: Step) -> bool:
-        """False: the run ends here, by an error that will be tried again."""
+        """Do a step. False: the run ends here, by an error that will be tried again."""
         return self.doers[type(step)](step)
 
     @property
@@ -182,7 +182,7 @@ class PureRun:
     # ---- steps
 
     def allocate(self, step: Allocate) -> bool:
-        """All or none of this pool, first fit."""
+        """Take all wants or none, first fit."""
         assert self.pod
         assert self.state(step.pool) is PoolState.ACTIVE
         assert all(e.uid == self.pod.uid and e.state is not EntryState.RELEASING for e in self.held.values())
@@ -200,7 +200,7 @@ class PureRun:
         return True
 
     def together(self, step: AllocateSamePort) -> bool:
-        """The lowest number that all pools have, or none."""
+        """Take the lowest port that is free in all pools, if there is one."""
         assert self.pod
         pools = {want.pool: self.world.free(want.pool) for want in step.wants}
         found = common_fit(step.wants, pools, step.port)
@@ -284,7 +284,7 @@ class PureRun:
         return True
 
     def show(self, step: Clear | Show) -> bool:
-        """Only what is held is shown, and nothing new that this run has not confirmed; a text may stay as it is."""
+        """Show held ports only, and new ones only if this run has confirmed them; an unchanged text may stay."""
         assert self.pod
         after, before = published_ids(step.outputs.endpoints), published_ids(self.pod.outputs.endpoints)
         assert not self.pod.shows(step.outputs), "a write that changes nothing"

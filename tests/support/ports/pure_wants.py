@@ -1,4 +1,4 @@
-"""What a pod asks for and shows, and a plain first fit for it, as PureWorld sees them."""
+"""What a pod of PureWorld asks for and shows, and a simple first fit for it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def common_fit(wants: Sequence[Want], free: Mapping[str, list[EntryId]], port: i
 
 
 def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], int, str]:
-    """The wants of a pod and its retention in seconds, or what is wrong with them."""
+    """The wants of a pod, its retention in seconds, and what is wrong with them."""
     if not pod or not pod.wants_ports:
         return (), 0, ""
     try:

@@ -34,17 +34,17 @@ class Books:
         self.ledgers = {pool: Ledger(redis, scripts, pool) for pool in most}
 
     def has_room(self, pool: str, ports: int) -> bool:
-        """Also by a load balancer that may be created."""
+        """Whether the pool has so many free ports, or may still create a load balancer."""
         seen = view(self.ledgers[pool])
         return seen.free >= ports or sum(lb.slot >= 0 for lb in seen.load_balancers) < self.most[pool]
 
     def idle(self) -> list[str]:
-        """Load balancers of ours that nobody uses."""
+        """Created load balancers without any port in use."""
         found = [lb for ledger in self.ledgers.values() for lb in view(ledger).load_balancers]
         return [lb.name for lb in found if lb.slot >= 0 and not lb.used]
 
     def faults(self) -> list[str]:
-        """What does not add up, what goes and does not get away, who waits though nobody of that name does."""
+        """Books that do not add up, entries stuck in releasing, and waiters whose pods do not wait."""
         return [f"{pool}: {fault}" for pool, ledger in self.ledgers.items() for fault in self._faults(ledger)]
 
     def _faults(self, ledger: Ledger) -> Iterator[str]:
@@ -72,7 +72,7 @@ class Books:
 
 
 def unserved(pods: list[PodView], books: Books) -> list[str]:
-    """Who does not show what comes of its request. I6: nobody waits for what is free."""
+    """Pods that do not show what their request deserves. I6: no pod waits for a free port."""
     return [f"{pod.name}: {why}" for pod in pods if (why := _unserved(pod, request_of(pod), books))]
 
 
@@ -93,7 +93,7 @@ def _unserved(pod: PodView, asked: Request, books: Books) -> str:
 
 
 def _unbooked(pod: PodView, asked: Request, places: dict[tuple[str, str, int], tuple[str, str]]) -> str:
-    """What is published must be in the books, and the books must hold no more than was asked for."""
+    """Pods whose published ports are not in the books, or whose books hold more than they asked for."""
     shown_ids = published_ids(pod.outputs.endpoints)
     if wrong := [place for place in shown_ids if places.get(place, ("", ""))[0] != pod.uid]:
         return f"publishes what is not its own: {wrong}"
@@ -138,5 +138,5 @@ def batched(arns: list[str], most: int) -> list[list[str]]:
 
 
 def movement(aws: Aws) -> int:
-    """Writes to AWS so far."""
+    """How many writes AWS has had so far."""
     return sum(number for action, number in aws.counts().items() if action.startswith(WRITES))
