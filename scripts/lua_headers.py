@@ -25,10 +25,10 @@ def offences(root: Path) -> Iterator[str]:
 
 def header_of(text: str) -> str:
     """The comment that the script begins with, without its marks, or ''."""
-    found = HEADER.match(text)
-    if not found:
+    comment = HEADER.match(text)
+    if not comment:
         return ""
-    return (found["block"] or re.sub(r"^-- ?", "", found["lines"], flags=re.MULTILINE)).strip()
+    return (comment["block"] or re.sub(r"^-- ?", "", comment["lines"], flags=re.MULTILINE)).strip()
 
 
 def faults_of(path: str, text: str) -> Iterator[str]:

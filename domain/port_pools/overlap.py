@@ -32,18 +32,18 @@ class Neighbour:
         return self.created | frozenset(self.spec.load_balancers)
 
 
-def conflict(mine: Neighbour, others: Iterable[Neighbour]) -> str:
-    """Why `mine` must give no new ports, '' when it may: the older of two pools is never disturbed by the younger."""
+def conflict(mine: Neighbour, others: Iterable[Neighbour]) -> str | None:
+    """Why `mine` must give no new ports, None when it may: the older of two pools is never disturbed by the younger."""
     for other in sorted(others, key=lambda o: o.age):
-        shared = min(mine.load_balancers & other.load_balancers, default="")
+        shared = min(mine.load_balancers & other.load_balancers, default=None)
         why = difference(mine.spec, other.spec)
         if shared and why and mine.age > other.age:
             return f"PortPool {other.name} uses load balancer {shared}, too: {why}"
-    return ""
+    return None
 
 
-def difference(mine: PortPoolSpec, other: PortPoolSpec) -> str:
-    """What two pools on one load balancer must not differ or overlap in."""
+def difference(mine: PortPoolSpec, other: PortPoolSpec) -> str | None:
+    """How two pools on one load balancer differ or overlap that must not, None when they do not."""
     if mine.start_port <= other.end_port and other.start_port <= mine.end_port:
         theirs = f"{other.start_port} to {other.end_port}"
         return f"its ports {theirs} overlap with {mine.start_port} to {mine.end_port}"
@@ -51,7 +51,7 @@ def difference(mine: PortPoolSpec, other: PortPoolSpec) -> str:
         ("listenerQuota", mine.listener_quota, other.listener_quota),
         ("segmentLength", mine.segment_length, other.segment_length),
     )
-    return next((f"its {name} is {_said(b)}, not {_said(a)}" for name, a, b in pairs if a != b), "")
+    return next((f"its {name} is {_said(b)}, not {_said(a)}" for name, a, b in pairs if a != b), None)
 
 
 def _said(value: int | None) -> str:

@@ -170,8 +170,8 @@ class PortPoolSpec(Spec):
         """Whether the load balancer gives no new ports."""
         return name in self.lb_blocklist or arn in self.lb_blocklist
 
-    def unsatisfiable(self, runs: Sequence[int]) -> str:
-        """Why a pod can never be served that asks for ports in runs of these lengths (1: single ports), or ''.
+    def unsatisfiable(self, runs: Sequence[int]) -> str | None:
+        """Why a pod that asks for ports in runs of these lengths (1: single ports) can never be served, None if it can.
 
         A run lies on one load balancer, and of those longer than half of it each needs its own.
         """
@@ -182,7 +182,7 @@ class PortPoolSpec(Spec):
         if ports > most * capacity or sum(2 * run > capacity for run in runs) > most:
             return f"{ports} ports are asked for and the pool can never have more than {most} x {capacity}"
         share = self.max_ports_per_namespace
-        return f"{ports} ports are asked for and a namespace may have {share}" if share and ports > share else ""
+        return f"{ports} ports are asked for and a namespace may have {share}" if share and ports > share else None
 
     def standing(self, created: int) -> PortPoolSpec:
         """With a limit no lower than what was created already: what stands when a limit is lowered goes on to serve."""

@@ -1,6 +1,6 @@
 """How many load balancers a pool may ask for, and what its intent is called.
 
-The count itself is made inside one script, under the epoch (protocols.md, 'oneintent'); here are its limits.
+The count itself is made inside one script, under the epoch (rule `oneintent`); here are its limits.
 """
 
 from __future__ import annotations

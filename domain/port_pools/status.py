@@ -67,7 +67,7 @@ class LoadBalancerLine:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a pool's people must know, in words; '' for nothing.
+    """What a pool's people must know, in words; '' or None for nothing.
 
     `invalid` is wrong with the spec, `conflict` with another pool, `unusable` with load balancers (ARN: why), `trouble`
     is what AWS refused, `refused` what Kubernetes did, `left` keeps a pool from being deleted. `growable`: load
@@ -75,7 +75,7 @@ class Findings:
     """
 
     invalid: str = ""
-    conflict: str = ""
+    conflict: str | None = None
     unusable: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
     refused: str = ""
@@ -113,7 +113,7 @@ def pool_status(
 
 def _valid(findings: Findings) -> Condition:
     reason = "Invalid" if findings.invalid else "Conflict" if findings.conflict else "Accepted"
-    problem = findings.invalid or findings.conflict
+    problem = findings.invalid or findings.conflict or ""
     return _condition("Valid", not problem, reason, problem)
 
 

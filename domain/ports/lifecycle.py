@@ -13,13 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from domain.kubernetes.names import PORTS_ENABLED, PORTS_MESSAGE
 from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import HEALTHY, family_name
 from domain.ports.endpoints import amend_endpoints, format_endpoints, published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, complete_ranges, entries_to_keep
 from domain.ports.observation import EntryIds, ObservedPorts
-from domain.ports.pod import ENABLED, LIMITS, MESSAGE, Outputs, PodView, PortsState
+from domain.ports.pod import LIMITS, Outputs, PodView, PortsState
 from domain.ports.retention import RetentionPlan, entries_to_relabel, plan_retention
 from domain.ports.same_port import Group, same_port_groups, settled_port, unused_ids
 from domain.ports.steps import (
@@ -71,7 +72,7 @@ def _rebuilding(observed: ObservedPorts) -> Step | None:
         return None
     reason = f"the ledger of pool {pool} is being rebuilt"
     if observed.pod and observed.wants and not observed.pod.outputs.state:
-        return Show(Outputs(PortsState.PENDING, observed.pod.outputs.endpoints, reason[: LIMITS[MESSAGE]]))
+        return Show(Outputs(PortsState.PENDING, observed.pod.outputs.endpoints, reason[: LIMITS[PORTS_MESSAGE]]))
     return Stop(REBUILDING, reason)
 
 
@@ -232,7 +233,7 @@ def _point_at_pod(observed: ObservedPorts, entries: list[Entry]) -> Step | None:
 def _show_result(observed: ObservedPorts) -> Step:
     assert observed.pod
     if not observed.pod.enabled:
-        return _show(observed, PortsState.DISABLED, f"isolated by {ENABLED}=false", None)
+        return _show(observed, PortsState.DISABLED, f"isolated by {PORTS_ENABLED}=false", None)
     families = sorted({observed.backend(e.pool).family for e in _own_entries(observed)})
     if missing := [family for family in families if not observed.pod.address(family)]:
         message = f"waiting for an {family_name(missing[0])} address of the pod"
@@ -270,7 +271,7 @@ def _show(observed: ObservedPorts, state: PortsState, message: str, wait: timede
 def _outputs(observed: ObservedPorts, state: PortsState, message: str, keep: EntryIds) -> Outputs:
     """The outputs for the state. Only BOUND publishes ports that were not published before."""
     assert observed.pod
-    message = message[: LIMITS[MESSAGE]]
+    message = message[: LIMITS[PORTS_MESSAGE]]
     held = [e for e in _own_entries(observed) if e.id in keep]
     if state is PortsState.BOUND:
         return Outputs(state, format_endpoints(observed.wants, held, observed.dns_names), message)

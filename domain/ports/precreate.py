@@ -48,15 +48,17 @@ def ledger_requests(spec: PortPoolSpec, wants: Iterable[Want]) -> list[tuple[str
     return [(want.key, want.ports, kind_of(want.protocol)) for want in wants]
 
 
-def precreate_shortfall(spec: PortPoolSpec, wants: Iterable[Want]) -> str:
-    """Why the precreated listeners can never serve these wants of the pool, '' when they can."""
+def precreate_shortfall(spec: PortPoolSpec, wants: Iterable[Want]) -> str | None:
+    """Why the precreated listeners can never serve these wants of the pool, None when they can."""
     asked = dict[Protocol, list[int]]()
     for want in wants if spec.precreate.total else ():
         asked.setdefault(LISTENER_PROTOCOL.get(want.protocol, want.protocol), []).append(want.ports)
-    return next((why for protocol, runs in asked.items() if (why := _shortfall_of_protocol(spec, protocol, runs))), "")
+    return next(
+        (why for protocol, runs in asked.items() if (why := _shortfall_of_protocol(spec, protocol, runs))), None
+    )
 
 
-def _shortfall_of_protocol(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str:
+def _shortfall_of_protocol(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str | None:
     there, most = len(ports_of(spec).get(protocol, ())), spec.most_load_balancers
     if not there:
         return f"{protocol} is asked for and precreate has no {protocol} listeners ({_layout_in_words(spec)})"
@@ -64,7 +66,7 @@ def _shortfall_of_protocol(spec: PortPoolSpec, protocol: Protocol, runs: Sequenc
         return f"{max(runs)} {protocol} ports in a row are asked for and a load balancer of the pool has {there}"
     if sum(runs) > there * most or sum(2 * run > there for run in runs) > most:
         return f"{sum(runs)} {protocol} ports are asked for and the pool can never have more than {most} x {there}"
-    return ""
+    return None
 
 
 def _layout_in_words(spec: PortPoolSpec) -> str:

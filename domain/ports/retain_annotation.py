@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
-from domain.ports.pod import RETAIN
+from domain.kubernetes.names import PORTS_RETAIN
 from domain.ports.request import RequestError
 
 MAX_RETENTION: Final = timedelta(days=30)
@@ -24,6 +24,7 @@ def parse_retention(text: str | None, default: timedelta) -> int:
     seconds = int(match[1]) * _UNITS[match[2]] if match else -1
     if not 0 <= seconds <= MAX_RETENTION.total_seconds():
         raise RequestError(
-            f"{RETAIN} {word[:40]!r} is not true, false or a length of time such as 90s, 30m, 24h or 7d, at most 30d"
+            f"{PORTS_RETAIN} {word[:40]!r} is not true, false or a length of time such as 90s, 30m, 24h or 7d,"
+            " at most 30d"
         )
     return seconds

@@ -87,11 +87,11 @@ def common_ports(masks: Iterable[int]) -> Iterator[int]:
         common ^= lowest
 
 
-def range_conflict(group: Group, specs: Mapping[str, PortPoolSpec]) -> str:
-    """Why the ranges of the pools have no port for a group, '' when they have one."""
+def range_conflict(group: Group, specs: Mapping[str, PortPoolSpec]) -> str | None:
+    """Why the ranges of the pools have no port for a group, None when they have one."""
     wants = [want for want in group if want.pool in specs]
     if not wants or any(common_ports(ports_mask(first_ports(specs[want.pool], want)) for want in wants)):
-        return ""
+        return None
     ranges = ", ".join(f"{w.pool} {specs[w.pool].start_port}-{specs[w.pool].end_port}" for w in wants)
     return f"{group[0].names[0][0]} asks for the same port in pools that have none in common: {ranges}"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import exemptions, lua_headers, sizes, style
+from scripts import exemptions, lua_headers, raw_metadata, sizes, style
 
 
 def written(root: Path, name: str, text: str) -> Path:
@@ -104,11 +104,31 @@ class TestExemptions:
         assert list(exemptions.faults_of("a.py", 'x = "# noqa"\n')) == []
 
 
+class TestRawMetadata:
+    @pytest.mark.parametrize(
+        "text", ['x = pod["metadata"]\n', 'x = pod.get("metadata") or {}\n', 'x = {"metadata": {"name": "a"}}\n']
+    )
+    @pytest.mark.parametrize("package", raw_metadata.TREES)
+    def test_only_the_views_spell_it(self, tmp_path: Path, package: str, text: str) -> None:
+        written(tmp_path, f"{package}/reader.py", text)
+        (fault,) = raw_metadata.offences(tmp_path)
+        assert fault.startswith(f"{package}/reader.py:1: ")
+
+    @pytest.mark.parametrize("name", ["domain/kubernetes/objects.py", "compose/sandbox/kube/storage.py"])
+    def test_the_views_and_the_api_server_may(self, tmp_path: Path, name: str) -> None:
+        written(tmp_path, name, 'x = pod["metadata"]\n')
+        assert list(raw_metadata.offences(tmp_path)) == []
+
+    def test_a_message_may_name_it(self, tmp_path: Path) -> None:
+        written(tmp_path, "domain/fits.py", 'x = "template.metadata is not an object"\n')
+        assert list(raw_metadata.offences(tmp_path)) == []
+
+
 class TestTogether:
     def test_a_tree_without_faults_is_green(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         written(tmp_path, "domain/fits.py", "x = 1\n")
         assert style.main(tmp_path) == 0
-        assert capsys.readouterr().out == "style: sizes ok, lua headers ok, exemptions ok\n"
+        assert capsys.readouterr().out == "style: sizes ok, lua headers ok, exemptions ok, raw metadata ok\n"
 
     def test_one_fault_anywhere_is_red(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         written(tmp_path, "domain/fits.py", "x = 1  # noqa\n")

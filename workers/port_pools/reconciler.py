@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from berthmaster.errors import TransientError
 from berthmaster.routing import pod_key, port_pool_key, split_key
+from domain.kubernetes.names import PORT_POOL_FINALIZER
 from domain.outcome import Outcome, Settled, Wait
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
 from domain.ports.precreate import kinds
@@ -26,7 +27,6 @@ from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import Denied, Invalid
 from workers.cloud.priority import Priority
 from workers.kube.errors import translated
-from workers.kube.port_pools import FINALIZER
 from workers.kube.stale_snapshot import as_it_is
 from workers.port_audit.inventory import NOT_FOUND, Cartographer, Inventory
 from workers.port_pools.deletion import finalize
@@ -77,7 +77,7 @@ class PoolRunSteps:
         self._growth = Growth(self._ledger)
 
     def outcome(self) -> Outcome:
-        if self._pool.body["deleting"] and FINALIZER not in self._pool.body["finalizers"]:
+        if self._pool.body["deleting"] and PORT_POOL_FINALIZER not in self._pool.body["finalizers"]:
             self._services.pool_names.remove(self._name)
             return Settled()
         try:
@@ -127,8 +127,8 @@ class PoolRunSteps:
         return Settled()
 
     def _finalizer(self) -> None:
-        if FINALIZER not in self._pool.body["finalizers"]:
-            self._set_finalizers([*self._pool.body["finalizers"], FINALIZER])
+        if PORT_POOL_FINALIZER not in self._pool.body["finalizers"]:
+            self._set_finalizers([*self._pool.body["finalizers"], PORT_POOL_FINALIZER])
 
     def _set_finalizers(self, finalizers: list[str]) -> None:
         self._run.keep(self._services.call_time)
@@ -191,9 +191,9 @@ class PoolRunSteps:
         return self._release_finalizer()
 
     def _release_finalizer(self) -> Outcome:
-        if FINALIZER in self._pool.body["finalizers"]:
+        if PORT_POOL_FINALIZER in self._pool.body["finalizers"]:
             with suppress(NotFound):  # it is gone already, and the news of it on the way
-                self._set_finalizers([f for f in self._pool.body["finalizers"] if f != FINALIZER])
+                self._set_finalizers([f for f in self._pool.body["finalizers"] if f != PORT_POOL_FINALIZER])
         self._services.pool_names.remove(self._name)
         self._services.shown.forget(self._ledger.prefix)
         return Settled()

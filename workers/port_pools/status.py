@@ -31,7 +31,7 @@ def status_of(
     seen, notes = view(growth.ledger), PoolNotes(growth.redis, growth.prefix)
     findings = Findings(
         invalid=invalid,
-        conflict=config.conflict if config else "",
+        conflict=config.conflict if config else None,
         unusable=notes.unusable(),
         trouble=trouble or notes.trouble(),
         left=left,

@@ -10,13 +10,14 @@ from typing import Final
 
 from berthmaster.errors import TerminalError
 from berthmaster.routing import port_pool_key, split_key
+from domain.kubernetes.names import PORTS_RETAIN
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
 from domain.ports.backend import BackendRequirement
 from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import certificate_refusal, fit_to_pools
 from domain.ports.holding import EntryId, by_key
 from domain.ports.observation import ObservedPorts
-from domain.ports.pod import RETAIN, PodView
+from domain.ports.pod import PodView
 from domain.ports.request import RequestError, wants_of
 from domain.ports.retain_annotation import parse_retention
 from domain.ports.want import Want
@@ -77,7 +78,7 @@ class PodObservation:
             return
         try:
             wants = wants_of(self.pod, default)
-            self.retain = parse_retention(self.pod.annotations.get(RETAIN), retain_for)
+            self.retain = parse_retention(self.pod.annotations.get(PORTS_RETAIN), retain_for)
             self.wants = wants
         except RequestError as error:
             self.problem = str(error)

@@ -3,7 +3,7 @@ KEYS  as in head.lua
 ARGV  how many at most
 Returns the keys; the caller publishes.
 After TIME went back, leases and waits end earlier by as much, so that none is longer than its length and the time between
-two sweeps (protocols: rule clock). One that began since then ends too early: its token, or one run too many, is the price.
+two sweeps (rule `clock`). One that began since then ends too early: its token, or one run too many, is the price.
 ]]
 local time = now()
 local back = tonumber(redis.call('HGET', meta, 'noted') or 0) - time

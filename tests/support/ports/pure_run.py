@@ -1,8 +1,7 @@
 """Whole runs of the port decisions without Redis, Kubernetes and AWS: the steps act on plain dictionaries.
 
 `PureWorld` has the ledgers of several pools, the pods, and a cloud that may fail or have foreign listeners. A run may
-stop after any number of its steps, as in a crash. Every step asserts here what must never happen; a test asserts what
-must be true in the end.
+stop after any number of its steps, as in a crash. Every step asserts here what must never happen.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from domain.kubernetes.names import PORTS
 from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import HEALTHY, BackendRequirement
 from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error, next_step
 from domain.ports.observation import ObservedPorts
-from domain.ports.pod import PORTS, Annotations, Outputs, PodView, PortsState
+from domain.ports.pod import Annotations, Outputs, PodView, PortsState
 from domain.ports.steps import (
     Allocate,
     AllocateSamePort,

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from domain.kubernetes.names import ENDPOINTS, PORTS
 from domain.port_audit.difference import Difference, Kind, Remedy
 from domain.port_audit.drift import Compared, differences
 from domain.port_audit.rebuild import Found
 from domain.port_audit.sides import Balancer, Books, Cloud, Held, Piece
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pod import ENDPOINTS, PORTS, PodView
+from domain.ports.pod import PodView
 from tests.support.ports.builders import entry
 
 OWNER, PLACE = "games/a", ("lb-0", 30000)

@@ -1,4 +1,4 @@
--- Moves an entry to the owner whose listener was found on its port, live and publishing it (protocols.md, 'tagrule').
+-- Moves an entry to the owner whose listener was found on its port, live and publishing it (rule `tagrule`).
 -- KEYS[1] prefix of the pool.
 -- ARGV server, mark of the run's incarnation, name, token, uid, entry key, other name, other uid, other want,
 --   listener ARN, target group ARN.

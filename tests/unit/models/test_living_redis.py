@@ -17,6 +17,7 @@ def test_a_published_port_stays_in_the_ledger_of_a_server_that_changes_and_lives
 
 @pytest.mark.row("RD-21")
 def test_without_a_closed_ledger_a_run_of_before_publishes_what_the_rebuild_did_not_list() -> None:
+    """Rule shut."""
     result = check(Flags(shut=False))
     assert result.broken == "kept"
     assert result.trace[-2:] == ["1 stamps", "the run publishes"]

@@ -17,4 +17,5 @@ def test_no_runner_is_locked_out_whatever_is_lost_killed_or_late() -> None:
 @pytest.mark.row("SD-26")
 @pytest.mark.parametrize("rule", ["from_pods", "kept", "adds", "good_first", "version", "fence"])
 def test_without_a_rule_one_is(rule: str) -> None:
+    """Rules frompods, keepsecret, goodfirst, secretversion."""
     assert check(Flags()._replace(**{rule: False})).broken

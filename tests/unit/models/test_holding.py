@@ -16,6 +16,6 @@ def test_a_pod_that_is_held_because_of_its_label_is_safe_and_comes_back() -> Non
 
 @pytest.mark.row("WC-38")
 def test_holding_a_pod_with_a_job_or_writing_what_has_changed_breaks_a_rule() -> None:
-    """Rule rv, and why `hold` refuses a pod with jobs."""
+    """Rules rv, idleonly."""
     assert check(anything).broken == "killed"
     assert check(rv=False).broken in ("I4", "held")

@@ -17,4 +17,5 @@ def test_a_warm_pool_ends_with_what_is_wanted_and_never_makes_a_pod_too_many(mos
 
 @pytest.mark.row("WC-09")
 def test_without_a_pod_for_each_claim_that_waits_some_wait_for_ever() -> None:
+    """Rule additive."""
     assert check(5, 0, additive=False).broken == "stuck"

@@ -28,4 +28,5 @@ def test_whatever_a_restore_brings_back_is_followed(flags: Flags) -> None:
     ids=["no history is noticed", "no stored watermark", "objects are not compared", "no number", "late writes count"],
 )
 def test_each_rule_is_needed(flags: Flags) -> None:
+    """Rules newhistory, ownhistory, laterun."""
     assert check(flags).broken == "stuck"

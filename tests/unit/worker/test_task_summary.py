@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workers.telemetry.task_summary import in_words, listen, told
+from workers.telemetry.task_summary import in_words, listen, summarise
 
 
 def test_a_line_is_the_event_and_its_facts_without_what_every_line_has() -> None:
@@ -18,5 +18,5 @@ def test_several_values_of_a_fact_are_written_side_by_side() -> None:
 def test_outside_of_a_task_nothing_is_kept() -> None:
     event = {"event": "port_allocated", "pod": "games/a"}
     said: list[object] = []
-    assert told(lambda: said.append(listen(None, "info", event))) is None
+    assert summarise(lambda: said.append(listen(None, "info", event))) is None
     assert said == [event]

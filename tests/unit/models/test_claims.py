@@ -82,4 +82,5 @@ def ignores_that_it_is_deleted(claim: Claim, seen: View, step: Step) -> Step | N
 def test_each_answer_is_needed(
     wrong: Callable[[Claim, View, Step], Step | None], world: dict[str, object], broken: str
 ) -> None:
+    """Rules own, extra, lost, back, mark, mine."""
     assert check(instead(wrong), **world).broken == broken  # type: ignore[arg-type]  # a table of arguments

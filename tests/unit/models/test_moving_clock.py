@@ -1,4 +1,4 @@
-"""The model of the queue under a TIME that is set: rule clock bounds every wait, and nothing less does."""
+"""The model of the queue under a TIME that is set: rule `clock` bounds every wait, and nothing less does."""
 
 from __future__ import annotations
 
@@ -23,4 +23,5 @@ def test_no_wait_is_longer_than_its_length_however_time_is_set() -> None:
     ids=["shifts", "shifts, though the longest length bounds it", "notes"],
 )
 def test_each_part_of_rule_clock_is_needed(flags: Flags) -> None:
+    """Rule clock."""
     assert check(flags).broken == LONGER

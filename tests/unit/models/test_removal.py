@@ -31,8 +31,10 @@ def test_no_load_balancer_goes_that_is_in_use_and_every_idle_one_goes() -> None:
     ids=["fence", "empty", "tagged", "confirmed", "honoured", "by ARN", "looks again", "resumes"],
 )
 def test_each_rule_is_needed(flags: Flags, broken: str) -> None:
+    """Rules fence, whileempty, retiretag, confirmretired, samearn, lookagain, resume."""
     assert check(flags).broken == broken
 
 
 def test_retiring_cannot_be_taken_back() -> None:
+    """Rule neverback."""
     assert check(Flags(takes_back=True)).broken == BOUND

@@ -17,6 +17,7 @@ def test_no_pod_is_left_with_a_half_or_asleep_beside_a_common_number() -> None:
 @pytest.mark.row("AL-10", "AL-12")
 @pytest.mark.parametrize("off", ["gives_back", "compares"])
 def test_each_rule_is_needed(off: str) -> None:
+    """Rules nohalf, freshlook."""
     found = check(Flags()._replace(**{off: False}))
     assert found.broken == "stuck"
     assert found.trace

@@ -48,6 +48,7 @@ def test_a_promised_port_stays_with_its_name_and_has_one_owner(flags: Flags) -> 
     ],
 )
 def test_each_rule_is_needed(flags: Flags, broken: str) -> None:
+    """Rules atomic, droptargets, compare, retag, tagfirst, keeptag."""
     assert check(flags).broken == broken
 
 

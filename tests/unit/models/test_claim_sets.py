@@ -49,6 +49,7 @@ def test_a_list_of_claims_that_lags_does_no_harm(first: S) -> None:
     ids=["pre: none that moves", "pre: none too many", "intent", "intent: by compare-and-set"],
 )
 def test_each_rule_is_needed(rules: dict[str, bool], first: S, broken: str) -> None:
+    """Rules intent, pre."""
     assert check(set_step, first, **rules).broken == broken
 
 

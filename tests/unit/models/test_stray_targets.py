@@ -20,10 +20,12 @@ def test_without_the_audit_what_a_dead_caller_left_stays() -> None:
 
 
 def test_an_audit_that_deregisters_itself_takes_what_a_run_has_registered_and_not_recorded_yet() -> None:
+    """Rule audittargets."""
     assert check(Flags(direct=True)).broken == "taken"
 
 
 def test_a_run_ends_only_the_wish_that_it_saw() -> None:
+    """Rule requestnumber."""
     assert check(Flags(seen_wish=False)).broken == "stuck"
 
 
@@ -36,4 +38,5 @@ def test_a_run_that_is_refused_after_its_calls_leaves_nothing_when_it_wishes_a_c
 
 @pytest.mark.row("BD-41")
 def test_a_run_that_is_refused_and_says_nothing_leaves_an_address_that_the_pod_has_left() -> None:
+    """Rule askcomparison."""
     assert check(Flags(faults=0, pauses=1, audit=False, tells=False)).broken == "stuck"

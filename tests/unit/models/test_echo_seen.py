@@ -34,6 +34,7 @@ def test_who_looks_for_himself_is_neither_misled_by_a_gap_in_the_stream_nor_hide
 
 
 def test_without_a_look_a_gap_in_the_stream_makes_a_run_try_for_ever() -> None:
+    """Rule reread."""
     assert check(Flags(swallows=1, look=False, faults=0)).broken == "hot loop"
 
 
@@ -57,6 +58,7 @@ def test_without_a_look_a_gap_in_the_stream_makes_a_run_try_for_ever() -> None:
     ],
 )
 def test_each_rule_is_needed(flags: Flags) -> None:
+    """Rules onversion, onlynewer, onlyechoes, ownread."""
     assert check(flags).broken == "stuck"
 
 

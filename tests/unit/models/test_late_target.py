@@ -27,6 +27,7 @@ def test_the_target_group_ends_right_whenever_calls_land(flags: dict[str, bool])
     ids=["address not noted", "refusal not told", "wish is a flag", "owner looked up first", "no audit"],
 )
 def test_each_rule_is_needed(flags: dict[str, bool | int]) -> None:
+    """Rules addressfirst, askcomparison, requestnumber, audittargets."""
     assert run(**flags).broken == "stuck"
 
 
