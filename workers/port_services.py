@@ -1,17 +1,20 @@
-"""What the runs of pods and pools use; bootstrap makes it, tests make it with fakes behind the same interfaces."""
+"""What the runs of pods and port pools use. workers/wiring builds it; tests put fakes behind the same interfaces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
+from berthmaster.routing import pod_key
 from events.workqueue import Workqueue
 from workers.cloud.driver import LoadBalancerApi
+from workers.cloud.priority import Priority
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PortPools
+from workers.run import Run
 from workers.stores.journal import Journal
 from workers.stores.pool_names import PoolNames, ShownStatus
 from workers.stores.ports.audit_memory import AuditMemory
@@ -21,8 +24,9 @@ from workers.stores.ports.ledger import Ledger
 
 @dataclass(frozen=True)
 class PortServices:
-    """`driver` gives the load-balancer API of a region; `send_scale_up(pool, epoch, token)` sends the task, if
-    it can.
+    """`driver` gives the load-balancer API of a region.
+
+    `send_scale_up(pool, epoch, token)` sends the task, and returns whether it could.
     """
 
     queue: Workqueue
@@ -38,14 +42,20 @@ class PortServices:
     audit_memory: AuditMemory
     troubles: Troubles
     send_scale_up: Callable[[str, str, str], bool]
-    cluster: str = "default"
-    default_spec: str = ""
-    retain_for: timedelta = timedelta(hours=24)  # what `ports-retain: "true"` means
-    call_time: timedelta = timedelta(seconds=15)  # the longest that one AWS or Kubernetes call takes
-    win_lease: timedelta = timedelta(
-        seconds=60
-    )  # of a scale-up request; a slow winner only costs a second, idempotent one
-    orphan_grace: timedelta = timedelta(minutes=5)
-    audit_targets: int = 50
-    recheck: timedelta = timedelta(minutes=5)  # the wait of a pod without a port, unless it is woken
-    forgotten: timedelta = timedelta(seconds=30)  # a woken waiter without progress is woken again
+    cluster: str
+    default_spec: str  # what an empty `ports` annotation asks for
+    retain_for: timedelta  # what `ports-retain: "true"` means
+    call_time: timedelta  # the longest that one AWS or Kubernetes call takes
+    scale_up_lease: timedelta  # of the winner of a scale-up; a slow winner only costs a second, idempotent one
+    orphan_grace: timedelta  # how long an orphan stays before an audit removes it
+    audit_targets: int  # target groups whose targets one audit reads
+    recheck: timedelta  # the wait of a pod without a port, unless it is woken
+    wake_again_after: timedelta  # for a woken waiter without progress
+
+    def driver_for(self, run: Run, region: str, priority: Priority) -> LoadBalancerApi:
+        """The API of a region on behalf of a run; no call goes out without the run's lease."""
+        return self.driver(region).on_behalf_of(run.key, priority, run.keep)
+
+    def wake_pods(self, names: Collection[str], pools: Collection[str] = ()) -> None:
+        """Reconcile the pods `namespace/name`; `pools` are added to those where they may hold ports."""
+        self.queue.touch([pod_key(*name.split("/")) for name in names], tuple(pools))

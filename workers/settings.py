@@ -20,7 +20,7 @@ from berthmaster.redis.address import checked_if_named
 from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, StateSettings
 from domain.backoff import RetryPolicy
 from domain.ports.request import parse_ports
-from domain.ports.retain_annotation import LONGEST
+from domain.ports.retain_annotation import MAX_RETENTION
 from events.settings import KubernetesSettings, StreamSettings, TracingSettings
 from workers.cloud.settings import AwsSettings
 
@@ -75,7 +75,7 @@ class PortsSettings(Nested):
     default_spec: Annotated[str, AfterValidator(readable)] = ""
     """What an empty `berthmaster.dev/ports` stands for, for example `7777/UDP@arena`; empty means an error."""
 
-    retain_for: Duration = Field(default=timedelta(hours=24), ge=timedelta(0), le=LONGEST)
+    retain_for: Duration = Field(default=timedelta(hours=24), ge=timedelta(0), le=MAX_RETENTION)
     """What `berthmaster.dev/ports-retain: "true"` means; raising it keeps ports of pods that are gone from others."""
 
     sweep_every: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0))

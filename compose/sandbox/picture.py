@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from compose.sandbox.tenants import Tenant
-from domain.ports.endpoints import shown
+from domain.ports.endpoints import parse_endpoints
 from domain.ports.pod import PodView, PortsState
 
 Json = Mapping[str, Any]
@@ -123,7 +123,7 @@ class Picture:
     @property
     def endpoints(self) -> list[tuple[str, int]]:
         """(load balancer, port) of each endpoint of each bound pod."""
-        return [(row.lb, row.port) for pod in self.bound for row in shown(pod.outputs.endpoints)]
+        return [(row.lb, row.port) for pod in self.bound for row in parse_endpoints(pod.outputs.endpoints)]
 
     @property
     def rounds(self) -> int:

@@ -12,7 +12,7 @@ from domain.kubernetes.names import PREFIX
 from domain.port_audit.difference import Difference, Kind, Remedy
 from domain.port_audit.rebuild import Place
 from domain.port_audit.sides import Balancer, Books, Cloud, Owned, Piece
-from domain.ports.endpoints import published
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import PodView
 
@@ -35,7 +35,7 @@ class Compared:
 
     def shows(self, owner: str, entry: Entry) -> bool:
         """Whether the very pod that the entry names publishes its port."""
-        return self.lives(owner, entry) and entry.id in published(self.pods[owner].outputs.endpoints)
+        return self.lives(owner, entry) and entry.id in published_ids(self.pods[owner].outputs.endpoints)
 
     def lives(self, owner: str, entry: Entry) -> bool:
         pod = self.pods.get(owner)
@@ -183,7 +183,7 @@ def _published(seen: Compared) -> Iterator[Difference]:
 
 
 def _not_its_own(seen: Compared, name: str, pod: PodView) -> Iterator[Difference]:
-    for pool, lb, port in sorted(published(pod.outputs.endpoints)):
+    for pool, lb, port in sorted(published_ids(pod.outputs.endpoints)):
         place, there = (lb, port), seen.cloud.by_place.get((lb, port))
         if pool != seen.pool:
             continue

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from domain.ports.endpoints import Shown, shown
+from domain.ports.endpoints import Endpoint, parse_endpoints
 from domain.ports.entry import Entry, EntryState
-from domain.ports.fitting import widened
+from domain.ports.fitting import widen_to_segment
 from domain.ports.pod import PodView
 from domain.ports.request import RequestError, wants_of
 from domain.ports.target import target_text
@@ -80,7 +80,7 @@ class _Claim:
 
     pod: PodView
     wants: tuple[Want, ...] | None
-    shown: Mapping[Place, Shown]
+    shown: Mapping[Place, Endpoint]
     keys: frozenset[str] = frozenset()  # of all wants
     served: frozenset[Place] = frozenset()  # where its address is registered
 
@@ -136,11 +136,16 @@ def _claim(pool: str, rules: Rules, registered: Mapping[Place, Collection[str]],
     wants: tuple[Want, ...] | None
     try:
         asked = wants_of(pod, rules.default_spec) if pod.opted_in else ()
-        wants = tuple(widened(want, rules.segment) for want in asked if want.pool == pool)
+        wants = tuple(widen_to_segment(want, rules.segment) for want in asked if want.pool == pool)
     except RequestError:
         wants = None
     keys = frozenset(key for want in wants or () for key in want.keys)
-    rows = {(one.lb, one.port): one for row in shown(pod.outputs.endpoints) if row.pool == pool for one in row.each()}
+    rows = {
+        (one.lb, one.port): one
+        for row in parse_endpoints(pod.outputs.endpoints)
+        if row.pool == pool
+        for one in row.port_by_port()
+    }
     offered = {place: row for place, row in rows.items() if rules.offered(place)}
     served = frozenset(
         place

@@ -1,7 +1,7 @@
 """The result that we publish on a pod: the annotation `berthmaster.dev/endpoints`, JSON.
 
-What is read back is hostile input, for a pod's author can write it, and it decides which ports a rebuild gives to the
-pod: a text that we would not have written counts as nothing.
+What is read back is hostile input: a pod's author can write it, and it decides which ports a rebuild gives to the pod.
+So a text that we would not have written counts as empty.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeGuard
 
 from berthmaster.names import is_name
 from domain.ports.entry import Entry
-from domain.ports.holding import Id, by_key
+from domain.ports.holding import EntryId, by_key
 from domain.ports.pod import family_of
 from domain.ports.target import address_of, target_text
 from domain.ports.want import MOST_IN_A_ROW, Want
@@ -26,10 +26,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, order=True)
-class Shown:
-    """One published endpoint: `ports` in a row, the first of them `port` for the first of as many container ports.
+class Endpoint:
+    """One published endpoint: a range of `ports` from `port` on, for as many container ports from `container_port` on.
 
-    `target` is what was registered for the first when it was published, '' for nothing.
+    `target` is what was registered for the first port when it was published, '' for nothing.
     """
 
     pool: str
@@ -44,77 +44,80 @@ class Shown:
 
     @property
     def end_port(self) -> int:
+        """The last port of the range."""
         return self.port + self.ports - 1
 
-    def each(self) -> Iterator[Shown]:
-        """The same port by port."""
+    def port_by_port(self) -> Iterator[Endpoint]:
+        """The same as endpoints of one port."""
         for n in range(self.ports):
-            target = _further(self.target, n)
+            target = _shift_port(self.target, n)
             place = (self.pool, self.lb, self.port + n, self.container_port + n)
-            yield Shown(*place, self.name, self.protocol, self.host, target)
+            yield Endpoint(*place, self.name, self.protocol, self.host, target)
 
     @property
-    def ids(self) -> list[Id]:
+    def ids(self) -> list[EntryId]:
+        """The id of each port."""
         return [(self.pool, self.lb, self.port + n) for n in range(self.ports)]
 
 
-def _further(target: str, ports: int) -> str:
-    """The target so many ports on."""
+def _shift_port(target: str, ports: int) -> str:
+    """The target whose port is higher by `ports`."""
     host, _, port = target.rpartition(":")
     return f"{host}:{int(port) + ports}" if target else ""
 
 
-def endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mapping[str, str]) -> str:
-    """One object an entry of the annotation and pool, in its order; wants without entries are left out.
+def format_endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mapping[str, str]) -> str:
+    """One object for each entry of the annotation and pool, in their order, without wants that have no entries.
 
     `dns_names`: load balancer -> DNS name.
     """
     held = by_key(entries)
     rows = list[dict[str, Any]]()
     for want in wants:
-        found = [e for key in want.keys for e in held.get((want.pool, key), ())]
+        serving = [entry for key in want.keys for entry in held.get((want.pool, key), ())]
         for name, protocol in want.names:
-            for run in _runs(found):
-                first = want.port + want.keys.index(run[0].want)
-                rows.append(_row(name, protocol.value, first, run, dns_names.get(run[0].lb, "")))
-    return _text(rows)
+            for port_range in _ranges(serving):
+                first = want.port + want.keys.index(port_range[0].want)
+                host = dns_names.get(port_range[0].lb, "")
+                rows.append(_row(name, protocol.value, first, port_range, host))
+    return _to_json(rows)
 
 
-def amended(text: str, entries: Iterable[Entry]) -> str:
-    """A published result without what is not among `entries`, and with what is registered for them now.
+def amend_endpoints(text: str, entries: Iterable[Entry]) -> str:
+    """A published result without ports that are not among `entries`, and with the targets that these have now.
 
-    A row of several ports that lost some, or whose targets differ for a while, becomes several rows.
+    A range that lost some of its ports, or whose targets differ for a while, becomes several rows.
     """
-    held = {e.id: e for e in entries}
-    return _text(
-        _row(row.name, row.protocol, row.container_port + run[0].port - row.port, run, row.host)
-        for row in shown(text)
-        for run in _runs([held[i] for i in row.ids if i in held])
+    held = {entry.id: entry for entry in entries}
+    return _to_json(
+        _row(row.name, row.protocol, row.container_port + port_range[0].port - row.port, port_range, row.host)
+        for row in parse_endpoints(text)
+        for port_range in _ranges([held[entry_id] for entry_id in row.ids if entry_id in held])
     )
 
 
-def _runs(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Cut where one entry is not the next port, with the next target, of the one before it."""
-    runs = list[list[Entry]]()
+def _ranges(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The entries, cut where one has not the next port, with the next target, of the entry before it."""
+    ranges = list[list[Entry]]()
     for entry in entries:
-        if runs and _follows(runs[-1][-1], entry):
-            runs[-1].append(entry)
+        if ranges and _follows(ranges[-1][-1], entry):
+            ranges[-1].append(entry)
         else:
-            runs.append([entry])
-    return runs
+            ranges.append([entry])
+    return ranges
 
 
 def _follows(before: Entry, entry: Entry) -> bool:
-    return (entry.lb, entry.port, entry.target) == (before.lb, before.port + 1, _further(before.target, 1))
+    return (entry.lb, entry.port, entry.target) == (before.lb, before.port + 1, _shift_port(before.target, 1))
 
 
-def _text(rows: Iterable[dict[str, Any]]) -> str:
-    written = list(rows)
-    return json.dumps(written, separators=(",", ":")) if written else ""
+def _to_json(rows: Iterable[dict[str, Any]]) -> str:
+    endpoints = list(rows)
+    return json.dumps(endpoints, separators=(",", ":")) if endpoints else ""
 
 
-def _row(name: str, protocol: str, container_port: int, run: Sequence[Entry], host: str) -> dict[str, Any]:
-    first = run[0]
+def _row(name: str, protocol: str, container_port: int, port_range: Sequence[Entry], host: str) -> dict[str, Any]:
+    first = port_range[0]
     return {
         "name": name,
         "containerPort": container_port,
@@ -123,26 +126,27 @@ def _row(name: str, protocol: str, container_port: int, run: Sequence[Entry], ho
         "loadBalancer": first.lb,
         "host": host,
         "port": first.port,
-        "endPort": run[-1].port,
+        "endPort": port_range[-1].port,
         "address": f"{host}:{first.port}",
         "target": first.target,
         "status": "Ready" if first.target else "NotReady",
     }
 
 
-def shown(text: str) -> tuple[Shown, ...]:
-    """The endpoints of a published result, in its order. Total: what is not ours is empty."""
+def parse_endpoints(text: str) -> tuple[Endpoint, ...]:
+    """The endpoints of a published result, in its order. Total: a text that is not ours has none."""
     try:
         rows = json.loads(text) if text else []
     except (ValueError, RecursionError):
         return ()
     if not isinstance(rows, list) or len(rows) > MOST_PORTS:
         return ()
-    read = [row for row in map(_shown, rows) if row]
-    return tuple(read) if len(read) == len(rows) and sum(row.ports for row in read) <= MOST_PORTS else ()
+    endpoints = [endpoint for endpoint in map(_parse_row, rows) if endpoint]
+    valid = len(endpoints) == len(rows) and sum(endpoint.ports for endpoint in endpoints) <= MOST_PORTS
+    return tuple(endpoints) if valid else ()
 
 
-def _shown(row: Any) -> Shown | None:
+def _parse_row(row: Any) -> Endpoint | None:
     if not isinstance(row, dict):
         return None
     pool, lb, name, protocol, host, target = (row.get(key, "") for key in _TEXTS)
@@ -151,12 +155,12 @@ def _shown(row: Any) -> Shown | None:
         return None
     if not (_is_port(port) and _is_port(container)) or not _are_names(pool, lb, target):
         return None
-    ports = _ports(port, row.get("endPort", port), container, target)
-    return Shown(pool, lb, port, container, name, protocol, host, target, ports) if ports else None
+    ports = _port_count(port, row.get("endPort", port), container, target)
+    return Endpoint(pool, lb, port, container, name, protocol, host, target, ports) if ports else None
 
 
-def _ports(port: int, end: Any, container: int, target: str) -> int:
-    """How many ports a row is about, 0 for a row that we would not have written."""
+def _port_count(port: int, end: Any, container: int, target: str) -> int:
+    """How many ports a row has, 0 for a row that we would not have written."""
     more = end - port if _is_port(end) else -1
     last = max(container, int(target.rpartition(":")[2] or 1)) + more
     return more + 1 if 0 <= more < MOST_IN_A_ROW and _is_port(last) else 0
@@ -177,6 +181,6 @@ def _is_target(text: str) -> bool:
     return bool(family_of(ip)) and _is_port(port) and target_text(ip, port) == text
 
 
-def published(text: str) -> set[tuple[str, str, int]]:
-    """(pool, load balancer, port) of a published result."""
-    return {place for row in shown(text) for place in row.ids}
+def published_ids(text: str) -> set[EntryId]:
+    """The ids of the ports in a published result."""
+    return {entry_id for endpoint in parse_endpoints(text) for entry_id in endpoint.ids}

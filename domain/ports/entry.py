@@ -1,7 +1,8 @@
-"""One port of one load balancer in the hands of one pod: the ledger's unit, and its states.
+"""One port of one load balancer that belongs to one pod: the ledger's unit, and its states.
 
-allocated -> bound -> releasing -> (free). Releasing is never taken back: a delete of the cloud may be on its way.
-bound -> retained -> bound when the port waits for the next pod of its owner's name, or retained -> releasing.
+allocated -> bound -> releasing -> (free). Releasing is never taken back, because a cloud call that deletes the listener
+may be on its way. bound -> retained -> bound, or retained -> releasing, where the port waits for the next pod of its
+owner's name.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from enum import StrEnum
 
 
 class EntryState(StrEnum):
+    """The states of an entry."""
+
     ALLOCATED = "allocated"
     BOUND = "bound"
     RELEASING = "releasing"
@@ -19,7 +22,7 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Entry:
-    """`want` names the request (see Want.key), `target` is the registered `ip:port` or ''; ARNs are '' until known."""
+    """`want` is the key of the request (see Want.key), `target` the registered `ip:port` or ''. Unknown ARNs are ''."""
 
     pool: str
     lb: str
@@ -33,13 +36,14 @@ class Entry:
     token: str = ""  # of the run that allocated it
     tried: tuple[str, ...] = ()  # of a precreated port: addresses that calls may have registered since
     retain: int = 0  # seconds for which it waits for the next pod of the name once this one is gone
-    until: int = 0  # ms of Redis's clock at which a retained one is given back; 0: it is to be handed over, or emptied
+    until: int = 0  # ms of Redis's clock at which a retained one is released; 0: it is to be handed over, or emptied
 
     @property
     def key(self) -> str:
-        """Its name within the pool's ledger, for example `bm-1f2e-0:30001`."""
+        """The entry's name within the pool's ledger, for example `bm-1f2e-0:30001`."""
         return f"{self.lb}:{self.port}"
 
     @property
     def id(self) -> tuple[str, str, int]:
+        """Pool, load balancer and port."""
         return self.pool, self.lb, self.port

@@ -1,9 +1,11 @@
-"""Every decision about one pod's ports: what to do next, from what the run has seen.
+"""Decides the next step for the ports of one pod, from what the run has observed.
 
-Pure and total: the worker observes, asks here, does the step, observes the result, asks again, until a Stop. The order
-of the questions is the protocol: what must be given back goes first, an output is cleared before its port is released,
-what was bound stays served whatever the rest waits for, and a result is published only after a fenced confirmation of
-this run.
+Pure and total: the worker observes, asks here, does the step and asks again, until a Stop. The order of the questions
+is the protocol:
+
+- What must be given back goes first, and a port leaves the pod's outputs before it is released.
+- What was bound stays served, whatever the rest of the request waits for.
+- A result is published only after a fenced confirmation of this run.
 """
 
 from __future__ import annotations
@@ -13,23 +15,23 @@ from datetime import timedelta
 
 from domain.kubernetes.names import PORTS_ENABLED, PORTS_MESSAGE
 from domain.port_pools.port_pool import PoolState
-from domain.ports.backend import HEALTHY, in_words
-from domain.ports.endpoints import amended, endpoints, published
+from domain.ports.backend import HEALTHY, family_name
+from domain.ports.endpoints import amend_endpoints, format_endpoints, published_ids
 from domain.ports.entry import Entry, EntryState
-from domain.ports.holding import by_key, serving, whole
-from domain.ports.observation import Ids, Observed
+from domain.ports.holding import by_key, complete_ranges, entries_to_keep
+from domain.ports.observation import EntryIds, ObservedPorts
 from domain.ports.pod import LIMITS, Outputs, PodView, PortsState
-from domain.ports.retention import Left, left_by_the_dead, mislabelled
-from domain.ports.same_port import Group, groups, settled_port, unseen
+from domain.ports.retention import RetentionPlan, entries_to_relabel, plan_retention
+from domain.ports.same_port import Group, same_port_groups, settled_port, unused_ids
 from domain.ports.steps import (
     Allocate,
-    AllocateTogether,
+    AllocateSamePort,
+    CheckHealth,
     Clear,
     Confirm,
     Disable,
     Inherit,
-    Leave,
-    Look,
+    LeaveWaitingList,
     Provision,
     Relabel,
     Release,
@@ -43,230 +45,234 @@ from domain.ports.target import target_text
 from domain.ports.want import Want, container_port
 
 MISSING_POOL = timedelta(seconds=60)
-WAITING_POD = timedelta(minutes=5)  # for its address: the wake-up comes by the watch; this is the safety net
+WAITING_POD = timedelta(minutes=5)  # for its address: the watch wakes the pod, this is the safety net
 REBUILDING = timedelta(seconds=1)
 
 
-def next_step(seen: Observed) -> Step:
-    """The one thing to do now."""
+def next_step(observed: ObservedPorts) -> Step:
+    """Decide the one thing to do now."""
     for question in (_rebuilding, _give_back, _without_request, _maintain, _refused, _acquire, _bind):
-        if step := question(seen):
+        if step := question(observed):
             return step
-    return _show_result(seen)
+    return _show_result(observed)
 
 
-def after_cloud_error(seen: Observed, state: PortsState, reason: str) -> Step:
-    """What to show when a cloud call for a held port failed.
+def after_cloud_error(observed: ObservedPorts, state: PortsState, reason: str) -> Step:
+    """The step after a cloud call for a held port has failed.
 
-    `state`: ALLOCATED while it will be tried again, FAILED when a person must act.
+    `state`: ALLOCATED while the call will be tried again, FAILED when a person must act.
     """
-    return _show(seen, state, reason, None)
+    return _show(observed, state, reason, None)
 
 
-def _rebuilding(seen: Observed) -> Step | None:
-    """Nothing is granted and nothing changed; only a pod that shows nothing yet is told why it waits."""
-    pool = next((p for p, state in sorted(seen.pools.items()) if state is PoolState.NOT_READY), None)
+def _rebuilding(observed: ObservedPorts) -> Step | None:
+    """Wait for a ledger that is being rebuilt. Only a pod that shows nothing yet is told why it waits."""
+    pool = next((p for p, state in sorted(observed.pools.items()) if state is PoolState.NOT_READY), None)
     if not pool:
         return None
     reason = f"the ledger of pool {pool} is being rebuilt"
-    if seen.pod and seen.wants and not seen.pod.outputs.state:
-        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason[: LIMITS[PORTS_MESSAGE]]))
+    if observed.pod and observed.wants and not observed.pod.outputs.state:
+        return Show(Outputs(PortsState.PENDING, observed.pod.outputs.endpoints, reason[: LIMITS[PORTS_MESSAGE]]))
     return Stop(REBUILDING, reason)
 
 
-def _give_back(seen: Observed) -> Step | None:
-    """Entries that nobody of this name is entitled to: of other UIDs, of withdrawn wants, surplus, or releasing.
+def _give_back(observed: ObservedPorts) -> Step | None:
+    """Give back entries that the pod is not entitled to: of other UIDs, of withdrawn wants, surplus, or releasing.
 
-    What was left by pods that are gone may stay for the next of their name.
+    Entries of pods that are gone may stay for the next pod of the name.
     """
-    keep = _kept(seen)
-    surplus = [e for e in seen.entries if e.id not in keep]
-    giving = {p: s for p, s in seen.pools.items() if p not in seen.barred or s is PoolState.DELETING}
-    left = left_by_the_dead(surplus, seen.pod, _lacking(seen), giving, bool(seen.problem), seen.due)
-    going = [e for e in surplus if e not in left.stay]
-    inherit = Inherit(left.first_heirs) if left.inherit else None
-    return _returned(seen, going, keep) or inherit or _retained(seen, left, keep)
+    keep = _ids_in_use(observed)
+    surplus = [e for e in observed.entries if e.id not in keep]
+    giving = {p: s for p, s in observed.pools.items() if p not in observed.barred or s is PoolState.DELETING}
+    plan = plan_retention(
+        surplus, observed.pod, _unmet_wants(observed), giving, bool(observed.problem), observed.to_compare
+    )
+    to_release = [e for e in surplus if e not in plan.staying]
+    inherit = Inherit(plan.first_to_inherit) if plan.inherit else None
+    return _return_one(observed, to_release, keep) or inherit or _retain_one(observed, plan, keep)
 
 
-def _retained(seen: Observed, left: Left, keep: Ids) -> Step | None:
-    """An ended pod that still exists is shown without the port first."""
-    if not left.retain:
+def _retain_one(observed: ObservedPorts, plan: RetentionPlan, keep: EntryIds) -> Step | None:
+    """Retain an entry; a pod that has ended but still exists stops showing the port first."""
+    if not plan.retain:
         return None
-    return _taken_off(seen, min(left.retain), keep) or Retain(min(left.retain))
+    return _unpublish(observed, min(plan.retain), keep) or Retain(min(plan.retain))
 
 
-def _returned(seen: Observed, entries: list[Entry], keep: Ids) -> Step | None:
-    """Gives back one of `entries`, those first that are on their way already."""
+def _return_one(observed: ObservedPorts, entries: list[Entry], keep: EntryIds) -> Step | None:
+    """Give back one of `entries`, a releasing one first."""
     if not entries:
         return None
-    entry = min(entries, key=lambda e: (e.state is not EntryState.RELEASING, e.id not in seen.fresh, e))
-    if entry.id in seen.fresh:
+    entry = min(entries, key=lambda e: (e.state is not EntryState.RELEASING, e.id not in observed.fresh, e))
+    if entry.id in observed.fresh:
         return Rollback(entry)
-    return _taken_off(seen, entry, keep) or Release(entry)
+    return _unpublish(observed, entry, keep) or Release(entry)
 
 
-def _taken_off(seen: Observed, entry: Entry, keep: Ids) -> Step | None:
-    """Its own pod must not show a port that goes."""
-    if seen.pod and entry.uid == seen.pod.uid and not _cleared(seen.pod, entry):
+def _unpublish(observed: ObservedPorts, entry: Entry, keep: EntryIds) -> Step | None:
+    """Clear the entry from its own pod's outputs, if it shows there."""
+    if observed.pod and entry.uid == observed.pod.uid and not _is_cleared(observed.pod, entry):
         message = f"port {entry.port} of pool {entry.pool} is being released"
-        return Clear(entry, _outputs(seen, PortsState.RELEASING, message, keep))
+        return Clear(entry, _outputs(observed, PortsState.RELEASING, message, keep))
     return None
 
 
-def _kept(seen: Observed) -> Ids:
-    """What serves a want. A mistake in the annotation costs nothing held."""
-    if not seen.pod:
+def _ids_in_use(observed: ObservedPorts) -> EntryIds:
+    """The entries that serve a want. A mistake in the annotation costs nothing that is held."""
+    if not observed.pod:
         return frozenset()
-    held = by_key(_own(seen))
-    if seen.problem:
+    held = by_key(_own_entries(observed))
+    if observed.problem:
         return frozenset(e.id for entries in held.values() for e in entries)
-    shown = published(seen.pod.outputs.endpoints)
-    keep = frozenset(e.id for want in seen.wants for e in serving(want, held, shown))
-    coming = by_key(e for e in seen.entries if e.uid == seen.pod.uid or e.state is EntryState.RETAINED or e.retain)
-    return keep - unseen(_tied(seen), held, coming, shown)
+    published = published_ids(observed.pod.outputs.endpoints)
+    keep = frozenset(e.id for want in observed.wants for e in entries_to_keep(want, held, published))
+    available = by_key(
+        e for e in observed.entries if e.uid == observed.pod.uid or e.state is EntryState.RETAINED or e.retain
+    )
+    return keep - unused_ids(_groups(observed), held, available, published)
 
 
-def _tied(seen: Observed) -> tuple[Group, ...]:
-    return groups(seen.wants) if seen.pod and seen.pod.same_port else ()
+def _groups(observed: ObservedPorts) -> tuple[Group, ...]:
+    return same_port_groups(observed.wants) if observed.pod and observed.pod.same_port else ()
 
 
-def _own(seen: Observed) -> list[Entry]:
-    return sorted(e for e in seen.entries if seen.pod and e.uid == seen.pod.uid)
+def _own_entries(observed: ObservedPorts) -> list[Entry]:
+    return sorted(e for e in observed.entries if observed.pod and e.uid == observed.pod.uid)
 
 
-def _lacking(seen: Observed) -> list[Want]:
-    held = by_key(_own(seen))
-    return [w for w in seen.wants if not whole(w, held)]
+def _unmet_wants(observed: ObservedPorts) -> list[Want]:
+    held = by_key(_own_entries(observed))
+    return [w for w in observed.wants if not complete_ranges(w, held)]
 
 
-def _cleared(pod: PodView, entry: Entry) -> bool:
-    """True once this version of the pod says that the port goes: that write made every older run fail to publish."""
-    return pod.outputs.state == PortsState.RELEASING and entry.id not in published(pod.outputs.endpoints)
+def _is_cleared(pod: PodView, entry: Entry) -> bool:
+    """Whether this version of the pod says that the port goes: its write made every older run fail to publish."""
+    return pod.outputs.state == PortsState.RELEASING and entry.id not in published_ids(pod.outputs.endpoints)
 
 
-def _without_request(seen: Observed) -> Step | None:
-    """A pod that is gone or asks for nothing leaves the lists and shows nothing."""
-    wanted = set() if seen.problem else {w.pool for w in _lacking(seen)} - seen.barred.keys()
-    if stale := sorted(seen.waiting - wanted):
-        return Leave(stale[0])
-    if not seen.pod or (not seen.wants and not seen.problem):
-        clean = not seen.pod or seen.pod.shows(Outputs())
+def _without_request(observed: ObservedPorts) -> Step | None:
+    """Take a pod that is gone, or asks for nothing, off the waiting lists, and clear its outputs."""
+    wanted = set() if observed.problem else {w.pool for w in _unmet_wants(observed)} - observed.barred.keys()
+    if stale := sorted(observed.waiting - wanted):
+        return LeaveWaitingList(stale[0])
+    if not observed.pod or (not observed.wants and not observed.problem):
+        clean = not observed.pod or observed.pod.shows(Outputs())
         return Stop(None, "nothing is asked for") if clean else Show(Outputs())
     return None
 
 
-def _maintain(seen: Observed) -> Step | None:
-    """What was bound follows its pod (address, isolation, lost listener), whatever else the request waits for."""
-    served = [e for e in _own(seen) if e.state in (EntryState.BOUND, EntryState.RETAINED)]
-    return _aim(seen, served) or _relabelled(seen, served)
+def _maintain(observed: ObservedPorts) -> Step | None:
+    """Keep bound ports served: follow the pod's address and isolation, and replace a lost listener."""
+    served = [e for e in _own_entries(observed) if e.state in (EntryState.BOUND, EntryState.RETAINED)]
+    return _point_at_pod(observed, served) or _relabel(observed, served)
 
 
-def _relabelled(seen: Observed, entries: list[Entry]) -> Step | None:
-    old = () if seen.problem else mislabelled(entries, seen.retain)
-    return Relabel(old, seen.retain) if old else None
+def _relabel(observed: ObservedPorts, entries: list[Entry]) -> Step | None:
+    outdated = () if observed.problem else entries_to_relabel(entries, observed.retain)
+    return Relabel(outdated, observed.retain) if outdated else None
 
 
-def _refused(seen: Observed) -> Step | None:
-    """All wants or none: what never carried traffic is given back while the request cannot be met as a whole.
+def _refused(observed: ObservedPorts) -> Step | None:
+    """Give back ports that never carried traffic while the request cannot be met as a whole.
 
-    Else two pods could each hold what the other waits for. What was bound stays: players may be connected.
+    Otherwise two pods could each hold what the other waits for. Bound ports stay: players may be connected.
     """
-    refusal = _refusal(seen)
+    refusal = _refusal(observed)
     if not refusal:
         return None
-    idle = [] if seen.problem else [e for e in _own(seen) if e.state is EntryState.ALLOCATED]
-    keep = frozenset(e.id for e in _own(seen)) - {e.id for e in idle}
-    return _returned(seen, idle, keep) or _show(seen, *refusal)
+    idle = [] if observed.problem else [e for e in _own_entries(observed) if e.state is EntryState.ALLOCATED]
+    keep = frozenset(e.id for e in _own_entries(observed)) - {e.id for e in idle}
+    return _return_one(observed, idle, keep) or _show(observed, *refusal)
 
 
-def _refusal(seen: Observed) -> tuple[PortsState, str, timedelta | None] | None:
-    if seen.problem:
-        return PortsState.FAILED, seen.problem, seen.recheck if seen.of_pools else None
-    lacking = {w.pool for w in _lacking(seen)}
-    if missing := sorted(p for p in lacking if seen.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
+def _refusal(observed: ObservedPorts) -> tuple[PortsState, str, timedelta | None] | None:
+    if observed.problem:
+        return PortsState.FAILED, observed.problem, observed.recheck if observed.pools_refuse else None
+    lacking = {w.pool for w in _unmet_wants(observed)}
+    if missing := sorted(p for p in lacking if observed.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
         return PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL
-    if closed := sorted(p for p in lacking if p in seen.barred or seen.pools[p] is not PoolState.ACTIVE):
-        why = seen.barred.get(closed[0]) or f"PortPool {closed[0]} is {seen.pools[closed[0]]}"
+    if closed := sorted(p for p in lacking if p in observed.barred or observed.pools[p] is not PoolState.ACTIVE):
+        why = observed.barred.get(closed[0]) or f"PortPool {closed[0]} is {observed.pools[closed[0]]}"
         return PortsState.POOL_NOT_ALLOCATABLE, why, MISSING_POOL
-    return (PortsState.NO_PORT_AVAILABLE, seen.refusal, seen.recheck) if lacking and seen.full else None
+    return (PortsState.NO_PORT_AVAILABLE, observed.refusal, observed.recheck) if lacking and observed.full else None
 
 
-def _acquire(seen: Observed) -> Step | None:
-    lacking = _lacking(seen)
+def _acquire(observed: ObservedPorts) -> Step | None:
+    lacking = _unmet_wants(observed)
     if not lacking:
         return None
-    for group in _tied(seen):
+    for group in _groups(observed):
         if missing := tuple(w for w in group if w in lacking):
-            return AllocateTogether(missing, settled_port(group, by_key(_own(seen))))
+            return AllocateSamePort(missing, settled_port(group, by_key(_own_entries(observed))))
     pool = min(w.pool for w in lacking)
     return Allocate(pool, tuple(w for w in lacking if w.pool == pool))
 
 
-def _bind(seen: Observed) -> Step | None:
-    return _aim(seen, _own(seen))
+def _bind(observed: ObservedPorts) -> Step | None:
+    return _point_at_pod(observed, _own_entries(observed))
 
 
-def _aim(seen: Observed, entries: list[Entry]) -> Step | None:
-    """Listener first, address when there is one."""
-    assert seen.pod
+def _point_at_pod(observed: ObservedPorts, entries: list[Entry]) -> Step | None:
+    """Provision each entry: its listener first, its target when the pod has an address."""
+    assert observed.pod
     for entry in entries:
         port = container_port(entry.want)
         if port is None:  # a tag edited by hand, kept while the annotation cannot be read
             continue
-        ip = seen.pod.address(seen.backend(entry.pool).family)
-        target = target_text(ip, port) if ip and seen.pod.enabled else ""
-        unsure = bool(entry.tried) or entry.id in seen.due
-        if not seen.pod.enabled and (entry.target or unsure):
+        ip = observed.pod.address(observed.backend(entry.pool).family)
+        target = target_text(ip, port) if ip and observed.pod.enabled else ""
+        uncertain = bool(entry.tried) or entry.id in observed.to_compare
+        if not observed.pod.enabled and (entry.target or uncertain):
             return Disable(entry)
         settled = entry.listener and entry.target == target and (not target or entry.state is EntryState.BOUND)
-        if unsure or not settled:
+        if uncertain or not settled:
             return Provision(entry, target)
     return None
 
 
-def _show_result(seen: Observed) -> Step:
-    assert seen.pod
-    if not seen.pod.enabled:
-        return _show(seen, PortsState.DISABLED, f"isolated by {PORTS_ENABLED}=false", None)
-    families = sorted({seen.backend(e.pool).family for e in _own(seen)})
-    if missing := [family for family in families if not seen.pod.address(family)]:
-        message = f"waiting for an {in_words(missing[0])} address of the pod"
-        return _show(seen, PortsState.WAIT_BACKEND, message, WAITING_POD)
-    own = frozenset(e.id for e in _own(seen))
-    outputs = _outputs(seen, PortsState.BOUND, seen.pod.warnings, own)
-    if seen.pod.shows(outputs) and all(e.state is EntryState.BOUND for e in _own(seen)):
+def _show_result(observed: ObservedPorts) -> Step:
+    assert observed.pod
+    if not observed.pod.enabled:
+        return _show(observed, PortsState.DISABLED, f"isolated by {PORTS_ENABLED}=false", None)
+    families = sorted({observed.backend(e.pool).family for e in _own_entries(observed)})
+    if missing := [family for family in families if not observed.pod.address(family)]:
+        message = f"waiting for an {family_name(missing[0])} address of the pod"
+        return _show(observed, PortsState.WAIT_BACKEND, message, WAITING_POD)
+    own = frozenset(e.id for e in _own_entries(observed))
+    outputs = _outputs(observed, PortsState.BOUND, observed.pod.warnings, own)
+    if observed.pod.shows(outputs) and all(e.state is EntryState.BOUND for e in _own_entries(observed)):
         return Stop(None, "bound")
-    if step := _unhealthy(seen):
+    if step := _unhealthy(observed):
         return step
-    return Show(outputs) if own <= seen.confirmed else Confirm(tuple(_own(seen)))
+    return Show(outputs) if own <= observed.confirmed else Confirm(tuple(_own_entries(observed)))
 
 
-def _unhealthy(seen: Observed) -> Step | None:
-    """Where the pool asks for it, nothing is published before every target is healthy."""
-    for entry in _own(seen):
-        backend, word = seen.backend(entry.pool), seen.health.get(entry.id)
-        if not backend.healthy or word == HEALTHY:
+def _unhealthy(observed: ObservedPorts) -> Step | None:
+    """Wait until every target is healthy, in pools that publish only healthy targets."""
+    for entry in _own_entries(observed):
+        backend, health = observed.backend(entry.pool), observed.health.get(entry.id)
+        if not backend.healthy or health == HEALTHY:
             continue
-        if word is None:
-            return Look(entry)
-        message = f"waiting for the target of port {entry.port} to be healthy, it is {word}"
-        step = _show(seen, PortsState.WAIT_BACKEND, message, backend.next_look(seen.looks))
+        if health is None:
+            return CheckHealth(entry)
+        message = f"waiting for the target of port {entry.port} to be healthy, it is {health}"
+        step = _show(observed, PortsState.WAIT_BACKEND, message, backend.next_check(observed.health_checks))
         return replace(step, counted=True) if isinstance(step, Stop) else step
     return None
 
 
-def _show(seen: Observed, state: PortsState, message: str, wait: timedelta | None) -> Step:
-    """Write the state once, then stop. What is already published for held ports stays published."""
-    assert seen.pod
-    outputs = _outputs(seen, state, message, frozenset(e.id for e in _own(seen)))
-    return Stop(wait, message) if seen.pod.shows(outputs) else Show(outputs)
+def _show(observed: ObservedPorts, state: PortsState, message: str, wait: timedelta | None) -> Step:
+    """Show the state, or stop when it is shown already. Published ports that are held stay published."""
+    assert observed.pod
+    outputs = _outputs(observed, state, message, frozenset(e.id for e in _own_entries(observed)))
+    return Stop(wait, message) if observed.pod.shows(outputs) else Show(outputs)
 
 
-def _outputs(seen: Observed, state: PortsState, message: str, keep: Ids) -> Outputs:
-    """Only a bound pod is shown ports that it was not shown before."""
-    assert seen.pod
+def _outputs(observed: ObservedPorts, state: PortsState, message: str, keep: EntryIds) -> Outputs:
+    """The outputs for the state. Only BOUND publishes ports that were not published before."""
+    assert observed.pod
     message = message[: LIMITS[PORTS_MESSAGE]]
-    held = [e for e in _own(seen) if e.id in keep]
+    held = [e for e in _own_entries(observed) if e.id in keep]
     if state is PortsState.BOUND:
-        return Outputs(state, endpoints(seen.wants, held, seen.dns_names), message)
-    return Outputs(state, amended(seen.pod.outputs.endpoints, held), message)
+        return Outputs(state, format_endpoints(observed.wants, held, observed.dns_names), message)
+    return Outputs(state, amend_endpoints(observed.pod.outputs.endpoints, held), message)

@@ -1,4 +1,4 @@
-"""What one run of a pod's ports knows when it decides its next step."""
+"""What one run knows of a pod's ports when it decides its next step."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from domain.port_pools.port_pool import PoolState
-from domain.ports.backend import Backend
+from domain.ports.backend import BackendRequirement
 from domain.ports.entry import Entry
-from domain.ports.holding import Id
+from domain.ports.holding import EntryId
 from domain.ports.pod import PodView
 from domain.ports.want import Want
 
-Ids = frozenset[Id]
+EntryIds = frozenset[EntryId]
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What one run knows. `pod` is None when it is gone; `wants` are () for a pod that did not opt in."""
+class ObservedPorts:
+    """`pod` is None when it is gone; `wants` are () for a pod that did not opt in."""
 
     pod: PodView | None
     wants: tuple[Want, ...] = ()
     problem: str = ""  # why the annotation cannot be served, see RequestError
-    of_pools: bool = False  # a pool's spec is the problem: another one may permit what this one refuses
+    pools_refuse: bool = False  # the problem is the spec of a pool, which may change
     pools: Mapping[str, PoolState] = field(default_factory=dict)
     dns_names: Mapping[str, str] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()  # of every UID of the name
-    waiting: frozenset[str] = frozenset()  # pools on whose waiting list the name is
+    waiting: frozenset[str] = frozenset()  # pools that have the name on their waiting list
     full: frozenset[str] = frozenset()  # pools that refused this run
     refusal: str = ""  # the words of that refusal
     barred: Mapping[str, str] = field(default_factory=dict)  # pools that give this pod nothing, and why
-    fresh: Ids = frozenset()  # allocated by this run, no cloud call made yet
-    confirmed: Ids = frozenset()  # recorded bound by this run, after it read the pod
-    due: Ids = frozenset()  # precreated ports whose targets must be compared with AWS
+    fresh: EntryIds = frozenset()  # allocated by this run, which has made no cloud call for them yet
+    confirmed: EntryIds = frozenset()  # recorded as bound by this run, after it read the pod
+    to_compare: EntryIds = frozenset()  # ports whose targets must be compared with AWS
     retain: int = 0  # seconds for which the pod wants its ports kept once it is gone
-    backends: Mapping[str, Backend] = field(default_factory=dict)
-    health: Mapping[Id, str] = field(default_factory=dict)  # of the targets that this run has looked at
-    recheck: timedelta = timedelta(minutes=5)  # the wait without a port; the wake-up comes by the waiting list
-    looks: int = 0  # waits in a row that were counted
+    backends: Mapping[str, BackendRequirement] = field(default_factory=dict)
+    health: Mapping[EntryId, str] = field(default_factory=dict)  # of the targets that this run has checked
+    recheck: timedelta = timedelta(minutes=5)  # the wait without a port; the waiting list wakes the pod earlier
+    health_checks: int = 0  # waits in a row that were counted
 
-    def backend(self, pool: str) -> Backend:
-        return self.backends.get(pool, Backend())
+    def backend(self, pool: str) -> BackendRequirement:
+        """What the pool requires of the pod."""
+        return self.backends.get(pool, BackendRequirement())

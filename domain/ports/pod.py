@@ -1,4 +1,4 @@
-"""A pod as the port decisions see it, and the words that we write on it."""
+"""A pod as the port decisions see it, and the annotations that we read and write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from domain.kubernetes.names import (
 )
 
 OFF = frozenset({"false", "no", "off", "0"})
-"""Whoever isolates a pod in a hurry writes any of these."""
+"""All accepted, because people isolate pods in a hurry."""
 LIMITS: Final[Mapping[str, int]] = {
     PORTS: 16_384,
     PORTS_ENABLED: 256,
@@ -32,7 +32,7 @@ LIMITS: Final[Mapping[str, int]] = {
     PORTS_STATE: 256,
     PORTS_MESSAGE: 1024,
 }
-"""Characters of each annotation of ours. A longer value is not kept, so that nobody fills memory by an annotation."""
+"""Characters of each annotation of ours. A longer value is cut, so that nobody fills our memory by an annotation."""
 KNOWN_ANNOTATIONS = frozenset(LIMITS)
 INPUTS = (PORTS, PORTS_ENABLED, PORTS_RETAIN, SAME_PORT, CERTIFICATE)
 KEPT_OF_OVERSIZED = 64
@@ -41,10 +41,10 @@ MOST_UNKNOWN = 10
 
 @dataclass(frozen=True)
 class Annotations:
-    """What is kept of a pod's annotations: `values` of those that we know, and the names of a few that we do not.
+    """What is kept of a pod's annotations: `values` of those that we know, and the names of a few `unknown` ones.
 
-    `oversized`: how long a value is that was cut. What is left of it ends with an ellipsis, which nothing of ours
-    does: it is still there, and no text that anybody takes for a shorter request.
+    `oversized` has the lengths of values that were cut. A cut value ends with an ellipsis, which no valid value does:
+    so nobody takes it for a shorter request.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -53,6 +53,7 @@ class Annotations:
 
     @classmethod
     def of(cls, annotations: Mapping[str, str]) -> Annotations:
+        """Keep what we know of a pod's annotations."""
         unknown = sorted(name for name in annotations if name.startswith(PREFIX) and name not in LIMITS)
         values = {name: annotations[name] for name in LIMITS if name in annotations}
         oversized = {name: len(value) for name, value in values.items() if len(value) > LIMITS[name]}
@@ -96,12 +97,12 @@ class PodView:
     ips: tuple[str, ...] = ()
     phase: str = "Pending"
     gate: str | None = None  # status of the condition GATE ('' = not there); None: the pod is not ready without it
-    unknown_annotations: tuple[str, ...] = ()  # with our prefix; the first few by name
+    unknown_annotations: tuple[str, ...] = ()  # the first few by name that have our prefix
     oversized: Mapping[str, int] = field(default_factory=dict)  # annotation -> its length; the value is cut
 
     @classmethod
     def from_snapshot(cls, version: int, body: Mapping[str, Any]) -> PodView:
-        """Cuts a snapshot of an older version, which kept whatever has our prefix."""
+        """Read a snapshot; one of an older version kept whatever has our prefix, and is cut here."""
         kept = Annotations.of(body.get("annotations") or {})
         return cls(
             namespace=body["namespace"],
@@ -122,64 +123,70 @@ class PodView:
 
     @property
     def opted_in(self) -> bool:
+        """Whether the pod has the annotation that asks for ports."""
         return PORTS in self.annotations
 
     @property
     def ended(self) -> bool:
+        """Whether its containers have ended for good."""
         return self.phase in ("Succeeded", "Failed")
 
     @property
     def wants_ports(self) -> bool:
-        """A pod that ended has no use for a port any more."""
+        """False for a pod that has ended: it cannot use a port any more."""
         return self.opted_in and not self.ended
 
     @property
     def enabled(self) -> bool:
+        """False while somebody isolates the pod."""
         return self.annotations.get(PORTS_ENABLED, "true").strip().lower() not in OFF
 
     @property
     def same_port(self) -> bool:
+        """Whether its ports must have the same number in several pools."""
         return self.annotations.get(SAME_PORT, "").lower() == "true"
 
     @property
     def certificate(self) -> str:
-        """ARN for its TLS listeners, '' where each pool's own is meant."""
+        """The ARN for the pod's TLS listeners; '' means the certificate of each pool."""
         return self.annotations.get(CERTIFICATE, "").strip()
 
     def address(self, family: str) -> str:
-        """The address to register in a pool of the family: the first of the status, '' while there is none."""
+        """The pod's first address of the family, '' while it has none."""
         return next((ip for ip in self.ips if family_of(ip) == family), "")
 
     @property
     def outputs(self) -> Outputs:
+        """What we have published on this version of the pod."""
         get = self.annotations.get
         return Outputs(get(PORTS_STATE, ""), get(ENDPOINTS, ""), get(PORTS_MESSAGE, ""))
 
     def shows(self, outputs: Outputs) -> bool:
-        """Whether nothing must be written for the outputs to be on the pod, its readiness included."""
+        """Whether the pod has the outputs already, its readiness included."""
         return self.outputs == outputs and self.gate in (None, readiness(outputs))
 
     @property
     def warnings(self) -> str:
+        """A message about annotations that we ignore, '' for none."""
         unknown = self.unknown_annotations
         return f"ignored, unknown: {', '.join(unknown)}"[:512] if unknown else ""
 
     @property
     def oversize(self) -> str | None:
-        """Which annotation of a request is too long to be read, None for none."""
-        name = next((each for each in INPUTS if each in self.oversized), None)
+        """Which annotation of the request is too long to be read, None for none."""
+        name = next((annotation for annotation in INPUTS if annotation in self.oversized), None)
         if name is None:
             return None
         return f"{name} has {self.oversized[name]} characters, at most {LIMITS[name]} are read: shorten it"
 
 
 def readiness(outputs: Outputs) -> str:
-    """Status of the condition GATE that goes with the outputs."""
+    """The status of the condition GATE that goes with the outputs."""
     return "True" if outputs.state == PortsState.BOUND else "False"
 
 
 def family_of(text: str) -> str:
-    """ipv4 or ipv6, '' for any other text and any other spelling than AWS's. Total: a pod's author may write it."""
+    """ipv4 or ipv6; '' for a text that is no address, or is not in AWS's spelling. Total: a pod's author writes it."""
     try:
         parsed = IPv6Address(text) if ":" in text else IPv4Address(text)
     except AddressValueError:

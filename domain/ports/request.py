@@ -1,7 +1,7 @@
-"""What a pod asks for: the grammar of the annotation `berthmaster.dev/ports`, parsed to wants.
+"""Parses the annotation `berthmaster.dev/ports` into wants.
 
-The text is hostile input: a pod's author writes it. Every input is either a tuple of wants or a RequestError that names
-the entry.
+The text is hostile input, because a pod's author writes it. Every text is either a tuple of wants or a RequestError
+that names the entry.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from domain.ports.want import MOST_IN_A_ROW, Protocol, Want
 
 MAX_ENTRIES: Final = 100
 MAX_PORTS: Final = 300
-"""Ports of one pod in all pools: each is a listener and a target group, and a row of an annotation shows it."""
+"""Ports of one pod in all pools. Each is a listener, a target group and a row of an annotation."""
 _ENTRY = re.compile(
     r"(?:(?P<name>[^=/@]*)=)?(?P<port>[^/@=-]*)(?:-(?P<end>[^/@=]*))?(?:/(?P<protocol>[^/@=]*))?(?:@(?P<pools>[^/@=]*))?"
 )
@@ -39,14 +39,14 @@ class _Entry:
     pools: tuple[str, ...]
 
     def wants(self) -> Iterator[Want]:
-        """One in each pool. QUIC is UDP to a load balancer."""
+        """The entry's want in each pool. QUIC is UDP to a load balancer."""
         carried = Protocol.UDP if self.protocol is Protocol.QUIC else self.protocol
         for pool in self.pools:
             yield Want(pool, self.port, carried, ((self.name, self.protocol),), self.end if self.end > self.port else 0)
 
 
 def wants_of(pod: PodView, default: str = "") -> tuple[Want, ...]:
-    """What the pod asks for, if it asks at all. Raises RequestError."""
+    """The wants of a pod that has the annotation. Raises RequestError."""
     if pod.oversize:
         raise RequestError(pod.oversize)
     return parse_ports(pod.annotations[PORTS], default)
@@ -64,15 +64,16 @@ def parse_ports(text: str, default: str = "") -> tuple[Want, ...]:
         )
     if len(entries) > MAX_ENTRIES:
         raise RequestError(f"{len(entries)} entries are too many: at most {MAX_ENTRIES} a pod")
-    read = [_entry(n, entry) for n, entry in enumerate(entries, 1)]
-    _refuse_same_names(read)
-    wants = [want for entry in read for want in entry.wants()]
+    parsed = [_entry(number, entry) for number, entry in enumerate(entries, 1)]
+    _refuse_same_names(parsed)
+    wants = [want for entry in parsed for want in entry.wants()]
     refuse_too_many(wants)
     _refuse_doubles(wants)
     return tuple(_merged(wants))
 
 
 def refuse_too_many(wants: Iterable[Want]) -> None:
+    """Raise RequestError when the wants have more ports than one pod may have."""
     ports = sum(want.ports for want in wants)
     if ports > MAX_PORTS:
         raise RequestError(f"{ports} ports are too many: at most {MAX_PORTS} a pod, counted in every pool")
@@ -139,14 +140,14 @@ def _refuse_same_names(entries: list[_Entry]) -> None:
 
 
 def _refuse_doubles(wants: list[Want]) -> None:
-    seen: set[tuple[str, int, Protocol]] = set()
+    requested: set[tuple[str, int, Protocol]] = set()
     for want in wants:
         parts = {Protocol.TCP, Protocol.UDP} if want.protocol is Protocol.TCPUDP else {want.protocol}
         for part in sorted(parts):
             asked = {(want.pool, port, part) for port in range(want.port, want.last + 1)}
-            if double := min(asked & seen, default=None):
+            if double := min(asked & requested, default=None):
                 raise RequestError(f"port {double[1]}/{part} of pool {want.pool} is asked for twice")
-            seen |= asked
+            requested |= asked
 
 
 def _merged(wants: list[Want]) -> list[Want]:

@@ -9,20 +9,20 @@ from typing import Final
 from domain.kubernetes.names import PORTS_RETAIN
 from domain.ports.request import RequestError
 
-LONGEST: Final = timedelta(days=30)
-"""Ports that nobody uses are taken from the others, and a pod's author writes the annotation."""
+MAX_RETENTION: Final = timedelta(days=30)
+"""A bound, because a pod's author writes the annotation and other pods cannot use retained ports."""
 _LENGTH: Final = re.compile(r"([0-9]{1,7})(s|m|h|d)")
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def retention(text: str | None, default: timedelta) -> int:
-    """Seconds, 0 for giving back at once. `true` means `default` (a setting). Raises RequestError."""
+def parse_retention(text: str | None, default: timedelta) -> int:
+    """Seconds; 0 releases at once. `true` means `default` (a setting). Raises RequestError."""
     word = (text or "false").strip().lower()
     if word in ("true", "false"):
         return int(default.total_seconds()) if word == "true" else 0
-    written = _LENGTH.fullmatch(word)
-    seconds = int(written[1]) * _UNITS[written[2]] if written else -1
-    if not 0 <= seconds <= LONGEST.total_seconds():
+    match = _LENGTH.fullmatch(word)
+    seconds = int(match[1]) * _UNITS[match[2]] if match else -1
+    if not 0 <= seconds <= MAX_RETENTION.total_seconds():
         raise RequestError(
             f"{PORTS_RETAIN} {word[:40]!r} is not true, false or a length of time such as 90s, 30m, 24h or 7d,"
             " at most 30d"

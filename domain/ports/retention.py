@@ -1,7 +1,7 @@
-"""What becomes of ports whose pod is gone or has ended: given back, kept for the next pod of the name, or taken over.
+"""Decides what becomes of ports whose pod is gone or has ended: released, retained for the next pod, or inherited.
 
-A port stays only if it was bound and its pod had asked for it, and only for a pod that asks for it again: one that
-comes back without the request gives it up, and so does a pool that is being deleted.
+A port is retained only if it was bound and its pod asked for that. It goes only to a pod of the same name that asks for
+it again: a pod that comes back without the request gives it up, and so does a pool that is being deleted.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Final
 
 from domain.port_pools.port_pool import PoolState
 from domain.ports.entry import Entry, EntryState
-from domain.ports.holding import Id, by_key, whole
+from domain.ports.holding import EntryId, by_key, complete_ranges
 from domain.ports.pod import PodView
 from domain.ports.want import Want
 
-MOST_LABELLED: Final = 10
-"""Entries whose tags one call of AWS can change."""
+MAX_RELABELLED: Final = 10
+"""Entries whose tags one call of AWS can change: two ARNs each."""
 
 
 @dataclass(frozen=True)
-class Left:
-    """`inherit`: for the living pod to take over; `retain`: to be kept; `kept`: is kept, nothing to do.
+class RetentionPlan:
+    """`inherit`: the living pod takes over; `retain`: is to be retained; `kept`: is retained already.
 
-    What is in none of them goes.
+    Entries in none of them are released.
     """
 
     inherit: tuple[Entry, ...] = ()
@@ -32,65 +32,68 @@ class Left:
     kept: tuple[Entry, ...] = ()
 
     @property
-    def first_heirs(self) -> tuple[Entry, ...]:
-        """Those of one pool."""
+    def first_to_inherit(self) -> tuple[Entry, ...]:
+        """The entries of one pool."""
         return tuple(e for e in self.inherit if e.pool == min(self.inherit).pool)
 
     @property
-    def stay(self) -> frozenset[Entry]:
+    def staying(self) -> frozenset[Entry]:
+        """The entries that are not to be released."""
         return frozenset(self.inherit + self.retain + self.kept)
 
 
-def left_by_the_dead(
+def plan_retention(
     entries: Iterable[Entry],
     pod: PodView | None,
-    lacking: Iterable[Want],
+    unmet: Iterable[Want],
     pools: Mapping[str, PoolState],
     unreadable: bool,
-    due: Collection[Id] = (),
-) -> Left:
-    """`entries`: those that serve no want of `pod`; `pools`: those that give it ports, or are deleted; `due`: those
-    whose targets are to be looked at again.
+    to_compare: Collection[EntryId] = (),
+) -> RetentionPlan:
+    """Plan for `entries` that serve no want of `pod`.
 
-    A mistake in the annotation costs nothing, so an `unreadable` one leaves what waits for it waiting.
+    `unmet`: wants of the pod without ports. `pools`: those that give it ports, or are being deleted. `to_compare`:
+    entries whose targets must be compared. While the annotation is `unreadable`, retained
+    entries go on waiting: a mistake in it costs nothing.
     """
-    away = not pod or (pod.ended and pod.opted_in)
-    dead = [e for e in entries if _may_stay(e, pools) and (away or (pod and e.uid != pod.uid))]
-    if away or unreadable:
-        return _kept(dead, due)
-    heirs = _taken_over(dead, lacking)
-    opens = tuple(e for e in heirs if pools.get(e.pool) is PoolState.ACTIVE)
-    return replace(_kept([e for e in heirs if e not in opens], due), inherit=opens)
+    gone = not pod or (pod.ended and pod.opted_in)
+    orphaned = [e for e in entries if _is_retainable(e, pools) and (gone or (pod and e.uid != pod.uid))]
+    if gone or unreadable:
+        return _keep_one_per_key(orphaned, to_compare)
+    inheritable = _inheritable(orphaned, unmet)
+    inherit = tuple(e for e in inheritable if pools.get(e.pool) is PoolState.ACTIVE)
+    return replace(_keep_one_per_key([e for e in inheritable if e not in inherit], to_compare), inherit=inherit)
 
 
-def mislabelled(entries: Iterable[Entry], retain: int) -> tuple[Entry, ...]:
-    """Bound ones of one pool whose tags say otherwise; an inherited one is tagged when it is bound.
+def entries_to_relabel(entries: Iterable[Entry], retain: int) -> tuple[Entry, ...]:
+    """Bound entries of one pool whose tags say another time. An inherited entry is tagged when it is bound.
 
-    Some at a time, so that a wait for calls loses little.
+    Some at a time, so that a wait for the call budget loses little.
     """
-    old = [e for e in entries if e.state is EntryState.BOUND and e.retain != retain]
-    return tuple(e for e in old if e.pool == old[0].pool)[:MOST_LABELLED]
+    outdated = [e for e in entries if e.state is EntryState.BOUND and e.retain != retain]
+    return tuple(e for e in outdated if e.pool == outdated[0].pool)[:MAX_RELABELLED]
 
 
-def _may_stay(entry: Entry, pools: Mapping[str, PoolState]) -> bool:
-    asked = entry.state is EntryState.RETAINED or (entry.state is EntryState.BOUND and entry.retain > 0)
-    return asked and pools.get(entry.pool) is not PoolState.DELETING
+def _is_retainable(entry: Entry, pools: Mapping[str, PoolState]) -> bool:
+    wanted = entry.state is EntryState.RETAINED or (entry.state is EntryState.BOUND and entry.retain > 0)
+    return wanted and pools.get(entry.pool) is not PoolState.DELETING
 
 
-def _kept(dead: list[Entry], due: Collection[Id]) -> Left:
-    """One of a key; a time that runs already goes on."""
+def _keep_one_per_key(orphaned: list[Entry], to_compare: Collection[EntryId]) -> RetentionPlan:
+    """Keep one entry a key, first those whose time runs already."""
     chosen = dict[tuple[str, str], Entry]()
-    for entry in sorted(dead, key=lambda e: (not _waits(e), e)):
+    for entry in sorted(orphaned, key=lambda e: (not _is_timed(e), e)):
         chosen.setdefault((entry.pool, entry.want), entry)
-    waiting = tuple(e for e in chosen.values() if _waits(e) and e.id not in due)
-    return Left(retain=tuple(e for e in chosen.values() if e not in waiting), kept=waiting)
+    kept = tuple(e for e in chosen.values() if _is_timed(e) and e.id not in to_compare)
+    return RetentionPlan(retain=tuple(e for e in chosen.values() if e not in kept), kept=kept)
 
 
-def _waits(entry: Entry) -> bool:
+def _is_timed(entry: Entry) -> bool:
     return entry.state is EntryState.RETAINED and entry.until > 0
 
 
-def _taken_over(dead: list[Entry], lacking: Iterable[Want]) -> list[Entry]:
-    """A run of ports as a whole or not at all."""
-    held = by_key(dead)
-    return [e for want in lacking for run in sorted(whole(want, held), key=list)[:1] for e in run]
+def _inheritable(orphaned: list[Entry], unmet: Iterable[Want]) -> list[Entry]:
+    """A complete range for each want that has one."""
+    held = by_key(orphaned)
+    ranges = (sorted(complete_ranges(want, held), key=list)[:1] for want in unmet)
+    return [entry for first in ranges for entries in first for entry in entries]

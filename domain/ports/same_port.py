@@ -1,7 +1,7 @@
-"""One port number in several pools: what `berthmaster.dev/same-port-across-pools` asks of the entries of a pod.
+"""One port number in several pools: what `berthmaster.dev/same-port-across-pools` asks for.
 
-No script spans the ledgers of two pools. So the free ports of each are read, a number that all have is chosen here, and
-then it is taken in pool after pool; what was taken is given back when one refuses.
+No script spans the ledgers of two pools. So the worker reads the free ports of each, a port that all have is chosen
+here, and the worker takes it in pool after pool. It gives back what it took when a pool refuses.
 """
 
 from __future__ import annotations
@@ -9,93 +9,95 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from domain.port_pools.port_pool import PortPoolSpec
-from domain.ports.entry import Entry, EntryState
-from domain.ports.holding import ByKey, Id, whole
-from domain.ports.precreate import SERVES, ports_of
+from domain.ports.entry import EntryState
+from domain.ports.holding import ByKey, EntryId, complete_ranges
+from domain.ports.precreate import LISTENER_PROTOCOL, ports_of
 from domain.ports.want import Want
 
 Group = tuple[Want, ...]
-"""Wants of different pools that serve an entry together."""
+"""Wants of different pools that serve one entry of the annotation."""
 
 
-def groups(wants: Iterable[Want]) -> tuple[Group, ...]:
-    """The wants that must have the same number: those that share an entry. One of a single pool is in none."""
-    found = list[list[Want]]()
+def same_port_groups(wants: Iterable[Want]) -> tuple[Group, ...]:
+    """Groups of wants that share an entry, so that they must have the same port. A want alone is in no group."""
+    groups = list[list[Want]]()
     for want in wants:
         names = set(want.names)
-        same = [group for group in found if any(names & set(other.names) for other in group)]
-        found = [group for group in found if group not in same] + [[w for group in same for w in group] + [want]]
-    return tuple(tuple(group) for group in found if len(group) > 1)
+        same = [group for group in groups if any(names & set(other.names) for other in group)]
+        merged = [other for group in same for other in group] + [want]
+        groups = [group for group in groups if group not in same] + [merged]
+    return tuple(tuple(group) for group in groups if len(group) > 1)
 
 
-def unseen(tied: Iterable[Group], held: ByKey, coming: ByKey, shown: Collection[Id]) -> set[Id]:
-    """What the groups that are not complete hold and nobody uses: another number may be needed.
+def unused_ids(groups: Iterable[Group], held: ByKey, available: ByKey, published: Collection[EntryId]) -> set[EntryId]:
+    """Unused entries of incomplete groups, to be given back because the group may need another port.
 
-    `coming`: what is held, and what the pod takes over from one that had its name.
+    `available`: the entries that the pod holds or can inherit.
     """
-    broken = [want for group in tied if not all(whole(w, coming) for w in group) for want in group]
-    entries = (e for want in broken for key in want.keys for e in held.get((want.pool, key), ()))
-    return {e.id for e in entries if e.id not in shown or e.state is not EntryState.BOUND}
+    incomplete = [group for group in groups if not all(complete_ranges(want, available) for want in group)]
+    keys = ((want.pool, key) for group in incomplete for want in group for key in want.keys)
+    entries = (entry for pool_and_key in keys for entry in held.get(pool_and_key, ()))
+    return {e.id for e in entries if e.id not in published or e.state is not EntryState.BOUND}
 
 
 def settled_port(group: Group, held: ByKey) -> int:
-    """The number that the group has already in some pool, 0 for none."""
-    runs: Iterator[list[list[Entry]]] = ([list(run) for run in whole(want, held)] for want in group)
-    return next((found[0][0].port for found in runs if found), 0)
+    """The port that the group has already in some pool, 0 for none."""
+    ranges = (entries for want in group for entries in complete_ranges(want, held))
+    return next((entries[0].port for entries in ranges), 0)
 
 
-def firsts(spec: PortPoolSpec, want: Want) -> range:
-    """Where the ports of a want may begin: in the pool's range or, if that is precreated, in that of its protocol."""
-    protocol = SERVES.get(want.protocol, want.protocol)
+def first_ports(spec: PortPoolSpec, want: Want) -> range:
+    """The ports where a want may begin: in the pool's range, or in the part precreated for its protocol."""
+    protocol = LISTENER_PROTOCOL.get(want.protocol, want.protocol)
     span = ports_of(spec).get(protocol, range(0)) if spec.precreate.total else spec.ports
     return range(span.start, span.stop - want.ports + 1, spec.segment_length)
 
 
-def free(spec: PortPoolSpec, want: Want, taken: Iterable[bytes]) -> int:
-    """The numbers where as many free ports begin as the want asks for, as the bits of a number.
+def free_ports_mask(spec: PortPoolSpec, want: Want, taken: Iterable[bytes]) -> int:
+    """The ports where as many free ports begin as the want asks for: bit n is set for port n.
 
-    `taken`: of each load balancer with room the ports in use, bit 0 of the first byte for the pool's first port.
+    `taken`: the ports in use of each load balancer with room; bit 0 of the first byte is the pool's first port.
     """
-    found, size = 0, len(spec.ports)
+    starts, size = 0, len(spec.ports)
     for bits in taken:
-        rows = alone = ((1 << size) - 1) & ~int.from_bytes(bits, "little")
-        for further in range(1, want.ports):
-            rows &= alone >> further
-        found |= rows
-    return found << spec.start_port & mask(firsts(spec, want))
+        ranges = free = ((1 << size) - 1) & ~int.from_bytes(bits, "little")
+        for offset in range(1, want.ports):
+            ranges &= free >> offset
+        starts |= ranges
+    return starts << spec.start_port & ports_mask(first_ports(spec, want))
 
 
-def mask(numbers: range) -> int:
-    """The bits of these numbers."""
-    if not numbers:
+def ports_mask(ports: range) -> int:
+    """A number with bit n set for each port n."""
+    if not ports:
         return 0
-    width = numbers.step * len(numbers)
-    each = ((1 << width) - 1) // ((1 << numbers.step) - 1)
-    return each << numbers.start
+    width = ports.step * len(ports)
+    every_step = ((1 << width) - 1) // ((1 << ports.step) - 1)
+    return every_step << ports.start
 
 
-def in_common(masks: Iterable[int]) -> Iterator[int]:
-    """The numbers that are in all of these, the lowest first."""
-    left = -1
-    for bits in masks:
-        left &= bits
-    while left > 0:
-        lowest = left & -left
+def common_ports(masks: Iterable[int]) -> Iterator[int]:
+    """The ports that are in all masks, the lowest first."""
+    common = -1
+    for mask in masks:
+        common &= mask
+    while common > 0:
+        lowest = common & -common
         yield lowest.bit_length() - 1
-        left ^= lowest
+        common ^= lowest
 
 
-def never_in_common(group: Group, specs: Mapping[str, PortPoolSpec]) -> str | None:
-    """Why the ranges of the pools have no number for a group, None when they have."""
-    known = [want for want in group if want.pool in specs]
-    if not known or any(in_common(mask(firsts(specs[want.pool], want)) for want in known)):
+def range_conflict(group: Group, specs: Mapping[str, PortPoolSpec]) -> str | None:
+    """Why the ranges of the pools have no port for a group, None when they have one."""
+    wants = [want for want in group if want.pool in specs]
+    if not wants or any(common_ports(ports_mask(first_ports(specs[want.pool], want)) for want in wants)):
         return None
-    ranges = ", ".join(f"{w.pool} {specs[w.pool].start_port}-{specs[w.pool].end_port}" for w in known)
+    ranges = ", ".join(f"{w.pool} {specs[w.pool].start_port}-{specs[w.pool].end_port}" for w in wants)
     return f"{group[0].names[0][0]} asks for the same port in pools that have none in common: {ranges}"
 
 
-def shortest(masks: Mapping[str, int], growing: Collection[str]) -> frozenset[str]:
-    """The pools that must grow for a number in common: those without any, else of those that can, one of the fewest."""
-    empty = frozenset(pool for pool, bits in masks.items() if not bits)
-    fewest = sorted((bits.bit_count(), pool) for pool, bits in masks.items() if pool in growing)
-    return empty or frozenset(pool for _, pool in fewest[:1])
+def pools_to_grow(masks: Mapping[str, int], growing: Collection[str]) -> frozenset[str]:
+    """The pools that must grow for a common port: those without a free port, else the one that has fewest and can."""
+    empty = frozenset(pool for pool, mask in masks.items() if not mask)
+    fewest_first = sorted((mask.bit_count(), pool) for pool, mask in masks.items() if pool in growing)
+    return empty or frozenset(pool for _, pool in fewest_first[:1])

@@ -1,4 +1,4 @@
-"""What a run of a pod can be told to do. Values; the worker executes them."""
+"""The steps of a run for one pod. Values: the worker executes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from domain.ports.want import Want
 
 @dataclass(frozen=True)
 class Clear:
-    """Take an entry out of the pod's outputs, conditionally on the version read, before it is released."""
+    """Take an entry off the pod's outputs before it is released; conditional on the version that was read."""
 
     entry: Entry
     outputs: Outputs
@@ -26,7 +26,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Leave:
+class LeaveWaitingList:
     """Take the name off a pool's waiting list."""
 
     pool: str
@@ -34,12 +34,14 @@ class Leave:
 
 @dataclass(frozen=True)
 class Allocate:
+    """Take all wants from the pool, or wait for them."""
+
     pool: str
     wants: tuple[Want, ...]
 
 
 @dataclass(frozen=True)
-class AllocateTogether:
+class AllocateSamePort:
     """The same first port for wants of different pools: `port`, or any if that is 0."""
 
     wants: tuple[Want, ...]
@@ -55,7 +57,7 @@ class Rollback:
 
 @dataclass(frozen=True)
 class Provision:
-    """Target group, listener and, if `target` (ip:port) is not '', the registered target; then record."""
+    """Make the cloud carry the port, with `target` (ip:port, '' = none) as the registered target; then record it."""
 
     entry: Entry
     target: str
@@ -63,14 +65,14 @@ class Provision:
 
 @dataclass(frozen=True)
 class Retain:
-    """Take every target off an entry whose pod is gone, and keep its port and listener for the next pod of the name."""
+    """Deregister every target of an entry whose pod is gone; keep port and listener for the next pod of the name."""
 
     entry: Entry
 
 
 @dataclass(frozen=True)
 class Inherit:
-    """Take over entries of one pool from pods of the name that are gone; their tags are written when they are bound."""
+    """Take over entries of one pool from gone pods of the name. Their tags are written when they are bound."""
 
     entries: tuple[Entry, ...]
 
@@ -91,31 +93,31 @@ class Disable:
 
 
 @dataclass(frozen=True)
-class Look:
-    """Ask the cloud for the health of the entry's target."""
+class CheckHealth:
+    """Read the health of the entry's target."""
 
     entry: Entry
 
 
 @dataclass(frozen=True)
 class Confirm:
-    """A fenced script of this run records the entries bound."""
+    """Record the entries as bound, by a fenced script of this run."""
 
     entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True)
 class Show:
-    """Write the outputs on the pod, conditionally on the version read."""
+    """Write the outputs on the pod; conditional on the version that was read."""
 
     outputs: Outputs
 
 
 @dataclass(frozen=True)
 class Stop:
-    """The end of the run; `after` is when to look again without an event, None = settled.
+    """End the run; `after` is when to reconcile again without an event, None when it has settled.
 
-    `counted`: the next wait of the same kind is longer.
+    `counted`: the next wait of this kind is longer.
     """
 
     after: timedelta | None
@@ -123,20 +125,8 @@ class Stop:
     counted: bool = False
 
 
-Step = (
-    Clear
-    | Release
-    | Leave
-    | Allocate
-    | AllocateTogether
-    | Rollback
-    | Provision
-    | Disable
-    | Look
-    | Retain
-    | Inherit
-    | Relabel
-    | Confirm
-    | Show
-    | Stop
-)
+LedgerStep = Allocate | AllocateSamePort | Rollback | Inherit | LeaveWaitingList | Confirm
+CloudStep = Provision | Disable | CheckHealth | Retain | Relabel | Release
+StatusStep = Clear | Show
+Action = LedgerStep | CloudStep | StatusStep
+Step = Action | Stop

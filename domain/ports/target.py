@@ -11,6 +11,6 @@ def target_text(ip: str, port: int) -> str:
 
 
 def address_of(target: str) -> Address:
-    """Of a text that target_text made."""
+    """The address of a text that target_text returned."""
     ip, _, port = target.rpartition(":")
     return ip.strip("[]"), int(port)

@@ -1,6 +1,6 @@
-"""A want: one port, or several in a row, of one pool for a pod's container ports; and the keys that name its parts.
+"""A want: one port, or a range of ports, of one pool for a pod's container ports; and the keys of its entries.
 
-A key is written into the ledger and into tags, so it is read back as hostile input.
+Keys are written into the ledger and into tags, where anybody may edit them, so what is read back is hostile input.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import Final
 
 MOST_IN_A_ROW: Final = 50
-"""Ports in a row lie on one load balancer, and that carries so many."""
+"""The longest range. Its ports lie on one load balancer, which carries so many."""
 _KEY: Final = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?/([A-Z]+)(?:\+(0|[1-9][0-9]?))?")
 
 
 class Protocol(StrEnum):
-    """The words of the annotation. A want has no QUIC: that is UDP to a load balancer."""
+    """The protocols of the annotation. A want never has QUIC, which is UDP to a load balancer."""
 
     TCP = "TCP"
     UDP = "UDP"
@@ -29,7 +29,7 @@ class Protocol(StrEnum):
 class Want:
     """Ports of one pool for the container ports `port` to `end` (0 = just one).
 
-    `names` are the entries that it serves, with the words of each: TCP and UDP of one number share a want.
+    `names` are the annotation's entries that it serves, each with its protocol: TCP and UDP of one port share a want.
     """
 
     pool: str
@@ -40,49 +40,52 @@ class Want:
 
     @property
     def last(self) -> int:
+        """The last container port."""
         return max(self.port, self.end)
 
     @property
     def ports(self) -> int:
+        """How many ports."""
         return self.last - self.port + 1
 
     @property
     def key(self) -> str:
-        """What identifies the want within its pod and pool: `7777/UDP`, or `10000-10009/UDP` for a run of ports."""
+        """The want's name within its pod and pool: `7777/UDP`, or `10000-10009/UDP` for a range."""
         return f"{self.port}/{self.protocol}" if self.ports == 1 else f"{self.port}-{self.end}/{self.protocol}"
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What its entries say that they serve: the key, or `10000-10009/UDP+0` to `+9` for a run."""
+        """The keys of its entries: its own key, or `10000-10009/UDP+0` to `+9` for a range."""
         return (self.key,) if self.ports == 1 else tuple(f"{self.key}+{n}" for n in range(self.ports))
 
     def key_of(self, container_port: int) -> str:
-        """The key of the entry for that container port, '' when it is not one of this want."""
-        at = container_port - self.port
-        return self.keys[at] if 0 <= at < self.ports else ""
+        """The key of the entry for a container port, '' for a container port of another want."""
+        index = container_port - self.port
+        return self.keys[index] if 0 <= index < self.ports else ""
 
 
 @dataclass(frozen=True)
-class Part:
-    """What the key of an entry says: of which want, for which container port."""
+class EntryKey:
+    """A parsed key: the want that the entry serves, and its container port."""
 
     want: str
     port: int
     protocol: Protocol
 
 
-def part_of(key: str) -> Part | None:
-    """None for a text that is no key of an entry: a rebuild reads keys from tags."""
-    found = _KEY.fullmatch(key)
-    if not found or found[3] not in Protocol.__members__:
+def parse_entry_key(key: str) -> EntryKey | None:
+    """None for a text that is not the key of an entry: a rebuild reads keys from tags."""
+    match = _KEY.fullmatch(key)
+    if not match or match[3] not in Protocol.__members__:
         return None
-    first, last = int(found[1]), int(found[2] or found[1])
-    port = first + int(found[4] or 0)
-    whole = (found[2] is None) == (found[4] is None) and (found[2] is None or first < last < first + MOST_IN_A_ROW)
-    return Part(key.partition("+")[0], port, Protocol(found[3])) if whole and port <= last <= 65535 else None
+    first, last = int(match[1]), int(match[2] or match[1])
+    port = first + int(match[4] or 0)
+    is_range, has_offset = match[2] is not None, match[4] is not None
+    complete = is_range == has_offset and (not is_range or first < last < first + MOST_IN_A_ROW)
+    return EntryKey(key.partition("+")[0], port, Protocol(match[3])) if complete and port <= last <= 65535 else None
 
 
 def container_port(key: str) -> int | None:
-    """The container port of an entry's key, None for a text that is none."""
-    part = part_of(key)
-    return part.port if part else None
+    """The container port of an entry's key, None for a text that is not a key."""
+    parsed = parse_entry_key(key)
+    return parsed.port if parsed else None

@@ -14,7 +14,7 @@ from redis import Redis
 from berthmaster import routing
 from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_STATE
 from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
-from domain.ports.endpoints import endpoints
+from domain.ports.endpoints import format_endpoints
 from domain.ports.entry import Entry, EntryState
 from domain.ports.request import parse_ports
 from events.workqueue import Mark, Workqueue
@@ -88,7 +88,7 @@ def fill_ledger(redis: Redis, entries: dict[str, Entry]) -> None:
 
 def mark(name: str, held: Entry) -> Mark:
     """The snapshot of the pod, with what was published for it."""
-    shown = endpoints(parse_ports(REQUEST), [held], {held.lb: dns_name(held.lb)})
+    shown = format_endpoints(parse_ports(REQUEST), [held], {held.lb: dns_name(held.lb)})
     body = {
         "namespace": NAMESPACE,
         "name": name,

@@ -24,7 +24,7 @@ from compose.sandbox.aws.remote import Network
 from compose.sandbox.environment import CLUSTER
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.workload import NAMESPACE, POOL, pool
-from domain.ports.endpoints import shown
+from domain.ports.endpoints import parse_endpoints
 from domain.ports.pod import PodView, PortsState
 from events.kube.api import KubeError
 from tests.support.faults.meddling import Meddling
@@ -99,7 +99,7 @@ class Storm:
 
     def listeners_of(self, pod: PodView) -> list[str]:
         names, driver = load_balancers(self.aws), self.aws.driver()
-        rows = [place for row in shown(pod.outputs.endpoints) for place in row.each()]
+        rows = [place for row in parse_endpoints(pod.outputs.endpoints) for place in row.port_by_port()]
         found = [driver.find_listener(names[place.lb], place.port) for place in rows]
         return [listener.arn if listener else "" for listener in found]
 

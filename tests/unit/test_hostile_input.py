@@ -26,10 +26,10 @@ from domain.kubernetes.names import PREFIX
 from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.port_pools.port_pool import PortPoolSpec
-from domain.ports.endpoints import published, shown
+from domain.ports.endpoints import parse_endpoints, published_ids
 from domain.ports.pod import PodView, family_of
 from domain.ports.request import RequestError, parse_ports
-from domain.ports.retain_annotation import retention
+from domain.ports.retain_annotation import parse_retention
 from domain.ports.want import Protocol
 from events.protocol.schemas import AllocationFailed, Changed, CloudEvent, pod_snapshot, pool_snapshot
 from workers.kube.claimable_pods import claimable
@@ -83,9 +83,9 @@ def test_a_request_for_ports_is_read_or_refused(text: str, default: str) -> None
     with suppress(RequestError):
         assert parse_ports(text, default)
     with suppress(RequestError):
-        assert retention(text, timedelta(hours=1)) >= 0
+        assert parse_retention(text, timedelta(hours=1)) >= 0
     family_of(text)
-    published(text)
+    published_ids(text)
 
 
 @given(marks=labels, notes=labels)
@@ -93,7 +93,7 @@ def test_every_pod_can_be_looked_at(marks: dict[str, str], notes: dict[str, str]
     body = pod(marks, notes)
     view = PodView.from_snapshot(1, pod_snapshot(body))
     assert len(view.warnings) <= 512
-    assert all(row.name for row in shown(view.outputs.endpoints))
+    assert all(row.name for row in parse_endpoints(view.outputs.endpoints))
     assert view.enabled in (True, False)
     assert not claimable(Pod(body), NOW).claimed_by  # no pool made it
 
@@ -145,8 +145,8 @@ def names_of(model: type[BaseModel]) -> list[str]:
 
 READERS: dict[str, Callable[[str], object]] = {
     "ports": parse_ports,
-    "retention": lambda text: retention(text, timedelta(hours=1)),
-    "endpoints": shown,
+    "retention": lambda text: parse_retention(text, timedelta(hours=1)),
+    "endpoints": parse_endpoints,
     "address": family_of,
     "pod": lambda text: PodView.from_snapshot(1, pod_snapshot(pod({}, {PREFIX + text: text}))).warnings,
     "labels": lambda text: claimable(Pod(pod({PREFIX + "phase": text}, {PREFIX + "sessions": text})), NOW),

@@ -19,10 +19,10 @@ from berthmaster.names import is_full_name, is_name, is_uid
 from domain.claims.labels import moment, proper_key, proper_value
 from domain.kubernetes.names import PREFIX
 from domain.kubernetes.objects import KubeObject, Pod
-from domain.ports.endpoints import shown
+from domain.ports.endpoints import parse_endpoints
 from domain.ports.pod import PodView, family_of
 from domain.ports.request import RequestError, parse_ports
-from domain.ports.retain_annotation import retention
+from domain.ports.retain_annotation import parse_retention
 from events.protocol.claim_index import names_of
 from events.protocol.schemas import pod_snapshot
 from events.publisher.claim_feed import sets_of
@@ -100,7 +100,7 @@ def made_keys(odd: Odd) -> None:
 def labels_and_annotations(odd: Odd) -> None:
     pod = odd.pod()
     view = PodView.from_snapshot(1, pod_snapshot(pod))
-    assert all(is_name(row.pool) for row in shown(view.outputs.endpoints))
+    assert all(is_name(row.pool) for row in parse_endpoints(view.outputs.endpoints))
     seen = claimable(Pod(pod), NOW)
     assert seen.pool == "" or is_name(seen.pool)
     proper_key(odd.text())
@@ -112,13 +112,15 @@ def ports(odd: Odd) -> None:
     with suppress(RequestError):
         assert parse_ports(odd.text(), odd.text())
     with suppress(RequestError):
-        retention(odd.text(), timedelta(hours=1))
+        parse_retention(odd.text(), timedelta(hours=1))
     family_of(odd.text())
 
 
 def endpoints(odd: Odd) -> None:
     row = {"pool": "arena", "loadBalancer": "lb-1", "port": 7000, "containerPort": 7000, "protocol": "UDP", "name": "a"}
-    assert all(is_name(row.pool) for row in shown(encoded([{**row, **odd.values(*row, "endPort", "target")}])))
+    assert all(
+        is_name(row.pool) for row in parse_endpoints(encoded([{**row, **odd.values(*row, "endPort", "target")}]))
+    )
 
 
 def payloads_of_tasks(odd: Odd) -> None:

@@ -26,7 +26,7 @@ from workers.cli.check import Check
 from workers.cli.doctor import line
 from workers.cli.flower_pages import SHOWN, format_task
 from workers.cli.output import InertConsole
-from workers.ports.explain import PoolStory, Story
+from workers.ports.explain import PodExplanation, PortPoolExplanation
 from workers.settings import LogSettings
 from workers.telemetry.logs import formatter
 
@@ -74,9 +74,9 @@ def test_what_doctor_audit_and_explain_print_of_aws_and_pods_is_inert(capsys: py
     difference = Difference(HOSTILE, HOSTILE, 1, Kind.MISSING, HOSTILE, HOSTILE, Remedy.NONE)
     audit.show(audit.Report({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
     InertConsole(width=300).print(line(Check(HOSTILE, ok=False, found=HOSTILE)))
-    pools = PoolStory(HOSTILE, HOSTILE, epoch="1", quota=HOSTILE, growth=HOSTILE, trouble=HOSTILE)
+    pools = PortPoolExplanation(HOSTILE, HOSTILE, epoch="1", quota=HOSTILE, auto_create=HOSTILE, trouble=HOSTILE)
     run = Standing(dirty=True, held=False, hint_ms=None, due_ms=None, now_ms=0, tries=0, pools=())
-    explain.show(Story(HOSTILE, None, HOSTILE, run, None, (pools,)))
+    explain.show(PodExplanation(HOSTILE, None, HOSTILE, run, None, (pools,)))
     told = capsys.readouterr()
     assert sent_raw(told.out + told.err) == []
     assert told.out.count("\\u202e") >= 10

@@ -21,7 +21,7 @@ from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:
     from events.workqueue import Standing
-    from workers.ports.explain import PoolStory, Story
+    from workers.ports.explain import PodExplanation, PortPoolExplanation
 
 MOST_ROWS = 15
 explain = typer.Typer(help="Why something is as it is.", no_args_is_help=True)
@@ -55,17 +55,17 @@ def pod(name: Pod, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-def _story(namespace: str, name: str) -> Story:
-    from workers.ports.explain import story
+def _story(namespace: str, name: str) -> PodExplanation:
+    from workers.ports.explain import explain_pod
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
     set_up(settings.log)
     kubernetes(settings)
-    return story(build(settings).ports, namespace, name)
+    return explain_pod(build(settings).ports, namespace, name)
 
 
-def document(told: Story) -> dict[str, Any]:
+def document(told: PodExplanation) -> dict[str, Any]:
     """The same for programs."""
     pod = told.pod
     seen = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs)} if pod else None
@@ -74,7 +74,7 @@ def document(told: Story) -> dict[str, Any]:
     return {"name": told.name, "pod": seen, "problem": told.problem, "run": run, **rest}
 
 
-def show(told: Story) -> None:
+def show(told: PodExplanation) -> None:
     out = console()
     for line in lines(told):
         out.print(line)
@@ -86,7 +86,7 @@ def show(told: Story) -> None:
                 out.print(table)
 
 
-def lines(told: Story) -> Iterator[str]:
+def lines(told: PodExplanation) -> Iterator[str]:
     if told.pod is None:
         yield f"{told.name}: Kubernetes has no such pod"
     else:
@@ -117,23 +117,23 @@ def _seconds(ms: int) -> str:
     return f"{max(0, ms) / 1000:.1f} s"
 
 
-def pool_lines(pool: PoolStory, told: Story) -> Iterator[str]:
+def pool_lines(pool: PortPoolExplanation, told: PodExplanation) -> Iterator[str]:
     yield ""
     yield f"pool {pool.name}: {pool.state}"
     if not pool.epoch:
         return
-    asked = " + ".join(str(ports) for ports in pool.runs) or "0"
+    asked = " + ".join(str(ports) for ports in pool.ranges) or "0"
     held = len(pool.entries)
     yield f"  ports: asks for {asked}, holds {held}; {pool.free} are free, {pool.demand} are waited for"
     if place := pool.place:
         turn = "woken, a run is on its way" if place.woken else f"{place.ahead} of {pool.waiting} waiters before it"
         yield f"  has waited {_seconds(told.run.now_ms - place.joined_ms)} for {place.ports} of them: {turn}"
-    yield f"  epoch {pool.epoch}; load balancers: {pool.growth}; quota: {pool.quota}"
+    yield f"  epoch {pool.epoch}; load balancers: {pool.auto_create}; quota: {pool.quota}"
     if pool.trouble:
         yield f"  the last scale-up failed: {pool.trouble}"
 
 
-def _entries(pool: PoolStory) -> Table:
+def _entries(pool: PortPoolExplanation) -> Table:
     table = Table("load balancer", "port", "for", "state", "target", "listener")
     for entry in pool.entries[:MOST_ROWS]:
         known = "yes" if entry.listener else "not yet"
@@ -142,7 +142,7 @@ def _entries(pool: PoolStory) -> Table:
     return table
 
 
-def _candidates(pool: PoolStory) -> Table:
+def _candidates(pool: PortPoolExplanation) -> Table:
     table = Table("candidate", "in use", "can carry", "listeners of others", "why not")
     for lb in pool.candidates[:MOST_ROWS]:
         table.add_row(lb.name, str(lb.used), str(lb.capacity), str(lb.foreign), lb.why_not or "-")

@@ -22,7 +22,7 @@ from workers.cloud.rates import OverBudget
 from workers.cloud.tags import RETAIN, created_tags, port_tags, stock_tags
 from workers.port_audit.inventory import Cartographer, Inventory, piece_of
 from workers.port_services import PortServices
-from workers.ports.listeners.targets import standing
+from workers.ports.listeners.targets import registered_targets
 from workers.scale_up.pool_config import PoolConfig, decode_config
 from workers.stores.ports.ledger import Ledger
 from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
@@ -164,6 +164,6 @@ def _suspect(difference: str) -> str:
 def _registered(driver: LoadBalancerApi, arn: str) -> frozenset[str] | None:
     """None when the target group is gone."""
     try:
-        return standing(driver, arn)
+        return registered_targets(driver, arn)
     except NotFound:
         return None

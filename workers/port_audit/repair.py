@@ -12,14 +12,14 @@ import structlog
 from berthmaster.errors import TerminalError, TransientError
 from berthmaster.routing import pod_key, port_pool_key
 from domain.port_audit.difference import Difference, Remedy
-from domain.ports.endpoints import published
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry
 from domain.ports.target import address_of
 from workers.cloud.errors import Busy, NotFound
 from workers.cloud.rates import OverBudget
 from workers.port_audit.observe import Look
 from workers.port_services import PortServices
-from workers.ports.listeners.precreated import ask_to_compare
+from workers.ports.listeners.comparison import ask_to_compare
 from workers.scale_up.request import ask
 from workers.stores.ports.pool_ledger import Growth
 from workers.stores.ports.precreated import Stock
@@ -146,7 +146,7 @@ class Repair:
         """Only on the word of the API server: a snapshot may be late."""
         assert found.entry
         pod = self._services.pods.read(*found.owner.split("/"))
-        if pod and pod.uid == found.entry.uid and found.entry.id in published(pod.outputs.endpoints):
+        if pod and pod.uid == found.entry.uid and found.entry.id in published_ids(pod.outputs.endpoints):
             self._distrust()
 
     def _distrust(self) -> None:

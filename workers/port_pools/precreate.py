@@ -14,12 +14,12 @@ import structlog
 from berthmaster.routing import pod_key, port_pool_key
 from domain.outcome import Outcome, Settled, Wait
 from domain.port_pools.port_pool import PortPoolSpec
-from domain.ports.precreate import in_turns
+from domain.ports.precreate import creation_order
 from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, QuotaExceeded
 from workers.cloud.priority import Priority
 from workers.cloud.rates import OverBudget
 from workers.port_services import PortServices
-from workers.ports.listeners.precreate import Stocking
+from workers.ports.listeners.precreate import ListenerStock
 from workers.run import Run
 from workers.scale_up.request import ask
 from workers.stores.ports.pool_ledger import Growth
@@ -48,11 +48,11 @@ class Filling:
         driver = self._services.driver(self._spec.region).on_behalf_of(
             self._run.key, Priority.GROW if waited_for else Priority.REPAIR, self._run.keep
         )
-        stocking = Stocking(driver, self._services.cluster, self._pool, self._spec)
-        places = [(gap, port) for gap in gaps for port in list(in_turns(self._spec, gap.ports))[: gap.missing]]
+        stock = ListenerStock(driver, self._services.cluster, self._pool, self._spec)
+        places = [(gap, port) for gap in gaps for port in list(creation_order(self._spec, gap.ports))[: gap.missing]]
         try:
             for gap, port in places[:MOST]:
-                self._fill(stocking, gap, port)
+                self._fill(stock, gap, port)
         except OverBudget as wait:
             return Wait(wait.retry_after or AGAIN, "waiting for the AWS call budget")
         except (Denied, Invalid):
@@ -67,14 +67,14 @@ class Filling:
 
     def _ask_again(self) -> None:
         """All is filled, and what still does not fit needs more load balancers."""
-        pressure = Growth(self._ledger).pressure(self._services.forgotten)
+        pressure = Growth(self._ledger).pressure(self._services.wake_again_after)
         self._services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
         if pressure.short > 0:
             ask(self._services, self._pool, pressure.epoch)
 
-    def _fill(self, stocking: Stocking, gap: Gap, port: int) -> None:
+    def _fill(self, stock: ListenerStock, gap: Gap, port: int) -> None:
         try:
-            made = stocking.make(gap.lb, gap.arn, port)
+            made = stock.create(gap.lb, gap.arn, port)
         except (PortTaken, NotFound, QuotaExceeded) as error:
             self._stop(gap, error)
             raise

@@ -21,7 +21,7 @@ from workers.cloud.priority import Priority
 from workers.port_audit.inventory import Cartographer, Inventory
 from workers.port_audit.observe import live_pods
 from workers.port_services import PortServices
-from workers.ports.listeners.targets import standing
+from workers.ports.listeners.targets import registered_targets
 from workers.ports.tenancy import refusal
 from workers.run import Run
 from workers.scale_up.pool_config import PoolConfig
@@ -93,7 +93,7 @@ def _registered(
         if group:
             run.keep(services.call_time)
             with contextlib.suppress(NotFound):
-                registered[place] = standing(driver, group)
+                registered[place] = registered_targets(driver, group)
     return registered
 
 

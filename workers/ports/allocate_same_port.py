@@ -1,146 +1,136 @@
-"""Takes one port number in several pools, or in none (domain/ports/same_port.py says why not by one script)."""
+"""Takes one port number in several pools, or in none. domain/ports/same_port.py says why that is not one script."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from itertools import islice
 from typing import Final
 
-import structlog
-
 from berthmaster.errors import TransientError
-from berthmaster.routing import pod_key
 from domain.port_pools.placement import ordering
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
-from domain.ports.precreate import asks, kind_of, kinds
-from domain.ports.same_port import free, in_common, shortest
-from domain.ports.steps import AllocateTogether
+from domain.ports.holding import EntryId
+from domain.ports.precreate import kind_of, kinds, ledger_requests
+from domain.ports.same_port import common_ports, free_ports_mask, pools_to_grow
+from domain.ports.steps import AllocateSamePort
 from domain.ports.want import Want
 from workers.cloud.names import load_balancer_name
 from workers.port_services import PortServices
-from workers.ports.listeners.release import rollback
-from workers.ports.observe import World
-from workers.ports.tenancy import admitted, capped
+from workers.ports.allocate import log_allocated, note_failure, rollback
+from workers.ports.observe import PodObservation
+from workers.ports.tenancy import admits, note_cap
 from workers.scale_up.request import ask
 from workers.stores.ports.ledger import Candidates, Capped, Granted
 from workers.stores.ports.view import view
 from workers.telemetry.port_metrics import count_allocation
 
-log = structlog.get_logger()
-MOST_TRIES: Final = 8
+MAX_TRIES: Final = 8
 OVERTAKEN: Final = timedelta(milliseconds=100)
 
 
-class Together:
-    """One run's."""
+class SamePortAllocation:
+    """Takes the same port in several pools on behalf of one run."""
 
-    def __init__(self, services: PortServices, world: World) -> None:
-        self._services, self._world = services, world
+    def __init__(self, services: PortServices, observation: PodObservation) -> None:
+        self._services, self._observation = services, observation
 
-    def allocate(self, step: AllocateTogether) -> None:
-        """All wants from the same port on. Raises TransientError when others took what was free."""
-        world, pools = self._world, [want.pool for want in step.wants]
-        if not all(admitted(self._services, world, pool) for pool in pools):
+    def allocate(self, step: AllocateSamePort) -> None:
+        """Take all wants from the same port on. Raises TransientError when others took what was free."""
+        run, pools = self._observation.run, [want.pool for want in step.wants]
+        if not all(admits(self._services, self._observation, pool) for pool in pools):
             return
-        in_turn = sorted(step.wants)  # by pool: of two that want the same, the first in the first pool goes on
-        if not set(pools) <= set(world.run.pools):
-            world.run.hold(sorted({*world.run.pools, *pools}))
-        seen = {want.pool: world.access(want.pool).candidates(want.ports) for want in step.wants}
-        masks = {want.pool: free(self._spec(want), want, seen[want.pool].taken) for want in step.wants}
+        if not set(pools) <= set(run.pools):
+            run.hold(sorted({*run.pools, *pools}))
+        candidates = {want.pool: self._observation.access(want.pool).candidates(want.ports) for want in step.wants}
+        masks = {want.pool: free_ports_mask(self._spec(want), want, candidates[want.pool].taken) for want in step.wants}
         if step.port:
-            masks = {pool: bits & (1 << step.port) for pool, bits in masks.items()}
-        numbers = list(islice(in_common(masks.values()), MOST_TRIES))
-        for number in numbers:
-            if self._take_all(in_turn, number) or self._closed(pools):
+            masks = {pool: mask & (1 << step.port) for pool, mask in masks.items()}
+        ports = list(islice(common_ports(masks.values()), MAX_TRIES))
+        # In the order of pools: of two pods that want the same port, the one that is first in the first pool goes on.
+        ordered = sorted(step.wants)
+        for port in ports:
+            if self._take_all(ordered, port) or self._is_closed(pools):
                 return
-        if numbers:
+        if ports:
             raise self._overtaken(pools)
-        growing = {want.pool for want in step.wants if self._can_grow(want, seen[want.pool])}
-        self._wait(step, shortest(masks, growing), {pool: look.freed for pool, look in seen.items()})
+        growing = {want.pool for want in step.wants if self._can_grow(want, candidates[want.pool])}
+        self._wait(step, pools_to_grow(masks, growing), {pool: offer.freed for pool, offer in candidates.items()})
 
-    def _closed(self, pools: list[str]) -> bool:
-        """Whether one gives nothing, or nothing more to this namespace: another number would be refused as well."""
-        world = self._world
-        return any(world.pools[pool].state is not PoolState.ACTIVE or pool in world.full for pool in pools)
+    def _is_closed(self, pools: Collection[str]) -> bool:
+        """Whether a pool gives nothing, or no more to this namespace: it would refuse another port as well."""
+        states, full = self._observation.pools, self._observation.full
+        return any(states[pool].state is not PoolState.ACTIVE or pool in full for pool in pools)
 
-    def _overtaken(self, pools: list[str]) -> TransientError:
+    def _overtaken(self, pools: Collection[str]) -> TransientError:
         return TransientError(f"what pools {' and '.join(pools)} have in common has changed meanwhile", OVERTAKEN)
 
     def _spec(self, want: Want) -> PortPoolSpec:
-        return self._world.config(want.pool).spec
+        return self._observation.config(want.pool).spec
 
-    def _can_grow(self, want: Want, seen: Candidates) -> bool:
+    def _can_grow(self, want: Want, candidates: Candidates) -> bool:
         spec = self._spec(want)
         most = spec.auto_create.max_load_balancers if spec.auto_create.enabled else 0
-        return seen.created < most and (not spec.lb_blocklist or self._has_name(want.pool, spec, most))
+        return candidates.created < most and (not spec.lb_blocklist or self._has_name(want.pool, spec, most))
 
     def _has_name(self, pool: str, spec: PortPoolSpec, most: int) -> bool:
-        """Whether a slot is left whose name is not blocked."""
+        """Whether an unused slot number gives a name that is not blocked."""
         used = {lb.slot for lb in view(self._services.ledger(pool)).load_balancers}
         prefix, cluster = spec.auto_create.parameters.name_prefix, self._services.cluster
         names = (load_balancer_name(cluster, pool, slot, prefix) for slot in set(range(most)) - used)
         return any(not spec.blocks(name) for name in names)
 
-    def _take_all(self, wants: list[Want], port: int) -> bool:
-        """In pool after pool; what was taken is given back when one refuses."""
-        taken = set[tuple[str, str, int]]()
+    def _take_all(self, wants: Collection[Want], port: int) -> bool:
+        """Take the port in pool after pool, and free all of them again when one pool refuses."""
+        taken = set[EntryId]()
         for want in wants:
-            got = self._take(want, port)
-            if got is None:
-                for place in sorted(taken):
-                    rollback(self._services, self._world, self._world.entries[place])
+            granted = self._take(want, port)
+            if granted is None:
+                for entry_id in sorted(taken):
+                    rollback(self._services, self._observation, self._observation.entries[entry_id])
                 return False
-            taken |= got
-        for pool, lb, number in sorted(taken):
-            log.info("port_allocated", pod=self._world.full_name, pool=pool, port=number, lb=lb)
+            taken |= granted
+        log_allocated(self._observation, taken)
         return True
 
-    def _take(self, want: Want, port: int) -> set[tuple[str, str, int]] | None:
-        world, pool = self._world, want.pool
-        assert world.pod
-        spec = self._spec(want)
-        (asked,) = asks(spec, [want])
-        answer = world.access(pool).take(world.pod.uid, asked, ordering(spec.lb_policy), spec.segment_length, port)
+    def _take(self, want: Want, port: int) -> set[EntryId] | None:
+        observation, pool, spec = self._observation, want.pool, self._spec(want)
+        assert observation.pod
+        (request,) = ledger_requests(spec, [want])
+        order = ordering(spec.lb_policy)
+        answer = observation.access(pool).take(observation.pod.uid, request, order, spec.segment_length, port)
         count_allocation(pool, "taken" if answer is None else type(answer).__name__.lower())
         if isinstance(answer, Granted):
-            self._wake(answer.woken)
-            return world.granted(pool, answer)
+            self._services.wake_pods(answer.woken)
+            return observation.add_grant(pool, answer)
         if isinstance(answer, Capped):
-            self._wake(answer.woken)
-            capped(world, pool, answer, want.ports)
+            self._services.wake_pods(answer.woken)
+            note_cap(observation, pool, answer, want.ports)
         elif answer:
-            world.pools[pool].state = PoolState.PENDING
+            observation.pools[pool].state = PoolState.PENDING
         return None
 
-    def _wait(self, step: AllocateTogether, short: frozenset[str], looks: dict[str, str]) -> None:
-        """In every pool, for a port that becomes free in any may be the one; only what is `short` shall grow."""
-        world = self._world
-        assert world.pod
+    def _wait(self, step: AllocateSamePort, growing: Collection[str], freed: Mapping[str, str]) -> None:
+        """Wait in every pool, because a port that becomes free in any may be the common one; only `growing` grow."""
         pools = " and ".join(want.pool for want in step.wants)
-        world.refusal = f"pools {pools} have no free port in common"
+        self._observation.refusal = f"pools {pools} have no free port in common"
         if step.port:
-            world.refusal = f"port {step.port}, which the pod has elsewhere, is not free in {pools}"
+            self._observation.refusal = f"port {step.port}, which the pod has elsewhere, is not free in {pools}"
         for want in step.wants:
-            ports = want.ports if want.pool in short else 0
-            count = [ports * (n == kind_of(want.protocol)) for n in (1, 2, 3)]
-            count = count if kinds(self._spec(want)) else []
-            answer = world.access(want.pool).wait(ports, count, looks[want.pool])
+            ports = want.ports if want.pool in growing else 0
+            answer = self._observation.access(want.pool).wait(ports, self._by_kind(want, ports), freed[want.pool])
             if answer is None:
-                raise self._overtaken([w.pool for w in step.wants])
-            self._wake(answer.woken)
+                raise self._overtaken([want.pool for want in step.wants])
+            self._services.wake_pods(answer.woken)
             if isinstance(answer, Capped):
-                capped(world, want.pool, answer, ports)
+                note_cap(self._observation, want.pool, answer, ports)
                 continue
-            if want.pool not in world.waiting:
-                reason = {"epoch": answer.epoch, "ports": want.ports, "reason": "no_common_port"}
-                log.info("allocation_failed", pod=world.full_name, pool=want.pool, **reason)
-                uid = world.pod.uid
-                self._services.journal.allocation_failed(want.pool, world.full_name, uid, answer.epoch, want.ports)
-            world.waiting.add(want.pool)
-            world.full.add(want.pool)
+            note_failure(self._services, self._observation, want.pool, answer.epoch, want.ports, "no_common_port")
             if ports:
                 ask(self._services, want.pool, answer.epoch)
 
-    def _wake(self, names: tuple[str, ...]) -> None:
-        if names:
-            self._services.queue.touch([pod_key(*name.split("/")) for name in names])
+    def _by_kind(self, want: Want, ports: int) -> list[int]:
+        """How many ports of each kind of precreated listener are waited for; [] in a pool without them."""
+        if not kinds(self._spec(want)):
+            return []
+        return [ports if kind == kind_of(want.protocol) else 0 for kind in (1, 2, 3)]

@@ -1,4 +1,4 @@
-"""Why a pod has its ports, or waits for them: what a run would see, without running. Changes nothing."""
+"""Explains why a pod has its ports, or waits for them: what a run would observe. Changes nothing."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from workers.stores.ports.view import Place, entries_of_owner, place_in_line, sh
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A load balancer, in the order in which it would be tried. `why_not` is '' where it can give a port."""
+class LoadBalancerCandidate:
+    """A load balancer that a run would try. `why_not` is '' where it can give a port."""
 
     name: str
     used: int
@@ -34,26 +34,26 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class PoolStory:
-    """One pool in the story of a pod. `runs`: ports in a row that the pod asks for, 1 for a single port."""
+class PortPoolExplanation:
+    """One pool that a pod uses. `ranges`: the sizes of the ranges that the pod asks for, 1 for a single port."""
 
     name: str
     state: str
     epoch: str = ""
-    runs: tuple[int, ...] = ()
+    ranges: tuple[int, ...] = ()
     entries: tuple[Entry, ...] = ()
     free: int = 0
     demand: int = 0
     waiting: int = 0
     place: Place | None = None
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[LoadBalancerCandidate, ...] = ()
     quota: str = ""
-    growth: str = ""
+    auto_create: str = ""
     trouble: str = ""  # of the last scale-up
 
 
 @dataclass(frozen=True)
-class Story:
+class PodExplanation:
     """`pod` None: Kubernetes has no such pod, though the ledger may still hold ports of that name."""
 
     name: str
@@ -61,18 +61,18 @@ class Story:
     problem: str
     run: Standing
     trouble: Trouble | None
-    pools: tuple[PoolStory, ...] = field(default=())
+    pools: tuple[PortPoolExplanation, ...] = field(default=())
 
 
-def story(services: PortServices, namespace: str, name: str) -> Story:
-    """Reads Redis and the API server. Raises KubeError."""
+def explain_pod(services: PortServices, namespace: str, name: str) -> PodExplanation:
+    """Explain one pod from Redis and the API server. Raises KubeError."""
     pod, key = services.pods.read(namespace, name), pod_key(namespace, name)
     run = services.queue.standing(key)
     wants, problem = _wants(pod, services.default_spec)
-    asked = {pool: tuple(w.ports for w in some) for pool, some in groupby(sorted(wants), key=lambda w: w.pool)}
+    asked = {pool: tuple(w.ports for w in group) for pool, group in groupby(sorted(wants), key=lambda w: w.pool)}
     names = sorted(asked.keys() | set(run.pools))
     pools = tuple(_pool(services, pool, f"{namespace}/{name}", asked.get(pool, ())) for pool in names)
-    return Story(f"{namespace}/{name}", pod, problem, run, services.troubles.last(key), pools)
+    return PodExplanation(f"{namespace}/{name}", pod, problem, run, services.troubles.last(key), pools)
 
 
 def _wants(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], str]:
@@ -84,37 +84,41 @@ def _wants(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], str]:
         return (), str(error)
 
 
-def _pool(services: PortServices, pool: str, owner: str, runs: tuple[int, ...]) -> PoolStory:
+def _pool(services: PortServices, pool: str, owner: str, ranges: tuple[int, ...]) -> PortPoolExplanation:
     ledger = services.ledger(pool)
-    growth, notes, seen = Growth(ledger), PoolNotes(ledger.redis, ledger.prefix), view(ledger)
-    config = decode_config(growth.config())
+    pool_ledger, notes, state = Growth(ledger), PoolNotes(ledger.redis, ledger.prefix), view(ledger)
+    config = decode_config(pool_ledger.config())
     if not config:
-        return PoolStory(pool, "has no ledger: there is no such PortPool, or its spec was never accepted", runs=runs)
+        return PortPoolExplanation(
+            pool, "has no ledger: there is no such PortPool, or its spec was never accepted", ranges=ranges
+        )
     order, trouble = ordering(config.spec.lb_policy), notes.trouble()
-    candidates = _candidates(seen.load_balancers, notes.unusable(), order, max(runs, default=1))
-    return PoolStory(
+    candidates = _candidates(state.load_balancers, notes.unusable(), order, max(ranges, default=1))
+    return PortPoolExplanation(
         pool,
-        seen.state or "is being rebuilt",
-        seen.epoch,
-        runs,
+        state.state or "is being rebuilt",
+        state.epoch,
+        ranges,
         entries_of_owner(ledger, owner),
-        seen.free,
-        seen.demand,
-        seen.waiting,
+        state.free,
+        state.demand,
+        state.waiting,
         place_in_line(ledger, owner),
         candidates,
         _quota(config.spec, *share_of(ledger, owner)),
-        _growth(config.spec, seen.load_balancers, bool(seen.intent), bool(trouble)),
+        _auto_creation(config.spec, state.load_balancers, bool(state.intent), bool(trouble)),
         trouble,
     )
 
 
 def _candidates(
     lbs: tuple[PoolLoadBalancer, ...], unusable: dict[str, str], order: Ordering, longest: int
-) -> tuple[Candidate, ...]:
+) -> tuple[LoadBalancerCandidate, ...]:
     tried = sorted(lbs, key=lambda lb: lb.used) if order is Ordering.USED else lbs
     return tuple(
-        Candidate(lb.name, lb.used, lb.capacity, len(lb.foreign), _why_not(lb, unusable.get(lb.arn, ""), longest))
+        LoadBalancerCandidate(
+            lb.name, lb.used, lb.capacity, len(lb.foreign), _why_not(lb, unusable.get(lb.arn, ""), longest)
+        )
         for lb in tried
     )
 
@@ -136,9 +140,9 @@ def _quota(spec: PortPoolSpec, used: int, capped: bool) -> str:
     return f"{here} listeners a load balancer{share}" + (", so that the pod waits" if capped else "")
 
 
-def _growth(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], wanted: bool, failed: bool) -> str:
-    create, made = spec.auto_create, sum(lb.slot >= 0 for lb in lbs)
+def _auto_creation(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], wanted: bool, failed: bool) -> str:
+    create, created = spec.auto_create, sum(lb.slot >= 0 for lb in lbs)
     if not create.enabled:
         return "off"
     more = "; more are needed and cannot be created" if failed else "; more are being created"
-    return f"{made} of {create.max_load_balancers} created" + (more if wanted else "")
+    return f"{created} of {create.max_load_balancers} created" + (more if wanted else "")

@@ -1,4 +1,4 @@
-"""What AWS said last about a pod is kept, for who asks why it waits."""
+"""Keeps the last AWS error of a pod for `berthmaster explain`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from workers.stores.ports.last_errors import Troubles
 
 
 @contextmanager
-def remembered(troubles: Troubles, key: str) -> Iterator[None]:
-    """Around a run. That an error cannot be kept hides no error."""
+def keep_last_error(troubles: Troubles, key: str) -> Iterator[None]:
+    """Wrap a run. The run's error goes on, even when Redis cannot keep it."""
     try:
         yield
     except Exception as error:

@@ -1,35 +1,37 @@
-"""The world of one run of a pod: what was read, and what the run itself has changed since."""
+"""What one run observes of a pod: its request, its entries in the ledgers of its pools, and what the run changes."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Final
 
 from berthmaster.errors import TerminalError
+from berthmaster.routing import port_pool_key, split_key
 from domain.kubernetes.names import PORTS_RETAIN
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
-from domain.ports.backend import Backend
+from domain.ports.backend import BackendRequirement
 from domain.ports.entry import Entry, EntryState
-from domain.ports.fitting import fitted, not_permitted
-from domain.ports.holding import by_key
-from domain.ports.observation import Observed
+from domain.ports.fitting import certificate_refusal, fit_to_pools
+from domain.ports.holding import EntryId, by_key
+from domain.ports.observation import ObservedPorts
 from domain.ports.pod import PodView
 from domain.ports.request import RequestError, wants_of
-from domain.ports.retain_annotation import retention
+from domain.ports.retain_annotation import parse_retention
 from domain.ports.want import Want
+from workers.port_services import PortServices
 from workers.run import Run
-from workers.scale_up.pool_config import PoolConfig
-from workers.stores.ports.ledger import Carrier, Granted, PoolRun
+from workers.scale_up.pool_config import PoolConfig, decode_config
+from workers.stores.ports.ledger import Carrier, Granted, NotReady, PoolRun
 
-EntryId = tuple[str, str, int]
-MOST_PORTS = 65536
+ALL_PORTS: Final = 65536
 
 
 @dataclass
 class PoolAccess:
-    """One pool in this run; `run` is None when its ledger is not ready or there is no such pool."""
+    """One pool in this run; `run` is None when its ledger is not ready or the pool does not exist."""
 
     state: PoolState
     run: PoolRun | None = None
@@ -37,10 +39,10 @@ class PoolAccess:
 
 
 @dataclass
-class World:
-    """Mutable on purpose: it is local to one run, and `observed` turns it into the value that the domain decides on.
+class PodObservation:
+    """Mutable, because it is local to one run; `observed` turns it into the value that the domain decides on.
 
-    `live`: the pod is what the API server says, not what the publisher has told.
+    `live`: the pod was read from the API server, not from the publisher's snapshot.
     """
 
     run: Run
@@ -49,7 +51,7 @@ class World:
     pod: PodView | None
     wants: tuple[Want, ...] = ()
     problem: str = ""
-    of_pools: bool = False
+    pools_refuse: bool = False
     live: bool = False
     retain: int = 0
     recheck: timedelta = timedelta(minutes=5)
@@ -62,86 +64,94 @@ class World:
     barred: dict[str, str] = field(default_factory=dict)
     fresh: set[EntryId] = field(default_factory=set)
     confirmed: set[EntryId] = field(default_factory=set)
-    due: set[EntryId] = field(default_factory=set)
+    to_compare: set[EntryId] = field(default_factory=set)
     health: dict[EntryId, str] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    def request(self, default: str, retain_for: timedelta) -> None:
-        """Reads the pod's annotations; `default` stands for an empty request, `retain_for` for `true`."""
+    def read_request(self, default: str, retain_for: timedelta) -> None:
+        """Read the pod's annotations; `default` stands for an empty request, `retain_for` for `true`."""
         self.wants, self.retain, self.problem = (), 0, ""
         if not self.pod or not self.pod.wants_ports:
             return
         try:
             wants = wants_of(self.pod, default)
-            self.retain = retention(self.pod.annotations.get(PORTS_RETAIN), retain_for)
+            self.retain = parse_retention(self.pod.annotations.get(PORTS_RETAIN), retain_for)
             self.wants = wants
         except RequestError as error:
             self.problem = str(error)
 
-    def fit(self) -> None:
-        """What the pools can never give is a problem of the request, not a wait for a port."""
+    def fit_request(self) -> None:
+        """Fit the request to its pools. What they can never give is a problem of the request, not a wait for a port."""
         specs = {pool: access.config.spec for pool, access in self.pools.items() if access.config}
         try:
             with contextlib.suppress(RequestError):
-                return self._fit_in(specs)
-            self._fit_in({pool: spec.standing(self._created(pool)) for pool, spec in specs.items()})
+                return self._fit_to(specs)
+            self._fit_to({pool: spec.standing(self._created(pool)) for pool, spec in specs.items()})
         except RequestError as error:
-            self.problem, self.of_pools = str(error), True
+            self.problem, self.pools_refuse = str(error), True
 
-    def _fit_in(self, specs: Mapping[str, PortPoolSpec]) -> None:
+    def _fit_to(self, specs: Mapping[str, PortPoolSpec]) -> None:
         assert self.pod
-        uid, waits = self.pod.uid, EntryState.RETAINED
-        mine = [e for e in self.entries.values() if e.uid == uid or e.state is waits or e.retain]
-        self.wants = fitted(self.wants, specs, self.pod, by_key(mine))
+        uid, retained = self.pod.uid, EntryState.RETAINED
+        usable = [e for e in self.entries.values() if e.uid == uid or e.state is retained or e.retain]
+        self.wants = fit_to_pools(self.wants, specs, self.pod, by_key(usable))
 
     def _created(self, pool: str) -> int:
-        """Load balancers."""
+        """How many load balancers the pool has created."""
         run = self.pools[pool].run
-        return run.candidates(MOST_PORTS).created if run else 0
+        return run.candidates(ALL_PORTS).created if run else 0
 
-    def put(self, entries: tuple[Entry, ...], pool: str) -> None:
-        """The entries of this name in `pool` are now these."""
+    def replace_entries(self, entries: Iterable[Entry], pool: str) -> None:
+        """Replace all entries of this name in `pool`."""
         self.entries = {i: e for i, e in self.entries.items() if i[0] != pool} | {e.id: e for e in entries}
 
-    def granted(self, pool: str, answer: Granted) -> set[EntryId]:
-        """The ids of what the ledger has just given."""
+    def add_grant(self, pool: str, grant: Granted) -> set[EntryId]:
+        """Add what the ledger has just granted, and return the ids of the new entries."""
         before = set(self.entries)
-        self.carriers |= answer.carriers
-        self.put(answer.entries, pool)
+        self.carriers |= grant.carriers
+        self.replace_entries(grant.entries, pool)
         self.waiting.discard(pool)
         self.fresh |= set(self.entries) - before
         return set(self.entries) - before
 
+    def drop(self, entry_id: EntryId) -> None:
+        """Forget an entry that is not the pod's any more."""
+        self.entries.pop(entry_id)
+        self.fresh.discard(entry_id)
+
     def access(self, pool: str) -> PoolRun:
+        """The run's access to the ledger of a pool that it has opened."""
         run = self.pools[pool].run
         assert run, f"pool {pool} was not opened"
         return run
 
     def config(self, pool: str) -> PoolConfig:
+        """The configuration of a pool that the run has opened."""
         config = self.pools[pool].config
         assert config, f"pool {pool} has no configuration"
         return config
 
     def certificate(self, pool: str) -> str:
-        """For a TLS listener; '' when there is none. Raises TerminalError when the pool permits not the pod's own.
+        """The ARN for a TLS listener, '' for none. Raises TerminalError when the pool does not permit the pod's own.
 
-        A request is refused before it takes a port; a port that is held may have lost its listener since.
+        Such a request is refused before it takes a port, but a port that is held may have lost its listener since.
         """
-        asked, spec = self.pod.certificate if self.pod else "", self.config(pool).spec
-        given = spec.certificate_for(asked)
-        if asked and not given:
-            raise TerminalError(not_permitted(pool, asked))
-        return given or ""
+        requested, spec = self.pod.certificate if self.pod else "", self.config(pool).spec
+        permitted = spec.certificate_for(requested)
+        if requested and not permitted:
+            raise TerminalError(certificate_refusal(pool, requested))
+        return permitted or ""
 
-    def observed(self) -> Observed:
-        return Observed(
+    def observed(self) -> ObservedPorts:
+        """Return the value that the domain decides on."""
+        return ObservedPorts(
             pod=self.pod,
             wants=self.wants,
             problem=self.problem,
-            of_pools=self.of_pools,
+            pools_refuse=self.pools_refuse,
             pools={name: access.state for name, access in self.pools.items()},
             dns_names={name: carrier.dns for name, carrier in self.carriers.items()},
             entries=tuple(self.entries.values()),
@@ -151,10 +161,64 @@ class World:
             barred=dict(self.barred),
             fresh=frozenset(self.fresh),
             confirmed=frozenset(self.confirmed),
-            due=frozenset(self.due),
-            backends={name: Backend.of(a.config.spec) for name, a in self.pools.items() if a.config},
+            to_compare=frozenset(self.to_compare),
+            backends={name: BackendRequirement.of(a.config.spec) for name, a in self.pools.items() if a.config},
             health=self.health,
-            looks=self.run.tries,
+            health_checks=self.run.tries,
             retain=self.retain,
             recheck=self.recheck,
         )
+
+
+def observe(services: PortServices, run: Run, pod: PodView | None, live: bool) -> PodObservation:
+    """Read the request, and open the ledger of each pool that it names or where the name may own ports."""
+    _, namespace, name = split_key(run.key)
+    observation = PodObservation(run, namespace, name, pod, live=live, recheck=services.recheck)
+    observation.read_request(services.default_spec, services.retain_for)
+    for pool in sorted({want.pool for want in observation.wants} | set(run.pools)):
+        _open(services, observation, pool)
+    if observation.wants:
+        observation.fit_request()
+    return observation
+
+
+def pod_of(services: PortServices, run: Run) -> PodView | None:
+    """The pod of the run's snapshot. No snapshot means unknown, so then the API server is asked."""
+    if run.snapshot is None:
+        return read_pod(services, run)
+    return None if run.snapshot.gone else PodView.from_snapshot(run.snapshot.version, run.snapshot.body)
+
+
+def read_pod(services: PortServices, run: Run) -> PodView | None:
+    """The pod that the API server has now."""
+    _, namespace, name = split_key(run.key)
+    run.keep(services.call_time)
+    return services.pods.read(namespace, name)
+
+
+def _open(services: PortServices, observation: PodObservation, pool: str) -> None:
+    try:
+        opened = services.ledger(pool).open(observation.full_name, observation.run.token)
+    except NotReady:
+        observation.pools[pool] = PoolAccess(_state_without_ledger(services, pool))
+        return
+    config = decode_config(opened.config)
+    state = PoolState(opened.state) if config else PoolState.NOT_READY
+    observation.pools[pool] = PoolAccess(state, opened, config)
+    if config and config.conflict:
+        observation.barred[pool] = f"PortPool {pool} gives no ports: {config.conflict}"
+    observation.replace_entries(opened.entries, pool)
+    observation.carriers |= opened.carriers
+    observation.to_compare |= {e.id for e in opened.entries if e.key in opened.due}
+    if opened.waits:
+        observation.waiting.add(pool)
+
+
+def _state_without_ledger(services: PortServices, pool: str) -> PoolState:
+    """MISSING, or NOT_READY for a pool whose ledger its own run rebuilds; that run is woken."""
+    key = port_pool_key(pool)
+    snapshot = services.queue.snapshot(key)
+    if snapshot is None or snapshot.gone:
+        return PoolState.MISSING
+    services.queue.touch([key])
+    return PoolState.NOT_READY

@@ -1,4 +1,4 @@
-"""Who may take ports of a pool, as a run of a pod meets it: the labels of its namespace, and the namespace's share."""
+"""Which namespaces may take ports of a pool, and how many."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import structlog
 from domain.port_pools.namespaces import NamespaceSelector
 from events.kube.api import Denied
 from workers.port_services import PortServices
-from workers.ports.observe import World
+from workers.ports.observe import PodObservation
 from workers.run import Run
 from workers.stores.ports.ledger import Capped
 
 log = structlog.get_logger()
 
 
-def admitted(services: PortServices, world: World, pool: str) -> bool:
-    """Whether pods of the namespace may take ports of the pool; what they hold they keep."""
-    selector = world.config(pool).spec.allowed_namespaces
-    why_not = selector and refusal(services, world.run, selector, world.namespace)
+def admits(services: PortServices, observation: PodObservation, pool: str) -> bool:
+    """Whether the pod's namespace may take ports of the pool. It keeps what it holds."""
+    selector, namespace = observation.config(pool).spec.allowed_namespaces, observation.namespace
+    why_not = selector and refusal(services, observation.run, selector, namespace)
     if why_not:
-        world.barred[pool] = f"PortPool {pool} is not for namespace {world.namespace}, {why_not}"
+        observation.barred[pool] = f"PortPool {pool} is not for namespace {namespace}, {why_not}"
     return not why_not
 
 
@@ -32,13 +32,14 @@ def refusal(services: PortServices, run: Run, selector: NamespaceSelector, names
         return "whose labels may not be read (RBAC: get namespaces)"
 
 
-def capped(world: World, pool: str, answer: Capped, ports: int) -> None:
-    """The namespace has its share: nothing is waited for that would make the pool grow."""
-    if pool not in world.waiting:
-        log.info("allocation_capped", pod=world.full_name, pool=pool, most=answer.most, used=answer.used, ports=ports)
-    world.waiting.add(pool)
-    world.full.add(pool)
-    world.refusal = (
-        f"namespace {world.namespace} holds or waits for {answer.used} of the {answer.most} ports that pool {pool}"
-        f" gives a namespace, and {ports} more are asked for"
+def note_cap(observation: PodObservation, pool: str, answer: Capped, ports: int) -> None:
+    """Note that the namespace has its share: the pod waits for the namespace's room, so the pool need not grow."""
+    if pool not in observation.waiting:
+        numbers = {"most": answer.most, "used": answer.used, "ports": ports}
+        log.info("allocation_capped", pod=observation.full_name, pool=pool, **numbers)
+    observation.waiting.add(pool)
+    observation.full.add(pool)
+    observation.refusal = (
+        f"namespace {observation.namespace} holds or waits for {answer.used} of the {answer.most} ports"
+        f" that pool {pool} gives a namespace, and {ports} more are asked for"
     )

@@ -95,7 +95,7 @@ def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
     """The winner's key goes, and what still does not fit is asked for at the epoch of now."""
     growth = Growth(services.ledger(pool))
     growth.give_up_win(epoch, token)
-    pressure = growth.pressure(services.forgotten)
+    pressure = growth.pressure(services.wake_again_after)
     services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
     if pressure.short > 0 and pressure.epoch != epoch:
         ask(services, pool, pressure.epoch)

@@ -24,7 +24,7 @@ def ask(services: PortServices, pool: str, epoch: str) -> bool:
     if full_grown(services, pool):
         return False
     growth = Growth(services.ledger(pool))
-    token = growth.win(epoch, services.win_lease)
+    token = growth.win(epoch, services.scale_up_lease)
     if token is None:
         return False
     if not services.send_scale_up(pool, epoch, token):

@@ -29,7 +29,7 @@ def wake_and_ask(services: PortServices, pool: str) -> None:
     """Raises NotReady."""
     over = services.ledger(pool).expire()
     services.queue.touch([pod_key(*name.split("/")) for name in over], [pool])
-    pressure = Growth(services.ledger(pool)).pressure(services.forgotten)
+    pressure = Growth(services.ledger(pool)).pressure(services.wake_again_after)
     services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
     if pressure.short > 0 or pressure.intent_open:
         ask(services, pool, pressure.epoch)

@@ -1,8 +1,9 @@
-"""Builds what the runs of pods and pools use, from the settings; part of the bootstrap, apart because it is a concept
-of its own.
-"""
+"""Builds the services of pods and port pools from the settings."""
 
 from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
 
 from redis import Redis
 
@@ -26,9 +27,11 @@ from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.ports.last_errors import Troubles
 from workers.stores.ports.ledger import Ledger, load_scripts
 
+WAKE_AGAIN_AFTER: Final = timedelta(seconds=30)
+
 
 def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
-    """Nothing connects here."""
+    """Connects to nothing yet."""
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
     rates = settings.aws.rates
 
@@ -54,7 +57,8 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         retain_for=settings.ports.retain_for,
         call_time=settings.call_time,
         recheck=settings.ports.waiting_recheck,
-        win_lease=settings.ports.scale_up_lease,
+        scale_up_lease=settings.ports.scale_up_lease,
         orphan_grace=settings.ports.orphan_grace,
         audit_targets=settings.ports.audit_targets,
+        wake_again_after=WAKE_AGAIN_AFTER,
     )

@@ -155,7 +155,7 @@ def test_explain_says_why_a_pod_waits_where_it_stands_and_what_aws_said(
         fleet.ledger("arena").epoch,
     )
     assert [(lb["used"], lb["why_not"]) for lb in pool["candidates"]] == [(2, "full")]
-    assert pool["growth"] == "1 of 1 created"
+    assert pool["auto_create"] == "1 of 1 created"
     assert found["run"]["doing"].startswith("next look in ")
     text = berthmaster("explain", "pod", f"{fleet.namespace}/y")[1]
     for word in ("NoPortAvailable", "1 of 2 waiters before it", "full", "1 of 1 created", f"epoch {pool['epoch']}"):
@@ -193,7 +193,7 @@ def test_explain_says_that_a_pool_cannot_grow(fleet: Fleet, aws: Aws, berthmaste
     aws.fault("CreateLoadBalancer", code="AccessDenied", times=1)
     fleet.settle()
     [pool] = berthmaster("explain", "pod", f"{fleet.namespace}/a", "--json")[1]["pools"]
-    assert pool["growth"] == "0 of 3 created; more are needed and cannot be created"
+    assert pool["auto_create"] == "0 of 3 created; more are needed and cannot be created"
     assert "AccessDenied" in pool["trouble"]
 
 

@@ -18,7 +18,7 @@ from tests.support.faults.interruption import Interposed
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.world_checks import check_all
 from workers.port_audit.reconciler import audit
-from workers.ports.listeners.targets import standing
+from workers.ports.listeners.targets import registered_targets
 from workers.stores.ports.view import owners
 
 
@@ -245,7 +245,7 @@ class TestLateTargets:
 
 def targets_of(fleet: Fleet, name: str) -> list[str]:
     """What is registered for the one port of a pod."""
-    return sorted(standing(fleet.driver, group_of(fleet, name)))
+    return sorted(registered_targets(fleet.driver, group_of(fleet, name)))
 
 
 def group_of(fleet: Fleet, name: str) -> str:

@@ -17,7 +17,7 @@ from tests.support.ports.fleet import Fleet
 from tests.support.ports.precreated import WANT, calls, registered, stocked, targets
 from tests.support.ports.world_checks import check_all
 from workers.port_audit.reconciler import audit
-from workers.ports.listeners.precreated import ask_to_compare
+from workers.ports.listeners.comparison import ask_to_compare
 
 
 class TestLateCalls:

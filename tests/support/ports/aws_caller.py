@@ -27,7 +27,7 @@ RATE = RateSettings(per_second=40, burst=20)
 
 
 def attempts(driver: LoadBalancerApi) -> Iterator[float]:
-    """Asks for what is not there until the call was let through; yields the seconds to wait before the next attempt."""
+    """Ask for a resource that does not exist until the budget lets the call through; yield each wait in seconds."""
     while True:
         try:
             driver.targets("arn:none")

@@ -1,4 +1,4 @@
-"""Builders of what the ports are about: defaults with overrides, so that a test names only what it is about."""
+"""Builds specs, entries and load balancers from defaults, so that a test names only what it is about."""
 
 from __future__ import annotations
 

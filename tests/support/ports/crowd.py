@@ -1,4 +1,4 @@
-"""Pods that come, go, come back under their names and change their minds; and what each must show in the end."""
+"""Random pods that come, go, return under their names and change their requests; and what each must show at last."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from events.protocol.schemas import pod_snapshot
 BIG: Final = "arena"
 """A pool that can serve everybody."""
 SMALL: Final = "annex"
-"""A pool on a load balancer of the user, for which more may ask than it can serve."""
+"""A pool on a load balancer of the user's; pods may ask for more ports than it has."""
 STOCK: Final = "stock"
 """A pool of precreated UDP listeners."""
 ARN: Final = "arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
@@ -25,7 +25,7 @@ NAMES: Final = tuple(f"crowd-{n}" for n in range(24))
 
 @dataclass(frozen=True)
 class Request:
-    """One way to ask, and what comes of it: the state, and the ports wanted of each pool."""
+    """A request, with its expected state and the ports that it wants of each pool."""
 
     ports: str | None
     state: str
@@ -37,7 +37,7 @@ class Request:
 
     @property
     def annotations(self) -> dict[str, str | None]:
-        """As a patch that leaves nothing of another request."""
+        """The annotations as a patch that removes any other request."""
         return {
             PORTS: self.ports,
             PORTS_ENABLED: self.enabled,
@@ -70,7 +70,7 @@ MISTAKES: Final = (
     Request(f"web=443/TLS@{BIG}", PortsState.FAILED),
     Request("game=7777/UDP@nowhere", PortsState.POOL_NOT_FOUND),
 )
-"""What was held before a mistake of the first two kinds stays held."""
+"""Requests that cannot be served. After the first two kinds of mistake a pod keeps the ports that it held."""
 WEIGHTS: Final = (4, 3, 2, 3, 2, 2, 1, 4, 2, 3, 2, 2, 2, 1, 1, 0.5, 0.5, 0.5, 0.5)
 
 
@@ -82,7 +82,7 @@ def request_of(pod: PodView) -> Request:
 
 
 class Crowd:
-    """Each method is one change of the cluster; KubeError when the pod is there already, or is not."""
+    """Each method is one change of the cluster. Raises KubeError when the pod exists already, or does not."""
 
     def __init__(self, api: KubeApi, chance: Random) -> None:
         self.api, self.chance = api, chance
@@ -96,15 +96,15 @@ class Crowd:
         return self.api.create(PODS, {"metadata": {"name": name, "annotations": notes}, "spec": spec})
 
     def delete(self) -> None:
-        """With the grace of its own."""
+        """Delete with the pod's own grace period."""
         self.api.delete(f"{PODS}/{self.chance.choice(NAMES)}")
 
     def remove(self) -> None:
-        """As `kubectl delete --force`."""
+        """Delete as `kubectl delete --force` does."""
         self.api.delete(f"{PODS}/{self.chance.choice(NAMES)}", {"gracePeriodSeconds": 0})
 
     def replace(self) -> None:
-        """The successor of the same name is there at once."""
+        """Delete the pod, and create its successor of the same name at once."""
         name = self.chance.choice(NAMES)
         self.api.delete(f"{PODS}/{name}", {"gracePeriodSeconds": 0})
         self.make(name, self.some_request())

@@ -1,8 +1,8 @@
-"""The whole port job in one process, step by step: real Redis, Kubernetes API and strict AWS; the test decides who
-runs when.
+"""The whole port job in one process, step by step: real Redis, Kubernetes API and strict AWS.
 
 `sync` is a publisher's relist, `drain` is what workers do, `scale` what the winners of scale-up requests do. Nothing
-runs by itself, so that a test can stop a run anywhere, run one twice, or let another come between.
+runs by itself, so that a test decides who runs when: it can stop a run anywhere, run one twice, or let another come
+between.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from workers.port_services import PortServices
 from workers.ports.reconciler import PortsReconciler
 from workers.reconcile import reconcile
 from workers.scale_up.intent import scale_up
+from workers.settings import PortsSettings
 from workers.stores.journal import Journal
 from workers.stores.pool_names import PoolNames, ShownStatus
 from workers.stores.ports.audit_memory import AuditMemory
@@ -61,7 +62,7 @@ class Fleet:
 
     def __post_init__(self) -> None:
         self.queue = Workqueue(self.redis, publish=lambda _: None)
-        scripts = load_scripts(self.redis)
+        scripts, ports = load_scripts(self.redis), PortsSettings()
         self.services = PortServices(
             queue=self.queue,
             ledger=lambda pool: Ledger(self.redis, scripts, pool),
@@ -77,8 +78,14 @@ class Fleet:
             troubles=Troubles(self.redis),
             send_scale_up=self.send_scale_up,
             cluster=self.cluster,
+            default_spec=ports.default_spec,
+            retain_for=ports.retain_for,
+            call_time=timedelta(seconds=15),
+            scale_up_lease=timedelta(seconds=60),
             orphan_grace=timedelta(0),
-            forgotten=timedelta(0),
+            audit_targets=ports.audit_targets,
+            recheck=ports.waiting_recheck,
+            wake_again_after=timedelta(0),
         )
 
     def send_scale_up(self, pool: str, epoch: str, token: str) -> bool:
@@ -115,7 +122,7 @@ class Fleet:
         return f"/api/v1/namespaces/{self.namespace}/pods/{name}"
 
     def address(self, name: str, *ips: str) -> dict[str, Any]:
-        """What a kubelet reports."""
+        """Report addresses, as a kubelet does."""
         status = {"phase": "Running", "podIP": ips[0], "podIPs": [{"ip": ip} for ip in ips]}
         return self.api.patch(f"{self.pod_path(name)}/status", {"status": status})
 
@@ -142,7 +149,7 @@ class Fleet:
     # ---- who runs
 
     def sync(self) -> None:
-        """Claim, list, mark the difference, stamp."""
+        """Do a publisher's relist: assume an epoch, list, mark the difference, stamp."""
         assert self.queue.claim(EPOCH)
         listed = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods")
         pools = self.api.list(PATH)
@@ -165,7 +172,7 @@ class Fleet:
         return Mark(key, int(meta["resourceVersion"]), meta["uid"], gone=False, body=json.dumps(body).encode())
 
     def run(self, key: str, services: PortServices | None = None) -> Outcome | None:
-        """One run of a key, whatever its turn."""
+        """Run a key, whether it is queued or not."""
         kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PortsReconciler, "portpool": PoolsReconciler}
         reconciler = kinds[key.partition("/")[0]](services or self.services)
         self.outcomes[key] = reconcile(self.queue, key, reconciler, QUICK)
@@ -175,7 +182,7 @@ class Fleet:
         return self.run(pod_key(self.namespace, name))
 
     def run_pod_with(self, name: str, driver: Any) -> Outcome | None:
-        """One run of a pod with another driver."""
+        """Run a pod with another driver."""
         return self.run(pod_key(self.namespace, name), self.other(driver=lambda _: driver))
 
     def queued(self) -> list[str]:
@@ -183,7 +190,7 @@ class Fleet:
         return [key.decode() for key in keys]
 
     def drain(self, most: int = 500) -> int:
-        """Runs queued keys until none is queued; how many runs it took."""
+        """Run queued keys until none is queued. Returns how many runs that took."""
         runs = 0
         while keys := self.queued():
             for key in keys:
@@ -193,14 +200,14 @@ class Fleet:
         return runs
 
     def scale(self) -> int:
-        """Carries out the scale-up requests sent so far."""
+        """Carry out the scale-up requests that were sent so far."""
         requests, self.requests[:] = list(self.requests), []
         for pool, epoch, token in requests:
             scale_up(self.services, pool, epoch, token)
         return len(requests)
 
     def settle(self, rounds: int = 20) -> None:
-        """Everything that would happen by itself, until nothing does."""
+        """Let everything happen that happens by itself, until nothing does."""
         for _ in range(rounds):
             self.sync()
             if not self.drain() and not self.scale():
@@ -208,7 +215,7 @@ class Fleet:
         raise AssertionError(f"not settled after {rounds} rounds: {self.outcomes}")
 
     def due(self) -> None:
-        """Ends every wait and lease now."""
+        """End every wait and lease now."""
         keys: Any = self.redis.zrange("{queue}timer", 0, -1)
         if keys:
             self.redis.zadd("{queue}timer", dict.fromkeys(keys, 1))

@@ -1,4 +1,4 @@
-"""A pool whose load balancer nobody uses any more, and a look of the pool's own run at it."""
+"""A pool with an unused load balancer, and the run of the pool that removes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def events(fleet: Fleet, reason: str) -> list[str]:
 
 
 def one_idle(fleet: Fleet, **changes: Any) -> LoadBalancer:
-    """A pool whose one load balancer has been empty for as long as it takes."""
+    """A pool whose one load balancer has been empty for long enough to be removed."""
     fleet.pool("arena", endPort=30004, **changes)
     fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1")
     fleet.settle()
@@ -40,7 +40,7 @@ def one_idle(fleet: Fleet, **changes: Any) -> LoadBalancer:
 
 
 def look(fleet: Fleet, driver: Any = None) -> None:
-    """The pool's run, as the sweep causes it, when nothing is put off any more."""
+    """Run the pool as the sweep does, when no wait delays the removal any more."""
     fleet.sync()
     fleet.redis.delete(*fleet.redis.keys("{pp:arena}put-off:*") or ["none"])
     fleet.queue.touch(["portpool/arena"])
@@ -48,7 +48,7 @@ def look(fleet: Fleet, driver: Any = None) -> None:
 
 
 def listen(aws: Aws, lb: LoadBalancer, port: int = 80) -> str:
-    """A stranger's listener."""
+    """Create a listener that is not ours."""
     client = aws.client()
     made = client.create_target_group(Name=f"t-{port}", Protocol="TCP", Port=1, VpcId=aws.ids.vpc, TargetType="ip")
     actions: Any = [{"Type": "forward", "TargetGroupArn": made["TargetGroups"][0]["TargetGroupArn"]}]

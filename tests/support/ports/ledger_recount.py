@@ -1,4 +1,4 @@
-"""Counts a pool's ledger again from its entries, and names everything in its books that says otherwise.
+"""Counts a pool's ledger again from its entries, and names every book that differs.
 
 The only place in the tests that knows how the ledger is laid out in Redis (workers/stores/lua/lib/keys.lua).
 """
@@ -78,7 +78,7 @@ def read(redis: Redis, prefix: str) -> Books:
 
 
 def faults(redis: Redis, prefix: str) -> list[str]:
-    """One line each; [] when all adds up."""
+    """One line for each difference; [] when all adds up."""
     books = read(redis, prefix)
     return [
         fault for check in (_ports, _counts, _indexes, _list, _shares, _stock, _idle, _times) for fault in check(books)
@@ -125,7 +125,7 @@ def _indexes(books: Books) -> Iterator[str]:
 
 
 def _shares(books: Books) -> Iterator[str]:
-    """What each namespace holds or waits for, and who waits for its share."""
+    """Differences in what each namespace holds or waits for, and in who waits for its share."""
     claims = Counter(owner.partition("/")[0] for owner, _, _ in _held(books))
     for name, demand in books.demand.items():
         claims[name.partition("/")[0]] += int(demand.partition(":")[0])
@@ -160,7 +160,7 @@ def _list(books: Books) -> Iterator[str]:
 
 
 def _stock(books: Books) -> Iterator[str]:
-    """A free port of a precreated pool is in stock, and only such are missing that are not."""
+    """Differences between the stock, the ports counted as missing and what a load balancer can carry."""
     start, held = books.number("start"), _held(books)
     for lb in books.names("absent"):
         mine, absent = {port for _, name, port in held if name == lb}, books.absent(lb)
@@ -184,7 +184,7 @@ def _idle(books: Books) -> Iterator[str]:
 
 
 def grow_old(redis: Redis, prefix: str, by: timedelta) -> None:
-    """As if every load balancer had been empty for that much longer."""
+    """Make every load balancer empty for that much longer."""
     books = read(redis, prefix)
     for lb in books.names("empty"):
         redis.hset(f"{prefix}lbs", f"empty:{lb}", str(books.of("empty", lb) - by // timedelta(milliseconds=1)))

@@ -1,4 +1,4 @@
-"""A pool's ledger on a real Redis, with what runs, winners and the pool's own worker do to it, one call each."""
+"""A pool's ledger on a real Redis; each method does what a run, a scale-up winner or the pool's own run does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workers.stores.ports.view import LedgerView, owners, view
 
 IN_ORDER, UNIFORM, RANDOM = Ordering.POSITION, Ordering.USED, Ordering.SHUFFLED
 Wants = int | Sequence[Ask]
-"""So many single ports, or each want with its number of consecutive ports."""
+"""A number of single ports, or each want with its number of consecutive ports."""
 
 
 def single(ports: int) -> list[tuple[str, int]]:
@@ -51,7 +51,7 @@ class LivePool:
     # ---- runs of pods
 
     def token(self) -> str:
-        """As the workqueue makes them: microseconds of the server, always higher, and a nonce."""
+        """A token as the workqueue makes it: microseconds of the server, always higher, and a nonce."""
         seconds, micros = self.redis.time()
         self._last = max(self._last + 1, int(seconds) * 1_000_000 + int(micros))
         return f"{self._last}-{next(self._nonces)}"
@@ -62,14 +62,14 @@ class LivePool:
     def try_allocate(
         self, owner: str = "games/a", wants: Wants = 1, order: Ordering = IN_ORDER, uid: str = ""
     ) -> Answer:
-        """A whole run of `owner`."""
+        """Do a whole run of `owner`."""
         asked = single(wants) if isinstance(wants, int) else wants
         return self.run(owner).allocate(uid or uid_of(owner), asked, order)
 
     def allocate(
         self, owner: str = "games/a", wants: Wants = 1, order: Ordering = IN_ORDER, uid: str = ""
     ) -> tuple[Entry, ...]:
-        """The entries of `owner` of that uid, of whom the pool must have enough."""
+        """Allocate ports to `owner`; the pool must have enough. Returns the owner's entries."""
         answer = self.try_allocate(owner, wants, order, uid)
         assert isinstance(answer, Granted), answer
         return tuple(e for e in answer.entries if e.uid == (uid or uid_of(owner)))
@@ -80,12 +80,12 @@ class LivePool:
         return answer
 
     def fill(self, ports: int, each: int = 50) -> None:
-        """Owners games/h0, games/h1 and so on, of `each` ports, hold so many."""
+        """Let owners games/h0, games/h1 and so on hold `ports` in all, `each` ports each."""
         for n in range(ports // each):
             assert len(self.allocate(f"games/h{n}", each)) == each
 
     def fail_many(self, owners: Iterable[str], ports: int = 1) -> None:
-        """A failing run of each, pipelined, as many workers at once would send them."""
+        """Let a run of each owner fail, pipelined, as many workers at once would send them."""
         names = list(owners)
         first = int(self.token().partition("-")[0])
         tokens = [f"{first + n}-many" for n in range(len(names))]
@@ -110,7 +110,7 @@ class LivePool:
         return [(e.lb, e.port) for e in self.allocate(owner, wants, order)]
 
     def release(self, owner: str, entries: Sequence[Entry] | None = None) -> tuple[str, ...]:
-        """A run that gives back what the owner holds (or these); the names that it woke."""
+        """Give back what the owner holds, or `entries`. Returns the names that were woken."""
         run = self.run(owner)
         woken: list[str] = []
         for held in run.entries if entries is None else entries:
@@ -124,7 +124,7 @@ class LivePool:
     # ---- the pool's own side
 
     def rebuild(self, world: Mapping[str, Sequence[Entry]] | None = None) -> None:
-        """As a rebuild that finds this world: owner -> entries. The pool gives no ports before `configure`."""
+        """Rebuild the ledger from owner -> entries. The pool gives no ports before `configure`."""
         mark = self.growth.begin_rebuild()
         assert mark is not None, "the ledger is ready"
         assert self.growth.stamp(mark, self.start, stored(world or {}))
@@ -132,7 +132,7 @@ class LivePool:
     def configure(
         self, lbs: Sequence[PoolLoadBalancer], state: str = "Active", config: dict[str, Any] | None = None
     ) -> tuple[str, ...]:
-        """The names that were woken."""
+        """Configure the pool. Returns the names that were woken."""
         woken = self.growth.configure(
             self.view().epoch, state, config or {}, Span(self.start, self.size, self.kinds), lbs
         )
@@ -143,7 +143,7 @@ class LivePool:
         return view(self.ledger)
 
     def waiting(self) -> set[str]:
-        """Who is on the waiting list, woken or not."""
+        """The names on the waiting list, woken or not."""
         names: Any = self.redis.hkeys(f"{self.ledger.prefix}demand")
         return {name.decode() for name in names}
 
@@ -151,14 +151,14 @@ class LivePool:
         return self.growth.pressure(forgotten).woken
 
     def grow_old(self, by: timedelta) -> None:
-        """As if every load balancer had been empty for that much longer."""
+        """Make every load balancer empty for that much longer."""
         grow_old(self.redis, self.ledger.prefix, by)
 
     def faults(self) -> list[str]:
-        """What does not add up in the ledger's own books."""
+        """Differences in the ledger's own books."""
         return faults(self.redis, self.ledger.prefix)
 
 
 def stored(world: Mapping[str, Sequence[Entry]]) -> dict[str, dict[str, Item]]:
-    """As `stamp` takes it."""
+    """The entries as `stamp` takes them."""
     return {name: encode_owner(entries) for name, entries in world.items()}

@@ -31,7 +31,7 @@ Tags = Mapping[str, str]
 
 @dataclass
 class World:
-    """What exists, by ARN, and where to find it. An ARN never comes back."""
+    """The resources by ARN, and indices of them. An ARN is never used again."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     numbers: count[int] = field(default_factory=lambda: count(1))
@@ -43,7 +43,7 @@ class World:
     balancer_names: dict[str, str] = field(default_factory=dict)
     group_names: dict[str, str] = field(default_factory=dict)
     uses: dict[str, int] = field(default_factory=dict)
-    """Of a target group: how many listeners forward to it."""
+    """How many listeners forward to a target group."""
 
     def arn(self, kind: str, name: str) -> str:
         return f"arn:memory:{kind}/{name}/{next(self.numbers):016x}"
@@ -59,7 +59,7 @@ class World:
         return self.groups[arn]
 
     def use(self, group: str, balancer: str, change: int) -> None:
-        """One listener more, or less, forwards to the target group."""
+        """Count one listener more, or less, that forwards to the target group."""
         self.uses[group] = self.uses.get(group, 0) + change
         there = (balancer,) if self.uses[group] else ()
         self.groups[group] = replace(self.groups[group], load_balancer_arns=there)
@@ -219,7 +219,7 @@ class MemoryCloud:
 
     @contextmanager
     def called(self) -> Iterator[World]:
-        """Proves the caller's lease, as the driver of AWS does before each call, and has the world for itself."""
+        """Prove the caller's lease, as the AWS driver does before each call, and lock the resources."""
         if self._keep:
             self._keep(CALL_TIME)
         with self.world.lock:
@@ -231,7 +231,7 @@ def owned(things: Iterable[Thing], cluster: str, pool: str | None) -> list[Thing
 
 
 def family_of(ip: str) -> str:
-    """'' for what is no address."""
+    """The family of an address, '' for other texts."""
     try:
         return f"ipv{ip_address(ip).version}"
     except ValueError:

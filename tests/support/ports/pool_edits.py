@@ -1,4 +1,4 @@
-"""Edits of a pool's spec, and what happens by itself in time, for tests that play a fleet step by step."""
+"""Edits of a pool's spec, and the passing of time, for tests that run a fleet step by step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def edit(fleet: Fleet, pool: str = "arena", **spec: Any) -> None:
 
 
 def nudge(fleet: Fleet) -> None:
-    """What happens by itself, in time."""
+    """Let everything happen that happens by itself in time."""
     for _ in range(3):
         for key in list(fleet.redis.scan_iter("{pp:*}scale-up:*")):
             fleet.redis.delete(key)

@@ -17,7 +17,7 @@ def existing(fleet: Fleet, aws: Aws, number: int = 0) -> str:
 
 
 def stocked(fleet: Fleet, aws: Aws, tcp: int = 3, udp: int = 2, **changes: Any) -> str:
-    """A pool on one existing load balancer, filled; its ARN."""
+    """Create and fill a pool on one existing load balancer, and return its ARN."""
     arn = existing(fleet, aws)
     off = {"enabled": False}
     fleet.pool("arena", precreate={"tcp": tcp, "udp": udp}, loadBalancers=[arn], autoCreate=off, **changes)
@@ -26,7 +26,7 @@ def stocked(fleet: Fleet, aws: Aws, tcp: int = 3, udp: int = 2, **changes: Any) 
 
 
 def targets(fleet: Fleet, arn: str) -> dict[int, list[str]]:
-    """What is registered behind each port of a load balancer."""
+    """The targets that are registered behind each port of a load balancer."""
     return {
         x.port: [f"{t.ip}:{t.port}" for t in fleet.driver.targets(x.target_group_arn) if t.health != "draining"]
         for x in fleet.driver.listeners(arn)

@@ -1,7 +1,7 @@
-"""Whole runs of the port decisions without Redis, Kubernetes and AWS: the steps, done on plain dictionaries.
+"""Whole runs of the port decisions without Redis, Kubernetes and AWS: the steps act on plain dictionaries.
 
-`PureWorld` is a ledger of several pools, the pods, and a cloud that may fail or hold foreign listeners. A run may be
-stopped after any number of its steps, as a crash would. What must never happen is asserted here at every step.
+`PureWorld` has the ledgers of several pools, the pods, and a cloud that may fail or have foreign listeners. A run may
+stop after any number of its steps, as in a crash. Every step asserts here what must never happen.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 
 from domain.kubernetes.names import PORTS
 from domain.port_pools.port_pool import PoolState
-from domain.ports.backend import HEALTHY, Backend
-from domain.ports.endpoints import published
+from domain.ports.backend import HEALTHY, BackendRequirement
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error, next_step
-from domain.ports.observation import Observed
+from domain.ports.observation import ObservedPorts
 from domain.ports.pod import Annotations, Outputs, PodView, PortsState
 from domain.ports.steps import (
     Allocate,
-    AllocateTogether,
+    AllocateSamePort,
+    CheckHealth,
     Clear,
     Confirm,
     Disable,
     Inherit,
-    Leave,
-    Look,
+    LeaveWaitingList,
     Provision,
     Relabel,
     Release,
@@ -44,12 +44,12 @@ MOST_STEPS = 300
 
 @dataclass
 class PurePool:
-    """`lbs` load balancers, each with `room` ports from 30000."""
+    """A pool of `lbs` load balancers, each with `room` ports from 30000 on."""
 
     state: PoolState = PoolState.ACTIVE
     lbs: int = 1
     room: int = 3
-    backend: Backend = field(default_factory=Backend)
+    backend: BackendRequirement = field(default_factory=BackendRequirement)
 
     def places(self, pool: str) -> Iterator[Id]:
         for lb in range(self.lbs):
@@ -73,7 +73,7 @@ class PureWorld:
     sick: set[Id] = field(default_factory=set)  # places whose targets are not healthy
 
     def pod(self, name: str = "a", ports: str | None = "7777/UDP@arena", **changes: Any) -> PodView:
-        """Makes the pod, or changes it; its outputs stay. `ports` None: did not opt in. `notes`: more annotations."""
+        """Create the pod, or change it and keep its outputs. `ports` None: not opted in. `notes`: more annotations."""
         self.version += 1
         old = self.pods.get(name)
         outputs = old.outputs if old else Outputs()
@@ -99,7 +99,7 @@ class PureWorld:
         return [place for place in self.pools[pool].places(pool) if place not in taken]
 
     def run(self, name: str = "a", crash_after: int = MOST_STEPS) -> list[Step]:
-        """The steps of one run: to its Stop, to a failing cloud call, or `crash_after` steps."""
+        """Do one run, to its Stop, a failing cloud call or `crash_after` steps. Returns the steps."""
         return self.go_on(self.begin(name), crash_after)
 
     def begin(self, name: str = "a") -> PureRun:
@@ -117,7 +117,7 @@ class PureWorld:
 
 
 class PureRun:
-    """One run on one name: what it has seen and done."""
+    """One run for one name: what it has observed and done."""
 
     def __init__(self, world: PureWorld, name: str) -> None:
         self.world, self.name = world, name
@@ -127,23 +127,23 @@ class PureRun:
         self.fresh, self.confirmed, self.health = set[Id](), set[Id](), dict[Id, str]()
         self.doers: dict[type, Callable[[Any], bool]] = {
             Allocate: self.allocate,
-            AllocateTogether: self.together,
+            AllocateSamePort: self.together,
             Rollback: self.rollback,
             Provision: self.provision,
             Disable: lambda step: self.record(replace(step.entry, target="")),
-            Look: self.look,
+            CheckHealth: self.look,
             Confirm: self.confirm,
             Release: self.release,
             Retain: self.retain,
             Inherit: self.inherit,
             Relabel: lambda step: all(self.record(replace(e, retain=step.retain)) for e in step.entries),
-            Leave: self.leave,
+            LeaveWaitingList: self.leave,
             Clear: self.show,
             Show: self.show,
         }
 
     def do(self, step: Step) -> bool:
-        """False: the run ends here, by an error that will be tried again."""
+        """Do a step. False: the run ends here, by an error that will be tried again."""
         return self.doers[type(step)](step)
 
     @property
@@ -154,9 +154,9 @@ class PureRun:
     def waits(self) -> set[str]:
         return self.world.waiting.setdefault(self.name, set())
 
-    def observed(self) -> Observed:
+    def observed(self) -> ObservedPorts:
         opened = {w.pool for w in self.wants} | {e.pool for e in self.held.values()} | self.waits
-        return Observed(
+        return ObservedPorts(
             pod=self.pod,
             wants=self.wants,
             problem=self.problem,
@@ -182,7 +182,7 @@ class PureRun:
     # ---- steps
 
     def allocate(self, step: Allocate) -> bool:
-        """All or none of this pool, first fit."""
+        """Take all wants or none, first fit."""
         assert self.pod
         assert self.state(step.pool) is PoolState.ACTIVE
         assert all(e.uid == self.pod.uid and e.state is not EntryState.RELEASING for e in self.held.values())
@@ -199,8 +199,8 @@ class PureRun:
             self.waits.discard(step.pool)
         return True
 
-    def together(self, step: AllocateTogether) -> bool:
-        """The lowest number that all pools have, or none."""
+    def together(self, step: AllocateSamePort) -> bool:
+        """Take the lowest port that is free in all pools, if there is one."""
         assert self.pod
         pools = {want.pool: self.world.free(want.pool) for want in step.wants}
         found = common_fit(step.wants, pools, step.port)
@@ -234,7 +234,7 @@ class PureRun:
         made = replace(made, retain=self.keep) if named else made
         return self.record(replace(made, target=step.target, state=state))
 
-    def look(self, step: Look) -> bool:
+    def look(self, step: CheckHealth) -> bool:
         assert step.entry.state is EntryState.BOUND, "only what is registered has a health"
         self.health[step.entry.id] = "unhealthy" if step.entry.id in self.world.sick else HEALTHY
         return True
@@ -251,7 +251,7 @@ class PureRun:
 
     def release(self, step: Release) -> bool:
         if self.pod and step.entry.uid == self.pod.uid:
-            assert step.entry.id not in published(self.pod.outputs.endpoints), "cleared before it is released"
+            assert step.entry.id not in published_ids(self.pod.outputs.endpoints), "cleared before it is released"
             assert self.pod.outputs.state == PortsState.RELEASING
         self.held[step.entry.id] = replace(step.entry, state=EntryState.RELEASING)
         return not self.world.busy and self.drop(step.entry)
@@ -260,7 +260,7 @@ class PureRun:
         assert step.entry.state in (EntryState.BOUND, EntryState.RETAINED)
         assert not self.pod or self.pod.ended or step.entry.uid != self.pod.uid, "its pod is gone"
         for pod in self.world.pods.values():
-            assert pod.uid != step.entry.uid or step.entry.id not in published(pod.outputs.endpoints)
+            assert pod.uid != step.entry.uid or step.entry.id not in published_ids(pod.outputs.endpoints)
         self.held[step.entry.id] = replace(step.entry, state=EntryState.RETAINED, target="", until=1)
         return True
 
@@ -279,14 +279,14 @@ class PureRun:
         self.confirmed.discard(entry.id)
         return True
 
-    def leave(self, step: Leave) -> bool:
+    def leave(self, step: LeaveWaitingList) -> bool:
         self.waits.discard(step.pool)
         return True
 
     def show(self, step: Clear | Show) -> bool:
-        """Only what is held is shown, and nothing new that this run has not confirmed; a text may stay as it is."""
+        """Show held ports only, and new ones only if this run has confirmed them; an unchanged text may stay."""
         assert self.pod
-        after, before = published(step.outputs.endpoints), published(self.pod.outputs.endpoints)
+        after, before = published_ids(step.outputs.endpoints), published_ids(self.pod.outputs.endpoints)
         assert not self.pod.shows(step.outputs), "a write that changes nothing"
         if self.world.pods.get(self.name) != self.pod:
             return False  # a conflict: somebody has changed the pod since it was read

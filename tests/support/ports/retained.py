@@ -1,4 +1,4 @@
-"""Pods that want their ports retained, and what is left of them."""
+"""Pods that want their ports retained, and what AWS and the ledger keep of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bound(
 
 
 def again(fleet: Fleet, name: str = "a", ports: str | None = "7777/UDP@arena", **notes: str) -> None:
-    """The pod comes back, with another address."""
+    """Create the pod again, with another address."""
     fleet.pod(name, ports, ip="10.0.0.2", **(notes or {"ports_retain": "true"}))
     fleet.settle()
 
@@ -37,7 +37,7 @@ def states(fleet: Fleet, name: str = "a") -> list[str]:
 
 
 def registered(fleet: Fleet) -> list[str]:
-    """ip:port of every target of ours that does not drain."""
+    """The ip:port of every target of ours that does not drain."""
     groups = fleet.driver.target_groups_owned(fleet.cluster)
     return sorted(
         f"{t.ip}:{t.port}" for group in groups for t in fleet.driver.targets(group.arn) if t.health != "draining"
@@ -45,7 +45,7 @@ def registered(fleet: Fleet) -> list[str]:
 
 
 def tags(fleet: Fleet) -> list[tuple[str, str]]:
-    """(uid, seconds) of every listener and target group."""
+    """The (uid, seconds) in the tags of every listener and target group."""
     driver = fleet.driver
     listeners = [x for lb in driver.find_owned_load_balancers(fleet.cluster) for x in driver.listeners(lb.arn)]
     found = [x.tags for x in listeners] + [x.tags for x in driver.target_groups_owned(fleet.cluster)]
@@ -58,7 +58,7 @@ def uid(fleet: Fleet, name: str = "a") -> str:
 
 
 def time_is_over(fleet: Fleet, name: str = "a") -> None:
-    """Of what is retained for that name, as if it had begun long ago; then the sweep comes."""
+    """End the time of what is retained for that name, then sweep."""
     prefix, owner = fleet.services.ledger("arena").prefix, f"{fleet.namespace}/{name}"
     stored: Any = fleet.redis.hget(f"{prefix}owners", owner)
     held = {

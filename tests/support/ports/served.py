@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from redis import Redis
 
-from domain.ports.endpoints import published, shown
+from domain.ports.endpoints import parse_endpoints, published_ids
 from domain.ports.entry import EntryState
 from domain.ports.pod import PodView, PortsState
 from domain.ports.target import target_text
@@ -34,17 +34,17 @@ class Books:
         self.ledgers = {pool: Ledger(redis, scripts, pool) for pool in most}
 
     def has_room(self, pool: str, ports: int) -> bool:
-        """Also by a load balancer that may be created."""
+        """Whether the pool has so many free ports, or may still create a load balancer."""
         seen = view(self.ledgers[pool])
         return seen.free >= ports or sum(lb.slot >= 0 for lb in seen.load_balancers) < self.most[pool]
 
     def idle(self) -> list[str]:
-        """Load balancers of ours that nobody uses."""
+        """Created load balancers without any port in use."""
         found = [lb for ledger in self.ledgers.values() for lb in view(ledger).load_balancers]
         return [lb.name for lb in found if lb.slot >= 0 and not lb.used]
 
     def faults(self) -> list[str]:
-        """What does not add up, what goes and does not get away, who waits though nobody of that name does."""
+        """Books that do not add up, entries stuck in releasing, and waiters whose pods do not wait."""
         return [f"{pool}: {fault}" for pool, ledger in self.ledgers.items() for fault in self._faults(ledger)]
 
     def _faults(self, ledger: Ledger) -> Iterator[str]:
@@ -72,7 +72,7 @@ class Books:
 
 
 def unserved(pods: list[PodView], books: Books) -> list[str]:
-    """Who does not show what comes of its request. I6: nobody waits for what is free."""
+    """Pods that do not show what their request deserves. I6: no pod waits for a free port."""
     return [f"{pod.name}: {why}" for pod in pods if (why := _unserved(pod, request_of(pod), books))]
 
 
@@ -85,7 +85,7 @@ def _unserved(pod: PodView, asked: Request, books: Books) -> str:
         return "" if short else f"waits, and every pool has room: {pod.outputs.message}"
     if state != asked.state:
         return f"{state or 'nothing'} ({pod.outputs.message}) instead of {asked.state or 'nothing'}"
-    places = published(pod.outputs.endpoints)
+    places = published_ids(pod.outputs.endpoints)
     counts = Counter(pool for pool, _, _ in places)
     if state == PortsState.BOUND and counts != dict(asked.wanted):
         return f"publishes {dict(counts)} instead of {dict(asked.wanted)}"
@@ -93,8 +93,8 @@ def _unserved(pod: PodView, asked: Request, books: Books) -> str:
 
 
 def _unbooked(pod: PodView, asked: Request, places: dict[tuple[str, str, int], tuple[str, str]]) -> str:
-    """What is published must be in the books, and the books must hold no more than was asked for."""
-    shown_ids = published(pod.outputs.endpoints)
+    """Pods whose published ports are not in the books, or whose books hold more than they asked for."""
+    shown_ids = published_ids(pod.outputs.endpoints)
     if wrong := [place for place in shown_ids if places.get(place, ("", ""))[0] != pod.uid]:
         return f"publishes what is not its own: {wrong}"
     held = Counter(pool for (pool, _, _), (uid, _) in places.items() if uid == pod.uid)
@@ -118,7 +118,7 @@ def _lacking(pod: PodView, expected: dict[str, str]) -> list[int]:
     """Container ports that a bound pod publishes and that the books send elsewhere."""
     if pod.outputs.state != PortsState.BOUND:
         return []
-    ports = [place.container_port for row in shown(pod.outputs.endpoints) for place in row.each()]
+    ports = [place.container_port for row in parse_endpoints(pod.outputs.endpoints) for place in row.port_by_port()]
     return [port for port in ports if not {target_text(ip, port) for ip in pod.ips} & set(expected.values())]
 
 
@@ -138,5 +138,5 @@ def batched(arns: list[str], most: int) -> list[list[str]]:
 
 
 def movement(aws: Aws) -> int:
-    """Writes to AWS so far."""
+    """How many writes AWS has had so far."""
     return sum(number for action, number in aws.counts().items() if action.startswith(WRITES))

@@ -31,7 +31,7 @@ CLASSES: Final = {
     "register": ApiClass.REGISTER,
     "deregister": ApiClass.REGISTER,
 }
-"""Of methods; any other describes."""
+"""Prefixes of the methods that write; all others describe."""
 
 
 class Served:
@@ -49,7 +49,7 @@ class Served:
             return type(error).__name__, error.action, error.code, error.reason.removeprefix(f"{error.code}: ")
 
     def counted(self) -> dict[str, int]:
-        """Calls by method since the start."""
+        """The number of calls of each method since the start."""
         return dict(self.counts)
 
 

@@ -1,4 +1,4 @@
-"""A pool whose pods are bound, before somebody changes something by hand; and what must be so again afterwards."""
+"""A pool with bound pods that tests change by hand, and what must be true again afterwards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def listeners(fleet: Fleet) -> list[Listener]:
 
 
 def once(fleet: Fleet) -> None:
-    """One period of the audit, and what it sets going."""
+    """Run one audit, and everything that it causes."""
     audit(fleet.services)
     fleet.settle()
     fleet.due()

@@ -1,4 +1,4 @@
-"""The invariants, checked on what the world shows: Kubernetes, AWS and the ledger."""
+"""Checks the invariants on what Kubernetes, AWS and the ledger show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.cloud.tags import CLUSTER, PRECREATED, RETAIN, UID
 
 
 class Fleet(Protocol):
-    """Whose world is checked: the pods of one namespace, and what AWS has of one cluster."""
+    """What is checked: the pods of one namespace, and the AWS resources of one cluster."""
 
     api: KubeApi
     namespace: str
@@ -68,12 +68,12 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
 
 
 def owner_of(tags: Mapping[str, str]) -> str:
-    """The uid; '' of what is precreated, which is nobody's in particular."""
+    """The uid of the owner; '' for precreated resources, which have none."""
     return "" if PRECREATED in tags else tags[UID]
 
 
 def check_targets(fleet: Fleet, aws: Aws) -> None:
-    """Behind a precreated listener of ours stands what is published there, and nothing else."""
+    """Check that exactly the published targets are registered behind each precreated listener."""
     driver, wanted, found = aws.driver(), dict[tuple[str, int], list[str]](), dict[tuple[str, int], list[str]]()
     for row in (row for rows in published(fleet).values() for row in rows if row["target"]):
         ip, first = address_of(row["target"])

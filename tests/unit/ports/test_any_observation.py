@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_ENABLED, PORTS_MESSAGE, PORTS_RETAIN, PORTS_STATE, SAME_PORT
 from domain.port_pools.port_pool import PoolState
-from domain.ports.backend import Backend
-from domain.ports.endpoints import published
+from domain.ports.backend import BackendRequirement
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import next_step
-from domain.ports.observation import Observed
+from domain.ports.observation import ObservedPorts
 from domain.ports.pod import PodView, PortsState
 from domain.ports.request import parse_ports
-from domain.ports.steps import Allocate, AllocateTogether, Look, Release, Rollback, Stop
+from domain.ports.steps import Allocate, AllocateSamePort, CheckHealth, Release, Rollback, Stop
 from domain.ports.target import address_of
 from domain.ports.want import container_port
 from tests.support.ports.pure_run import PurePool, PureWorld
 
 UIDS, IPS = ("uid-a", "uid-old"), ((), ("10.0.0.1",), ("fd00::1", "10.0.0.2"))
 GATES = (None, None, "", "True", "False", "Odd")
-BACKENDS = (Backend(), Backend(), Backend("ipv6"), Backend(healthy=True))
+BACKENDS = (BackendRequirement(), BackendRequirement(), BackendRequirement("ipv6"), BackendRequirement(healthy=True))
 REQUESTS = (
     None,
     "",
@@ -121,7 +121,7 @@ def test_every_run_ends_and_a_settled_one_changes_nothing(made: PureWorld) -> No
     assert isinstance(made.run()[-1], Stop)
     made.run()
     settled = made.run()
-    assert all(isinstance(step, Allocate | AllocateTogether | Rollback | Look | Stop) for step in settled)
+    assert all(isinstance(step, Allocate | AllocateSamePort | Rollback | CheckHealth | Stop) for step in settled)
     assert made.run() == settled
 
 
@@ -131,7 +131,7 @@ def test_every_run_ends_and_a_settled_one_changes_nothing(made: PureWorld) -> No
 def test_a_run_that_gave_nothing_back_leaves_nothing_to_do(made: PureWorld) -> None:
     if any(isinstance(step, Release) for step in made.run()):
         return
-    assert all(isinstance(step, Allocate | AllocateTogether | Rollback | Look | Stop) for step in made.run())
+    assert all(isinstance(step, Allocate | AllocateSamePort | Rollback | CheckHealth | Stop) for step in made.run())
 
 
 @pytest.mark.row("BD-08", "BD-21")
@@ -154,7 +154,7 @@ def test_a_settled_pod_shows_exactly_what_it_holds_and_holds_exactly_what_it_ask
         assert all(address_of(e.target) == (ips[e.pool], container_port(e.want)) for e in made.held())
         unseen = {e.id for e in made.held() if made.pools[e.pool].backend.healthy} & made.sick
         assert not unseen or before == pod
-        assert published(pod.outputs.endpoints) == {e.id for e in made.held()}
+        assert published_ids(pod.outputs.endpoints) == {e.id for e in made.held()}
 
 
 @pytest.mark.row("AL-12")
@@ -181,7 +181,9 @@ def test_there_is_an_answer_to_everything_that_can_be_seen(made: PureWorld, data
         "confirmed": frozenset(data.draw(ids)),
         "full": frozenset(data.draw(st.sets(st.sampled_from(["arena", "lobby"])))),
     }
-    assert next_step(Observed(seen.pod, seen.wants, dns_names={}, entries=seen.entries, waiting=seen.waiting, **odd))
+    assert next_step(
+        ObservedPorts(seen.pod, seen.wants, dns_names={}, entries=seen.entries, waiting=seen.waiting, **odd)
+    )
 
 
 def opened(made: PureWorld) -> set[str]:

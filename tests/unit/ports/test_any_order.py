@@ -11,13 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from domain.kubernetes.names import PORTS, PORTS_ENABLED, PORTS_RETAIN, SAME_PORT
 from domain.port_pools.port_pool import PoolState
-from domain.ports.endpoints import published
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
-from domain.ports.holding import by_key, whole
+from domain.ports.holding import by_key, complete_ranges
 from domain.ports.pod import Outputs, PodView, PortsState
 from domain.ports.request import parse_ports
-from domain.ports.same_port import groups, settled_port
-from domain.ports.steps import Allocate, AllocateTogether, Rollback, Stop
+from domain.ports.same_port import same_port_groups, settled_port
+from domain.ports.steps import Allocate, AllocateSamePort, Rollback, Stop
 from domain.ports.target import address_of
 from domain.ports.want import Want
 from tests.support.ports.pure_run import PurePool, PureWorld
@@ -100,7 +100,7 @@ class Ports(RuleBasedStateMachine):
     @invariant()
     def a_published_place_is_held_and_not_on_its_way_out(self) -> None:
         for name, pod in self.world.pods.items():
-            for place in published(pod.outputs.endpoints):
+            for place in published_ids(pod.outputs.endpoints):
                 held = self.world.entries[name][place]
                 assert held.uid == pod.uid
                 assert held.state is not EntryState.RELEASING
@@ -113,7 +113,7 @@ class Ports(RuleBasedStateMachine):
         for _ in range(4):  # a run that gives back wakes others
             last = {name: self.world.run(name) for name in ("a", "b", "c")}
         for name, steps in last.items():
-            assert all(isinstance(step, Allocate | AllocateTogether | Rollback | Stop) for step in steps)
+            assert all(isinstance(step, Allocate | AllocateSamePort | Rollback | Stop) for step in steps)
             self.check(name)
             self.check_targets(name)
 
@@ -130,7 +130,7 @@ class Ports(RuleBasedStateMachine):
             assert self.world.waiting[name] == set()
         elif pod.outputs.state == PortsState.NO_PORT_AVAILABLE:
             wants = parse_ports(pod.annotations[PORTS])
-            assert self.unmet(pod, [w for w in wants if not whole(w, by_key(held))], held)
+            assert self.unmet(pod, [w for w in wants if not complete_ranges(w, by_key(held))], held)
             assert self.world.waiting[name]
             assert all(e.uid == pod.uid and e.state in (EntryState.BOUND, EntryState.RETAINED) for e in held)
         elif pod.outputs.state == PortsState.FAILED:
@@ -143,7 +143,7 @@ class Ports(RuleBasedStateMachine):
         pools = {w.pool: [each for each in lacking if each.pool == w.pool] for w in lacking}
         if any(first_fit(asked, self.world.free(pool)) is None for pool, asked in pools.items()):
             return True
-        tied = groups(parse_ports(pod.annotations[PORTS])) if pod.same_port else ()
+        tied = same_port_groups(parse_ports(pod.annotations[PORTS])) if pod.same_port else ()
         free = {w.pool: self.world.free(w.pool) for w in lacking}
         missing = [([w for w in g if w in lacking], settled_port(g, by_key(held))) for g in tied]
         return any(wants and not common_fit(wants, free, port) for wants, port in missing)

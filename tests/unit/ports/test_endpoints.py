@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.ports.endpoints import amended, endpoints, published, shown
+from domain.ports.endpoints import amend_endpoints, format_endpoints, parse_endpoints, published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import family_of
 from domain.ports.request import parse_ports
@@ -18,7 +18,7 @@ from tests.unit.ports.worlds import entry
 
 WANTS = parse_ports("game=7777/UDP@arena")
 HELD = entry(30001, state=EntryState.BOUND, target="10.0.0.1:7777")
-TEXT = endpoints(WANTS, [HELD], {"bm-arena-0": "bm.example"})
+TEXT = format_endpoints(WANTS, [HELD], {"bm-arena-0": "bm.example"})
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -32,27 +32,27 @@ def row(**changes: Any) -> str:
 
 @pytest.mark.row("BD-09")
 def test_a_result_reads_back_as_it_was_written() -> None:
-    (read,) = shown(TEXT)
+    (read,) = parse_endpoints(TEXT)
     assert (read.ids, read.container_port, read.target) == ([HELD.id], 7777, "10.0.0.1:7777")
     assert (read.name, read.protocol, read.host) == ("game", "UDP", "bm.example")
-    assert amended(TEXT, [HELD]) == TEXT
+    assert amend_endpoints(TEXT, [HELD]) == TEXT
 
 
 @pytest.mark.row("BD-09")
 def test_a_result_of_an_earlier_version_without_target_is_understood() -> None:
     old = json.loads(TEXT)
     del old[0]["target"]
-    assert shown(json.dumps(old))[0].target == ""
+    assert parse_endpoints(json.dumps(old))[0].target == ""
 
 
 def test_nothing_held_is_no_annotation() -> None:
-    assert endpoints(WANTS, [], {}) == ""
-    assert amended(TEXT, []) == ""
+    assert format_endpoints(WANTS, [], {}) == ""
+    assert amend_endpoints(TEXT, []) == ""
 
 
 @pytest.mark.row("BD-12")
 def test_an_amended_result_says_what_is_registered_now() -> None:
-    (read,) = json.loads(amended(TEXT, [replace(HELD, target="")]))
+    (read,) = json.loads(amend_endpoints(TEXT, [replace(HELD, target="")]))
     assert (read["target"], read["status"], read["address"]) == ("", "NotReady", "bm.example:30001")
 
 
@@ -94,20 +94,20 @@ def test_an_amended_result_says_what_is_registered_now() -> None:
     ],
 )
 def test_a_text_that_we_would_not_have_written_counts_as_nothing(text: str) -> None:
-    assert shown(text) == ()
-    assert published(text) == set()
-    assert amended(text, [HELD]) == ""
+    assert parse_endpoints(text) == ()
+    assert published_ids(text) == set()
+    assert amend_endpoints(text, [HELD]) == ""
 
 
 @given(st.text() | json_values.map(json.dumps))
 def test_any_text_is_read_without_an_error(text: str) -> None:
-    assert all(1 <= each.port <= 65535 and each.lb for each in shown(text))
+    assert all(1 <= each.port <= 65535 and each.lb for each in parse_endpoints(text))
 
 
 @pytest.mark.row("AL-03")
 def test_tcp_and_udp_of_one_port_show_one_address_twice() -> None:
     wants = parse_ports("a=9000/TCP@arena,b=9000/UDP@arena")
-    text = endpoints(wants, [replace(HELD, want="9000/TCPUDP")], {})
+    text = format_endpoints(wants, [replace(HELD, want="9000/TCPUDP")], {})
     assert [(r["name"], r["protocol"], r["port"]) for r in json.loads(text)] == [
         ("a", "TCP", 30001),
         ("b", "UDP", 30001),
@@ -150,7 +150,7 @@ def test_any_text_has_a_family_or_none(text: str) -> None:
 )
 def test_an_ipv6_target_is_read_back_in_one_spelling(target: str, good: bool) -> None:
     text = json.dumps([{"pool": "arena", "loadBalancer": "lb", "port": 1, "containerPort": 2, "target": target}])
-    assert bool(shown(text)) is good
+    assert bool(parse_endpoints(text)) is good
 
 
 def test_an_entry_is_named_by_load_balancer_and_port() -> None:
@@ -163,25 +163,25 @@ ROW = [replace(HELD, port=30001 + n, want=key, target=f"10.0.0.1:{10 + n}") for 
 
 @pytest.mark.row("PP-08", "BD-09")
 def test_a_range_is_one_row_and_reads_back_port_by_port() -> None:
-    text = endpoints(RANGE, ROW, {"bm-arena-0": "bm.example"})
+    text = format_endpoints(RANGE, ROW, {"bm-arena-0": "bm.example"})
     (row,) = json.loads(text)
     assert (row["port"], row["endPort"], row["containerPort"], row["target"]) == (30001, 30003, 10, "10.0.0.1:10")
-    (read,) = shown(text)
-    assert [(one.port, one.container_port, one.target) for one in read.each()] == [
+    (read,) = parse_endpoints(text)
+    assert [(one.port, one.container_port, one.target) for one in read.port_by_port()] == [
         (30001 + n, 10 + n, f"10.0.0.1:{10 + n}") for n in range(3)
     ]
-    assert amended(text, ROW) == text
+    assert amend_endpoints(text, ROW) == text
 
 
 @pytest.mark.row("BD-14", "AL-19")
 def test_a_range_whose_targets_differ_says_so_in_rows_of_their_own() -> None:
     """Else a rebuild would believe that the later ports have the target of the first, and never register it."""
-    text = endpoints(RANGE, ROW, {})
+    text = format_endpoints(RANGE, ROW, {})
     moved = [replace(ROW[0], target="10.0.0.2:10"), *ROW[1:]]
-    rows = [one for row in shown(amended(text, moved)) for one in row.each()]
+    rows = [one for row in parse_endpoints(amend_endpoints(text, moved)) for one in row.port_by_port()]
     assert [(one.port, one.target) for one in rows] == [(e.port, e.target) for e in moved]
     apart = [replace(ROW[1], target=""), ROW[2]]
-    rows = [one for row in shown(amended(text, apart)) for one in row.each()]
+    rows = [one for row in parse_endpoints(amend_endpoints(text, apart)) for one in row.port_by_port()]
     assert [(one.port, one.container_port, one.target) for one in rows] == [(30002, 11, ""), (30003, 12, "10.0.0.1:12")]
 
 
@@ -200,4 +200,4 @@ def test_a_range_whose_targets_differ_says_so_in_rows_of_their_own() -> None:
     ],
 )
 def test_a_range_that_we_would_not_have_written_counts_as_nothing(changes: dict[str, Any]) -> None:
-    assert shown(row(**changes)) == ()
+    assert parse_endpoints(row(**changes)) == ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from domain.kubernetes.names import CERTIFICATE, SAME_PORT
 from domain.port_pools.port_pool import PortPoolSpec
-from domain.ports.fitting import fitted
+from domain.ports.fitting import fit_to_pools
 from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from tests.support.ports.builders import pool_spec
@@ -21,7 +21,7 @@ def pod(certificate: str = "", same_port: str = "") -> PodView:
 
 
 def fit(text: str, certificate: str = "", **specs: PortPoolSpec) -> list[str]:
-    wants = fitted(parse_ports(text), specs or {"arena": pool_spec()}, pod(certificate))
+    wants = fit_to_pools(parse_ports(text), specs or {"arena": pool_spec()}, pod(certificate))
     return [f"{w.pool} {w.key}" for w in wants]
 
 
@@ -126,21 +126,21 @@ def test_a_certificate_must_be_permitted_by_each_pool_of_the_entry() -> None:
 def test_pools_without_a_port_in_common_cannot_give_the_same_one() -> None:
     specs = {"arena": pool_spec(), "lobby": pool_spec(start_port=30990, end_port=40000)}
     wants, asked = parse_ports("rtp=10-19/UDP@arena+lobby, 7777/UDP@arena"), pod(same_port="true")
-    assert fitted(wants, specs, asked) == wants
+    assert fit_to_pools(wants, specs, asked) == wants
     specs["lobby"] = pool_spec(start_port=30991, end_port=40000)
     with pytest.raises(RequestError) as error:
-        fitted(wants, specs, asked)
+        fit_to_pools(wants, specs, asked)
     assert str(error.value) == (
         "rtp asks for the same port in pools that have none in common: arena 30000-30999, lobby 30991-40000"
     )
-    assert fitted(wants, specs, pod()) == wants
+    assert fit_to_pools(wants, specs, pod()) == wants
 
 
 @pytest.mark.row("AL-11", "PP-08")
 def test_segments_whose_boundaries_never_meet_have_no_port_in_common() -> None:
     even, odd = pool_spec(segment_length=2), pool_spec(segment_length=2, start_port=30001, end_port=30999)
     with pytest.raises(RequestError, match="in pools that have none in common"):
-        fitted(parse_ports("1/UDP@even+odd"), {"even": even, "odd": odd}, pod(same_port="true"))
+        fit_to_pools(parse_ports("1/UDP@even+odd"), {"even": even, "odd": odd}, pod(same_port="true"))
 
 
 @given(st.text(max_size=20), st.integers(1, 50), st.integers(1, 65535), st.integers(0, 49))
@@ -148,7 +148,7 @@ def test_any_request_fits_or_is_refused_in_one_line(certificate: str, segment: i
     text = f"{port}-{min(65535, port + more)}/TLS@arena"
     specs = {"arena": pool_spec(segment_length=segment, certificate_arn=ARN)}
     try:
-        (want,) = fitted(parse_ports(text), specs, pod(certificate))
+        (want,) = fit_to_pools(parse_ports(text), specs, pod(certificate))
     except RequestError as error:
         answer = str(error)
     else:

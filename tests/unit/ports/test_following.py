@@ -9,7 +9,7 @@ import pytest
 
 from domain.kubernetes.names import PORTS_ENABLED
 from domain.port_pools.port_pool import PoolState
-from domain.ports.endpoints import published
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import EntryState
 from domain.ports.pod import PortsState
 from domain.ports.steps import Provision
@@ -100,7 +100,7 @@ def test_a_port_with_a_listener_of_somebody_else_is_given_up_for_another() -> No
     made.foreign = {("arena", "bm-arena-0", 30000)}
     made.run()
     assert [e.port for e in made.held()] == [30001, 30002]
-    assert published(made.shown().endpoints) == {e.id for e in made.held()}
+    assert published_ids(made.shown().endpoints) == {e.id for e in made.held()}
 
 
 def test_an_entry_that_is_aimed_right_but_not_recorded_bound_is_recorded() -> None:

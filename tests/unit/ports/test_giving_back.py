@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from domain.ports.endpoints import published
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import EntryState
 from domain.ports.pod import Outputs, PortsState
 from domain.ports.steps import Clear, Release, Rollback
@@ -68,7 +68,7 @@ def test_a_port_that_is_not_asked_for_any_more_is_released_and_the_others_stay()
     made.pod(ports=ONE)
     assert kinds(made.run()) == ["Clear", "Release", "Confirm", "Show", "Stop"]
     assert [e.port for e in made.held()] == [30000]
-    assert published(made.shown().endpoints) == {("arena", "bm-arena-0", 30000)}
+    assert published_ids(made.shown().endpoints) == {("arena", "bm-arena-0", 30000)}
 
 
 @pytest.mark.row("BD-03", "AL-14")
@@ -88,7 +88,7 @@ def test_a_release_that_has_begun_goes_on_in_spite_of_a_mistake_in_the_annotatio
     give(made, replace(made.held()[1], state=EntryState.RELEASING))
     made.pod(ports=TYPO)
     assert kinds(made.run()) == ["Clear", "Release", "Show", "Stop"]
-    assert published(made.shown().endpoints) == {("arena", "bm-arena-0", 30000)}
+    assert published_ids(made.shown().endpoints) == {("arena", "bm-arena-0", 30000)}
 
 
 def test_a_surplus_port_is_released_and_the_published_one_kept() -> None:
@@ -178,7 +178,7 @@ def test_a_bound_port_is_kept_while_a_further_one_waits() -> None:
     made.pod(ports=TWO)
     assert kinds(made.run()) == ["Allocate", "Show", "Stop"]
     assert made.shown().state == PortsState.NO_PORT_AVAILABLE
-    assert published(made.shown().endpoints) == {("arena", "bm-arena-0", 30000)}
+    assert published_ids(made.shown().endpoints) == {("arena", "bm-arena-0", 30000)}
 
 
 @pytest.mark.row("AL-14", "AL-15")
@@ -194,7 +194,7 @@ def test_a_pod_that_waits_for_nothing_more_leaves_the_list(ports: str | None) ->
     made = world(arena=PurePool(room=0), lobby=PurePool())
     made.run()
     made.pod(ports=ports)
-    assert kinds(made.run())[0] == "Leave"
+    assert kinds(made.run())[0] == "LeaveWaitingList"
     assert made.waiting["a"] == set()
 
 
@@ -202,7 +202,7 @@ def test_a_pod_that_is_gone_leaves_the_list() -> None:
     made = world(arena=PurePool(room=0))
     made.run()
     del made.pods["a"]
-    assert kinds(made.run()) == ["Leave", "Stop"]
+    assert kinds(made.run()) == ["LeaveWaitingList", "Stop"]
 
 
 @pytest.mark.row("AL-17", "AL-18")

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from domain.ports.endpoints import published
+from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
-from domain.ports.holding import by_key, serving, whole
+from domain.ports.holding import by_key, complete_ranges, entries_to_keep
 from domain.ports.request import parse_ports
 from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import bound_world, kinds, world
@@ -24,16 +24,16 @@ def run(first: int = 30000, lb: str = "bm-arena-0", **changes: object) -> list[E
 
 
 def kept(entries: list[Entry], shown: list[Entry] | None = None) -> list[int]:
-    return [e.port for e in serving(WANT, by_key(entries), {e.id for e in shown or []})]
+    return [e.port for e in entries_to_keep(WANT, by_key(entries), {e.id for e in shown or []})]
 
 
 @pytest.mark.row("PP-08", "AL-14")
 def test_a_run_is_whole_only_on_ports_in_a_row_of_one_load_balancer() -> None:
-    assert len(whole(WANT, by_key(run()))) == 1
-    assert whole(WANT, by_key(run()[:2])) == []
-    assert whole(WANT, by_key(run()[:2] + run(lb="bm-arena-1")[2:])) == []
-    assert whole(WANT, by_key(run()[:2] + run(30001)[2:])) == []
-    assert whole(WANT, by_key([*run()[:2], replace(run()[2], state=EntryState.RELEASING)])) == []
+    assert len(complete_ranges(WANT, by_key(run()))) == 1
+    assert complete_ranges(WANT, by_key(run()[:2])) == []
+    assert complete_ranges(WANT, by_key(run()[:2] + run(lb="bm-arena-1")[2:])) == []
+    assert complete_ranges(WANT, by_key(run()[:2] + run(30001)[2:])) == []
+    assert complete_ranges(WANT, by_key([*run()[:2], replace(run()[2], state=EntryState.RELEASING)])) == []
 
 
 @pytest.mark.row("AL-14")
@@ -79,7 +79,7 @@ def test_what_is_left_of_a_published_run_serves_until_a_whole_one_is_there() -> 
     lose(made, 30001)
     made.run()
     assert made.shown().state == "NoPortAvailable"
-    assert published(made.shown().endpoints) == {("arena", "bm-arena-0", port) for port in (30000, 30002)}
+    assert published_ids(made.shown().endpoints) == {("arena", "bm-arena-0", port) for port in (30000, 30002)}
     assert all(e.state is EntryState.BOUND and e.target for e in made.held())
     made.pools["arena"].lbs = 2
     steps = made.run()

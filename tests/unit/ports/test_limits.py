@@ -14,7 +14,7 @@ from domain.kubernetes.names import CERTIFICATE, PORTS, PORTS_MESSAGE, PORTS_RET
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.pod import INPUTS, LIMITS, Outputs, PodView
 from domain.ports.request import RequestError, parse_ports, wants_of
-from domain.ports.retain_annotation import retention
+from domain.ports.retain_annotation import parse_retention
 from domain.spec_errors import spec_problem
 from domain.status import Condition
 from events.protocol.schemas import pod_snapshot
@@ -69,7 +69,7 @@ def test_what_is_left_of_a_long_value_is_no_shorter_request() -> None:
     with pytest.raises(RequestError):
         parse_ports(seen.annotations[PORTS])
     with pytest.raises(RequestError):
-        retention(seen.annotations[PORTS_RETAIN], timedelta(hours=1))
+        parse_retention(seen.annotations[PORTS_RETAIN], timedelta(hours=1))
     assert seen.annotations[CERTIFICATE].endswith("…")
     assert not view(endpoints="[]" + " " * 2 * HUGE).shows(Outputs(endpoints="[]"))
 

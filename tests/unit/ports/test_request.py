@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from domain.ports.request import RequestError, parse_ports
-from domain.ports.want import Part, Protocol, Want, container_port, part_of
+from domain.ports.want import EntryKey, Protocol, Want, container_port, parse_entry_key
 
 PIECES = [
     "=",
@@ -48,8 +48,8 @@ def read(text: str, default: str = "") -> tuple[Want, ...] | str:
         return str(error)
 
 
-def parts(want: Want) -> list[Part]:
-    return [Part(want.key, port, want.protocol) for port in range(want.port, want.last + 1)]
+def parts(want: Want) -> list[EntryKey]:
+    return [EntryKey(want.key, port, want.protocol) for port in range(want.port, want.last + 1)]
 
 
 def refusal(text: str) -> str:
@@ -192,7 +192,7 @@ def test_any_text_gives_wants_or_an_error_of_one_line(text: str, default: str) -
     else:
         assert len({(w.pool, w.key) for w in answer}) == len(answer) > 0
         assert all(1 <= w.port <= w.last <= 65535 for w in answer)
-        assert all([part_of(key) for key in w.keys] == parts(w) for w in answer)
+        assert all([parse_entry_key(key) for key in w.keys] == parts(w) for w in answer)
 
 
 @pytest.mark.row("BD-03", "AL-03")
@@ -266,7 +266,7 @@ def test_too_many_ports_are_refused() -> None:
 @example("7-57/UDP+0")
 @example("65535-65536/UDP+1")
 def test_a_text_that_is_no_key_has_no_port(text: str) -> None:
-    part = part_of(text)
+    part = parse_entry_key(text)
     if part:
         end = int(part.want.partition("/")[0].rpartition("-")[2])
         first = int(part.want.partition("/")[0].partition("-")[0])

@@ -15,7 +15,7 @@ from domain.port_pools.port_pool import PoolState
 from domain.ports.entry import EntryState
 from domain.ports.pod import Outputs, PortsState
 from domain.ports.request import RequestError
-from domain.ports.retain_annotation import LONGEST, retention
+from domain.ports.retain_annotation import MAX_RETENTION, parse_retention
 from domain.ports.steps import Relabel, Retain, Stop
 from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, kinds, world
@@ -41,20 +41,20 @@ DAY = timedelta(days=1)
     ],
 )
 def test_a_length_of_time_is_read(text: str | None, seconds: int) -> None:
-    assert retention(text, DAY) == seconds
+    assert parse_retention(text, DAY) == seconds
 
 
 @pytest.mark.row("BD-22", "BD-03")
 @pytest.mark.parametrize("text", ["yes", "24", "-1h", "1h30m", "1.5h", "31d", "9999999d", "٣h", "24h\n1", "x" * 5000])
 def test_what_is_no_length_of_time_is_refused_by_name(text: str) -> None:
     with pytest.raises(RequestError, match=r"berthmaster.dev/ports-retain '.*' is not true, false or a length of time"):
-        retention(text, DAY)
+        parse_retention(text, DAY)
 
 
 @given(st.text())
 def test_every_text_is_a_length_within_the_limit_or_an_error(text: str) -> None:
     with contextlib.suppress(RequestError):
-        assert 0 <= retention(text, DAY) <= LONGEST.total_seconds()
+        assert 0 <= parse_retention(text, DAY) <= MAX_RETENTION.total_seconds()
 
 
 def retaining(ports: str = ONE, retain: str = "true", **pools: PurePool) -> PureWorld:

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from domain.kubernetes.names import PORTS_RETAIN, SAME_PORT
 from domain.ports.request import parse_ports
-from domain.ports.same_port import firsts, free, groups, in_common, mask, shortest
+from domain.ports.same_port import (
+    common_ports,
+    first_ports,
+    free_ports_mask,
+    pools_to_grow,
+    ports_mask,
+    same_port_groups,
+)
 from tests.support.ports.builders import pool_spec
 from tests.support.ports.pure_run import PurePool, PureWorld
 
@@ -110,7 +117,7 @@ def test_ports_that_wait_for_the_next_pod_are_taken_over_in_pool_after_pool() ->
 @pytest.mark.row("AL-10")
 def test_wants_that_share_an_entry_have_the_same_number() -> None:
     wants = parse_ports("a=1/TCP@x+y, b=1/UDP@y+z, c=2/TCP@x+y, d=3/TCP@x")
-    assert sorted(sorted((w.pool, w.key) for w in group) for group in groups(wants)) == [
+    assert sorted(sorted((w.pool, w.key) for w in group) for group in same_port_groups(wants)) == [
         [("x", "1/TCP"), ("y", "1/TCPUDP"), ("z", "1/UDP")],
         [("x", "2/TCP"), ("y", "2/TCP")],
     ]
@@ -118,16 +125,16 @@ def test_wants_that_share_an_entry_have_the_same_number() -> None:
 
 @pytest.mark.row("SU-04", "SU-11")
 def test_only_the_pool_with_the_fewest_candidates_grows_for_a_number_in_common() -> None:
-    assert shortest({"arena": 0b110, "lobby": 0b1}, {"arena", "lobby"}) == {"lobby"}
-    assert shortest({"arena": 0b110, "lobby": 0b1}, {"arena"}) == {"arena"}
-    assert shortest({"arena": 0b110, "lobby": 0b1}, set()) == set()
-    assert shortest({"arena": 0, "lobby": 0b1}, {"lobby"}) == {"arena"}
+    assert pools_to_grow({"arena": 0b110, "lobby": 0b1}, {"arena", "lobby"}) == {"lobby"}
+    assert pools_to_grow({"arena": 0b110, "lobby": 0b1}, {"arena"}) == {"arena"}
+    assert pools_to_grow({"arena": 0b110, "lobby": 0b1}, set()) == set()
+    assert pools_to_grow({"arena": 0, "lobby": 0b1}, {"lobby"}) == {"arena"}
 
 
 @given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 20))
 def test_a_mask_has_just_the_bits_of_its_numbers(start: int, step: int, count: int) -> None:
     numbers = range(start, start + step * count, step)
-    assert list(in_common([mask(numbers)])) == list(numbers)
+    assert list(common_ports([ports_mask(numbers)])) == list(numbers)
 
 
 @pytest.mark.row("AL-10", "PP-08")
@@ -140,5 +147,5 @@ def test_free_numbers_are_those_where_a_load_balancer_has_the_whole_run(
     used = [{8 * n + k for n, byte in enumerate(each) for k in range(8) if byte >> k & 1} for each in taken]
     rows = {first: set(range(first - 30000, first - 30000 + ports)) for first in range(30000, 30021 - ports, segment)}
     expected = [first for first, row in rows.items() if any(each.isdisjoint(row) for each in used)]
-    assert list(in_common([free(spec, want, taken)])) == expected
-    assert set(expected) <= set(firsts(spec, want))
+    assert list(common_ports([free_ports_mask(spec, want, taken)])) == expected
+    assert set(expected) <= set(first_ports(spec, want))

@@ -1,205 +1,180 @@
-"""Making the cloud carry a port: target group, listener, target; and what to do when the port is already taken."""
+"""A listener that is made for one pod, with its target group, and deleted when the pod gives the port back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from typing import Final
 
-import structlog
-
-from berthmaster.errors import TerminalError, TransientError
+from berthmaster.errors import TransientError
 from domain.ports.entry import Entry, EntryState
-from domain.ports.lifecycle import after_cloud_error
-from domain.ports.pod import PortsState
-from domain.ports.steps import Relabel, Show
 from domain.ports.target import address_of
-from domain.ports.want import Protocol, part_of
+from domain.ports.want import Protocol, parse_entry_key
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
-from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled, cloud_error_in
+from workers.cloud.errors import NotFound, PortTaken
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
-from workers.cloud.rates import OverBudget
-from workers.cloud.tags import port_tags
+from workers.cloud.tags import RETAIN, port_tags
 from workers.port_services import PortServices
-from workers.ports.listeners.collisions import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
-from workers.ports.listeners.precreated import Precreated, refusal_told
-from workers.ports.listeners.retention import drop_strangers, hand_over, relabel
-from workers.ports.observe import World
-from workers.ports.status import publish
+from workers.ports.listeners.collisions import (
+    give_up_on_full,
+    give_up_with_load_balancer,
+    is_full,
+    resolve_collision,
+)
+from workers.ports.listeners.comparison import compare_if_refused
+from workers.ports.listeners.per_pod_deletion import delete_and_free, locate
+from workers.ports.listeners.targets import deregister_others
+from workers.ports.observe import PodObservation
+from workers.ports.records import record, record_and_log
 from workers.stores.ports.precreated import Stock
 
-log = structlog.get_logger()
-MOST_WORDS = 200
-LONG_WAIT = timedelta(seconds=2)  # for a call; shorter ones are not worth a write to the pod
-LISTENER_PROTOCOLS = {Protocol.TCP: "TCP", Protocol.UDP: "UDP", Protocol.TCPUDP: "TCP_UDP", Protocol.TLS: "TLS"}
-GROUP_PROTOCOLS = LISTENER_PROTOCOLS | {Protocol.TLS: "TCP"}  # the listener ends TLS
+LISTENER_PROTOCOLS: Final = {
+    Protocol.TCP: "TCP",
+    Protocol.UDP: "UDP",
+    Protocol.TCPUDP: "TCP_UDP",
+    Protocol.TLS: "TLS",
+}
+GROUP_PROTOCOLS: Final = LISTENER_PROTOCOLS | {Protocol.TLS: "TCP"}  # the listener ends TLS
+NOW: Final = timedelta(0)
 
 
-class Binding:
-    def __init__(self, services: PortServices, world: World) -> None:
-        self._services, self._world = services, world
+class PerPodListeners:
+    """The listeners of one pod in one pool. See ListenerStrategy."""
+
+    def __init__(self, services: PortServices, observation: PodObservation, pool: str) -> None:
+        self._services, self._observation = services, observation
+        self._spec, self._run = observation.config(pool).spec, observation.access(pool)
 
     def provision(self, entry: Entry, target: str) -> None:
-        """Everything by name or tag, so that a second try finds what the first one made; then the record."""
-        driver = self._driver(entry)
-        named = entry.id in self._world.fresh  # else its tags may say what an earlier run was asked for
-        self._world.fresh.discard(entry.id)
-        with self._told():
-            if self._precreated(entry):
-                Precreated(self._services, self._world, driver, entry).aim(target)
-                return
-            inherits = entry.state is EntryState.RETAINED
-            entry = replace(entry, retain=self._world.retain) if named or inherits else entry
-            if made := self._listening(driver, entry):
-                if inherits and entry.listener and target:
-                    with refusal_told(self._services, entry, self._confirms(entry)):
-                        hand_over(self._services, self._world, driver, entry, target)
-                with refusal_told(self._services, made, partial(self._record, [made])):
-                    wish, aimed = self._aimed(driver, made, target)
-                    self._record([aimed])
-                self._end_wish(aimed, wish)
+        """Create or find everything by name or tag, so that a second try finds what the first one made; then record."""
+        driver = self._driver(Priority.BIND)
+        asked_now = entry.id in self._observation.fresh  # else its tags may say what an earlier run was asked for
+        self._observation.fresh.discard(entry.id)
+        inherited = entry.state is EntryState.RETAINED
+        if asked_now or inherited:
+            entry = replace(entry, retain=self._observation.retain)
+        listening = self._with_listener(driver, entry)
+        if not listening:
+            return
+        if inherited and entry.listener and target:
+            with compare_if_refused(self._services, entry, self._confirms(entry)):
+                self._hand_over(driver, entry, target)
+        self._register(driver, listening, target, partial(record_and_log, self._observation, [listening]))
 
     def disable(self, entry: Entry) -> None:
-        if self._precreated(entry):
-            Precreated(self._services, self._world, self._driver(entry), entry).aim("")
-        else:
-            with refusal_told(self._services, entry, self._confirms(entry)):
-                wish, aimed = self._aimed(self._driver(entry), entry, "")
-                self._record([aimed])
-            self._end_wish(aimed, wish)
+        self._register(self._driver(Priority.BIND), entry, "", self._confirms(entry))
 
-    def look(self, entry: Entry) -> None:
-        """AWS tells the health of one target group a call, so this goes after what binds."""
-        with self._told():
-            found = self._driver(entry, Priority.UNBIND).targets(entry.target_group)
-        mine = (target.health for target in found if (target.ip, target.port) == address_of(entry.target))
-        self._world.health[entry.id] = next(mine, "unregistered")
+    def release(self, entry: Entry) -> tuple[str, ...]:
+        return delete_and_free(self._observation, self._driver(Priority.UNBIND), entry)
 
-    def relabel(self, step: Relabel) -> None:
-        with self._told():
-            relabel(self._services, self._world, step)
+    def locate(self, entry: Entry) -> Entry:
+        return locate(self._observation, self._driver(Priority.UNBIND), entry)
 
-    def confirm(self, entries: tuple[Entry, ...]) -> None:
-        """A fenced script of this run, later than its read of the pod."""
-        self._record(list(entries))
+    def relabel(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Write one tag only: a late call must not name a pod that is gone. What was deleted by hand is made again."""
+        driver = self._driver(Priority.BIND)
+        arns = [arn for entry in entries for arn in (entry.listener, entry.target_group)]
+        try:
+            driver.tag(arns, {RETAIN: str(entries[0].retain)})
+        except NotFound:
+            return [_tagged_if_there(driver, entry) for entry in entries]
+        return entries
+
+    def _driver(self, priority: Priority) -> LoadBalancerApi:
+        return self._services.driver_for(self._observation.run, self._spec.region, priority)
 
     def _confirms(self, entry: Entry) -> Callable[[], None]:
-        return partial(self._world.access(entry.pool).confirm, entry)
+        return partial(self._run.confirm, entry)
 
-    def _precreated(self, entry: Entry) -> bool:
-        return bool(self._world.config(entry.pool).spec.precreate.total)
-
-    def _driver(self, entry: Entry, priority: Priority = Priority.BIND) -> LoadBalancerApi:
-        run, region = self._world.run, self._world.config(entry.pool).spec.region
-        return self._services.driver(region).on_behalf_of(run.key, priority, run.keep)
-
-    def _listening(self, driver: LoadBalancerApi, entry: Entry) -> Entry | None:
-        """The entry with its listener; None when the port turned out to be somebody else's and was given up."""
+    def _with_listener(self, driver: LoadBalancerApi, entry: Entry) -> Entry | None:
+        """The entry with its listener, None when another owns the port and the pod gave it up."""
         if entry.listener:
             return entry
-        world = self._world
-        carrier, spec = world.carriers[entry.lb], world.config(entry.pool).spec
-        part = part_of(entry.want)
-        assert part, f"{entry.want} is no key"  # the domain leaves such an entry alone
-        certificate = world.certificate(entry.pool) if part.protocol is Protocol.TLS else ""
-        tags = port_tags(self._services.cluster, entry, world.full_name)
-        name = target_group_name(entry.uid, entry.lb, entry.port)
+        key = parse_entry_key(entry.want)
+        assert key, f"{entry.want} is no key"  # the domain leaves such an entry alone
+        certificate = self._observation.certificate(entry.pool) if key.protocol is Protocol.TLS else ""
+        tags = port_tags(self._services.cluster, entry, self._observation.full_name)
         if not entry.target_group:
-            group = driver.ensure_target_group(
-                name, GROUP_PROTOCOLS[part.protocol], part.port, GroupSettings.of(spec), tags
-            )
+            name, protocol = target_group_name(entry.uid, entry.lb, entry.port), GROUP_PROTOCOLS[key.protocol]
+            group = driver.ensure_target_group(name, protocol, key.port, GroupSettings.of(self._spec), tags)
             entry = replace(entry, target_group=group)
-        driver = self._driver(entry, Priority.FINISH)
+        arn = self._ensure_listener(entry, LISTENER_PROTOCOLS[key.protocol], tags, certificate)
+        return replace(entry, listener=arn) if arn else None
+
+    def _ensure_listener(self, entry: Entry, protocol: str, tags: Mapping[str, str], certificate: str) -> str | None:
+        """The ARN of the listener, None when the pod gave the port up. An error leaves the target group recorded."""
+        driver, load_balancer = self._driver(Priority.FINISH), self._observation.carriers[entry.lb].arn
         try:
-            arn = driver.ensure_listener(
-                carrier.arn, entry.port, LISTENER_PROTOCOLS[part.protocol], entry.target_group, tags, certificate
-            )
+            return driver.ensure_listener(load_balancer, entry.port, protocol, entry.target_group, tags, certificate)
         except PortTaken:
-            arn = clear_the_way(self._services, world, driver, entry)
+            return resolve_collision(self._services, self._observation, driver, entry)
         except NotFound as error:
             if error.code == "LoadBalancerNotFound":
-                give_up_with_load_balancer(self._services, world, driver, entry)
-            self._record([replace(entry, target_group="")])  # it was deleted by hand: the next run makes another
+                give_up_with_load_balancer(self._services, self._observation, driver, entry)
+            # The target group was deleted by hand: the next run makes another one.
+            record_and_log(self._observation, [replace(entry, target_group="")])
             raise
         except TransientError as error:
             if is_full(error) and entry.state is EntryState.ALLOCATED:
-                arn = give_up_full(self._services, world, driver, entry)
-            else:
-                self._record([entry])
-                raise
-        return replace(entry, listener=arn) if arn else None
+                give_up_on_full(self._services, self._observation, driver, entry)
+                return None
+            record_and_log(self._observation, [entry])
+            raise
 
-    def _aimed(self, driver: LoadBalancerApi, entry: Entry, target: str) -> tuple[str, Entry]:
-        """The entry with exactly `target` (ip:port, '' = none) registered: the new one first, then the old one away.
+    def _hand_over(self, driver: LoadBalancerApi, entry: Entry, target: str) -> None:
+        """Make an inherited listener and its target group this pod's: deregister strange targets, then set the tags.
 
-        Where somebody wishes a comparison, by what AWS has instead of what the ledger says; with that wish, else ''.
+        Raises TransientError, to be tried again, when they were deleted by hand.
         """
-        due = entry.id in self._world.due
-        wish = Stock(self._services.ledger(entry.pool)).wish(entry.key) if due else ""
-        if target and (due or target != entry.target):
-            driver.register(entry.target_group, [address_of(target)])
-        if due and entry.target_group:
-            drop_strangers(driver, entry.target_group, target)
-        elif not due and entry.target and entry.target != target:
-            driver.deregister(entry.target_group, [address_of(entry.target)])
-        return wish, replace(entry, target=target, state=EntryState.BOUND if target else entry.state)
-
-    def _end_wish(self, aimed: Entry, wish: str) -> None:
-        """One that was made after the look stands: then the next run looks again."""
-        if wish and self._world.access(aimed.pool).aimed(aimed, wish):
-            self._services.queue.touch([self._world.run.key])
-        self._world.due.discard(aimed.id)
-
-    def _record(self, entries: list[Entry]) -> None:
-        """Into the ledger, then into the world of this run."""
-        for pool in sorted({e.pool for e in entries}):
-            mine = [e for e in entries if e.pool == pool]
-            self._world.access(pool).record(mine[0].uid, mine)
-            for entry in mine:
-                log.info(
-                    "port_recorded",
-                    pod=self._world.full_name,
-                    pool=pool,
-                    lb=entry.lb,
-                    port=entry.port,
-                    state=entry.state,
-                )
-                self._world.entries[entry.id] = entry
-                if entry.state is EntryState.BOUND:
-                    self._world.confirmed.add(entry.id)
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What keeps the calls in it from being made is shown on the pod."""
+        tags = port_tags(self._services.cluster, entry, self._observation.full_name)
         try:
-            yield
-        except OverBudget as wait:
-            if wait.retry_after and wait.retry_after >= LONG_WAIT:
-                self._say(PortsState.ALLOCATED, "waiting for the AWS call budget")
-            raise
-        except (TransientError, TerminalError, ExceptionGroup) as error:
-            if told := cloud_error_in(error):
-                self._tell(told)
-            elif isinstance(error, TerminalError):  # of ours: it says itself what a person must mend
-                self._say(PortsState.FAILED, str(error))
-            raise
+            deregister_others(driver, entry.target_group, target)
+            _tag(driver, entry, tags)
+        except NotFound as error:
+            record(self._observation, [_without_cloud(entry)])
+            raise TransientError(f"the retained listener on port {entry.port} of {entry.lb} is gone", NOW) from error
 
-    def _tell(self, error: CloudError) -> None:
-        """A throttled call is an ordinary wait."""
-        if isinstance(error, Throttled):
-            return
-        state = PortsState.FAILED if isinstance(error, (Denied, Invalid)) else PortsState.ALLOCATED
-        words = error.reason[:MOST_WORDS] if isinstance(error, Invalid) else error.code  # what a person must mend
-        self._say(state, f"AWS {error.action}: {words}")
+    def _register(self, driver: LoadBalancerApi, entry: Entry, target: str, still_owned: Callable[[], None]) -> None:
+        """Register exactly `target` (ip:port, '' = none) and record it: the new one first, then the old one away.
 
-    def _say(self, state: PortsState, reason: str) -> None:
-        """Shows why the pod is not bound yet; a failed write must not hide what it is about."""
-        step = after_cloud_error(self._world.observed(), state, reason)
-        if isinstance(step, Show):
-            try:
-                publish(self._services, self._world, step.outputs)
-            except TransientError as unsaid:
-                log.info("pod_state_unsaid", pod=self._world.full_name, reason=str(unsaid))
+        Where a comparison was asked for, what AWS has counts instead of what the ledger says.
+        """
+        compares = entry.id in self._observation.to_compare
+        with compare_if_refused(self._services, entry, still_owned):
+            request = Stock(self._services.ledger(entry.pool)).wish(entry.key) if compares else ""
+            if target and (compares or target != entry.target):
+                driver.register(entry.target_group, [address_of(target)])
+            if compares and entry.target_group:
+                deregister_others(driver, entry.target_group, target)
+            elif not compares and entry.target and entry.target != target:
+                driver.deregister(entry.target_group, [address_of(entry.target)])
+            state = EntryState.BOUND if target else entry.state
+            registered = replace(entry, target=target, state=state)
+            record_and_log(self._observation, [registered])
+        self._end_comparison(registered, request)
+
+    def _end_comparison(self, entry: Entry, request: str) -> None:
+        """End the comparison that was asked for by `request`. A later request stands, and the next run serves it."""
+        if request and self._run.aimed(entry, request):
+            self._services.queue.touch([self._observation.run.key])
+        self._observation.to_compare.discard(entry.id)
+
+
+def _tagged_if_there(driver: LoadBalancerApi, entry: Entry) -> Entry:
+    """The entry, without its ARNs when they were deleted by hand."""
+    try:
+        _tag(driver, entry, {})
+    except NotFound:
+        return _without_cloud(entry)
+    return entry
+
+
+def _tag(driver: LoadBalancerApi, entry: Entry, tags: Mapping[str, str]) -> None:
+    driver.tag([entry.listener, entry.target_group], {**tags, RETAIN: str(entry.retain)})
+
+
+def _without_cloud(entry: Entry) -> Entry:
+    return replace(entry, listener="", target_group="", target="")

@@ -1,4 +1,4 @@
-"""Reading our tags back: a listener or target group names the entry of the ledger that it belongs to."""
+"""Reads our tags back: a listener or target group names the entry of the ledger that it belongs to."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from domain.port_audit.rebuild import Found
 from domain.ports.entry import Entry, EntryState
-from domain.ports.retain_annotation import LONGEST
+from domain.ports.retain_annotation import MAX_RETENTION
 from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, RETAIN, UID, WANT
 
 
 def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "") -> Found | None:
-    """None when the tags are not those of one of our ports (they can be edited by hand)."""
+    """The entry, or None when the tags are not those of one of our ports: anybody can edit them by hand."""
     port, owner, uid, lb = (tags.get(name, "") for name in (PORT, OWNER, UID, LOAD_BALANCER))
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and uid and lb and owner.count("/") == 1):
         return None
@@ -23,6 +23,6 @@ def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "
 
 
 def _seconds(text: str) -> int:
-    """0 for what we would not have written."""
-    known = text.isascii() and text.isdigit() and len(text) <= 7
-    return min(int(text), int(LONGEST.total_seconds())) if known else 0
+    """The seconds of a tag, 0 for a text that we would not have written."""
+    is_ours = text.isascii() and text.isdigit() and len(text) <= 7
+    return min(int(text), int(MAX_RETENTION.total_seconds())) if is_ours else 0
