@@ -17,7 +17,7 @@ from workers.cli.doctor import AsJson
 from workers.cli.output import console, say, say_json
 from workers.cli.progress import Progress
 from workers.cli.troubles import in_words
-from workers.cloud.metrics import calls
+from workers.cloud.aws.metrics import calls
 from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:

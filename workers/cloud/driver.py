@@ -85,7 +85,7 @@ class TargetGroup:
 
 
 @dataclass(frozen=True)
-class Target:
+class RegisteredTarget:
     """An address of a pod. `health` is AWS's word (initial, healthy, unhealthy, draining, unused, unavailable)."""
 
     ip: str
@@ -204,6 +204,6 @@ class LoadBalancerApi(Protocol):
         """One call for all. A target that is not registered is no error, nor is a target group that is gone."""
         ...
 
-    def targets(self, target_group_arn: str) -> list[Target]:
+    def targets(self, target_group_arn: str) -> list[RegisteredTarget]:
         """All that AWS knows, with their health, those that drain included. AWS answers for one target group a call."""
         ...

@@ -11,10 +11,9 @@ from domain.port_audit.sides import Piece
 from domain.port_pools.placement import positions
 from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
 from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBalancerState, TargetGroup
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.names import load_balancer_name
-from workers.cloud.tagged import belongs_to
-from workers.cloud.tags import PRECREATED, RETIRING
+from workers.cloud.tags import PRECREATED, RETIRING, belongs_to
 from workers.ports.listeners.precreate import is_stock
 from workers.ports.listeners.tags import read_tags
 from workers.stores.ports.pool_ledger import PoolLoadBalancer
@@ -103,7 +102,7 @@ class Cartographer:
     def _add(self, inventory: Inventory, lb: LoadBalancer, slot: int, position: int) -> None:
         try:
             listeners = self._driver.listeners(lb.arn)
-        except NotFound:
+        except CloudNotFound:
             return
         strangers = tuple(sorted(x.port for x in listeners if not self._is_ours(x)))
         taken_out = slot < 0 and lb.arn not in self._spec.load_balancers

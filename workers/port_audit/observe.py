@@ -15,10 +15,10 @@ from domain.port_audit.sides import Balancer, Books, Cloud, Held
 from domain.ports.entry import Entry
 from domain.ports.pod import PodView
 from events.workqueue import Workqueue
+from workers.cloud.call_budget import OverBudget
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.priority import Priority
-from workers.cloud.rates import OverBudget
 from workers.cloud.tags import RETAIN, created_tags, port_tags, stock_tags
 from workers.port_audit.inventory import Cartographer, Inventory, piece_of
 from workers.port_services import PortServices
@@ -165,5 +165,5 @@ def _registered(driver: LoadBalancerApi, arn: str) -> frozenset[str] | None:
     """None when the target group is gone."""
     try:
         return standing(driver, arn)
-    except NotFound:
+    except CloudNotFound:
         return None

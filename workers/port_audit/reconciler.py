@@ -11,7 +11,7 @@ import structlog
 
 from berthmaster.errors import TerminalError, TransientError
 from domain.port_audit.difference import Difference
-from workers.cloud.rates import OverBudget
+from workers.cloud.call_budget import OverBudget
 from workers.port_audit.observe import Look, Looking, live_pods
 from workers.port_audit.repair import Repair
 from workers.port_services import PortServices

@@ -15,8 +15,8 @@ from domain.port_audit.difference import Difference, Remedy
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry
 from domain.ports.target import address_of
-from workers.cloud.errors import Busy, NotFound
-from workers.cloud.rates import OverBudget
+from workers.cloud.call_budget import OverBudget
+from workers.cloud.errors import Busy, CloudNotFound
 from workers.port_audit.observe import Look
 from workers.port_services import PortServices
 from workers.ports.listeners.precreated import ask_to_compare
@@ -81,7 +81,7 @@ class Repair:
             return
         try:
             self._driver.tag([found.arn], found.tags)
-        except NotFound:
+        except CloudNotFound:
             log.info("untagged_is_gone", pool=self._pool, arn=found.arn)
 
     def _stands(self, owner: str, entry: Entry) -> bool:

@@ -10,8 +10,8 @@ from berthmaster.routing import pod_key
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.entry import EntryState
 from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi
-from workers.cloud.errors import NotFound
-from workers.cloud.tagged import belongs_to
+from workers.cloud.errors import CloudNotFound
+from workers.cloud.tags import belongs_to
 from workers.port_audit.inventory import slot_of
 from workers.port_services import PortServices
 from workers.stores.ports.pool_ledger import Growth
@@ -67,7 +67,7 @@ class Demolition:
     def _clear(self, lb: LoadBalancer) -> int:
         """Deletes our listeners on it; how many of others it has."""
         listeners: list[Listener] = []
-        with contextlib.suppress(NotFound):
+        with contextlib.suppress(CloudNotFound):
             listeners = self._driver.listeners(lb.arn)
         ours = [each for each in listeners if belongs_to(each.tags, self._cluster, self._pool)]
         for listener in ours:

@@ -15,9 +15,17 @@ from berthmaster.routing import pod_key, port_pool_key
 from domain.outcome import Outcome, Settled, Wait
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.precreate import in_turns
-from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, QuotaExceeded
+from workers.cloud.call_budget import OverBudget
+from workers.cloud.errors import (
+    CloudDenied,
+    CloudError,
+    CloudInvalid,
+    CloudNotFound,
+    ListenersFull,
+    PortTaken,
+    QuotaExceeded,
+)
 from workers.cloud.priority import Priority
-from workers.cloud.rates import OverBudget
 from workers.port_services import PortServices
 from workers.ports.listeners.precreate import Stocking
 from workers.run import Run
@@ -55,7 +63,7 @@ class Filling:
                 self._fill(stocking, gap, port)
         except OverBudget as wait:
             return Wait(wait.retry_after or AGAIN, "waiting for the AWS call budget")
-        except (Denied, Invalid):
+        except (CloudDenied, CloudInvalid):
             raise
         except CloudError as error:
             return self._failed(error)
@@ -75,7 +83,7 @@ class Filling:
     def _fill(self, stocking: Stocking, gap: Gap, port: int) -> None:
         try:
             made = stocking.make(gap.lb, gap.arn, port)
-        except (PortTaken, NotFound, QuotaExceeded) as error:
+        except (PortTaken, CloudNotFound, QuotaExceeded) as error:
             self._stop(gap, error)
             raise
         woken = self._stock.put(f"{gap.lb}:{port}", *made)
@@ -84,9 +92,9 @@ class Filling:
 
     def _stop(self, gap: Gap, error: CloudError) -> None:
         """What cannot come is not waited for. A stranger, or a load balancer that is gone: the pool looks again."""
-        if error.code == "TooManyListeners" or isinstance(error, (PortTaken, NotFound)):
+        if isinstance(error, (ListenersFull, PortTaken, CloudNotFound)):
             self._stock.stop(gap.lb)
-        if isinstance(error, (PortTaken, NotFound)):
+        if isinstance(error, (PortTaken, CloudNotFound)):
             Growth(self._ledger).ask_recheck()
             self._services.queue.touch([port_pool_key(self._pool)])
 

@@ -15,7 +15,7 @@ from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.pod import PORTS, PodView
 from domain.ports.request import RequestError, parse_ports
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.priority import Priority
 from workers.port_audit.inventory import Cartographer, Inventory
 from workers.port_audit.observe import live_pods
@@ -91,7 +91,7 @@ def _registered(
         _, group = inventory.stock.get(place, ("", ""))
         if group:
             run.keep(services.call_time)
-            with contextlib.suppress(NotFound):
+            with contextlib.suppress(CloudNotFound):
                 registered[place] = standing(driver, group)
     return registered
 

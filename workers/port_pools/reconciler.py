@@ -23,7 +23,7 @@ from events.kube import api
 from events.kube.api import KubeError, NotFound, refused_so_far
 from events.workqueue import Snapshot
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import Denied, Invalid
+from workers.cloud.errors import CloudDenied, CloudInvalid
 from workers.cloud.priority import Priority
 from workers.kube.errors import translated
 from workers.kube.port_pools import FINALIZER
@@ -88,7 +88,7 @@ class PoolRunSteps:
         config = PoolConfig(self._pool.uid, self._pool.body["generation"], spec, conflict)
         try:
             return self._serve(config)
-        except (Denied, Invalid) as error:  # nobody but a person can mend it
+        except (CloudDenied, CloudInvalid) as error:  # nobody but a person can mend it
             self._show(status_of(self._growth, self._pool, config, trouble=f"AWS {error.action}: {error.reason}"))
             raise
         except (api.Denied, api.Invalid):

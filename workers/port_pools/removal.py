@@ -17,7 +17,7 @@ from berthmaster.routing import port_pool_key
 from berthmaster.spec import length
 from domain.port_pools.removal import idle
 from workers.cloud.driver import Listener, TargetGroup
-from workers.cloud.errors import CloudError, NotFound, Throttled, Unavailable
+from workers.cloud.errors import CloudError, CloudNotFound, CloudUnavailable, Throttled
 from workers.cloud.priority import Priority
 from workers.cloud.tags import CLUSTER, LOAD_BALANCER, POOL, RETIRING, UID
 from workers.port_services import PortServices
@@ -59,7 +59,7 @@ class Removal:
         try:
             if self._in_the_way(lb):
                 return False
-        except NotFound:  # deleted by hand
+        except CloudNotFound:  # deleted by hand
             return self._look_again()
         if lb.foreign:  # strangers that the ledger knows, and that AWS has no more
             return self._look_again()
@@ -100,9 +100,9 @@ class Removal:
         """True: AWS does not have it any more."""
         try:
             return self._delete(lb)
-        except NotFound:
+        except CloudNotFound:
             return True
-        except (Throttled, Unavailable):
+        except (Throttled, CloudUnavailable):
             raise
         except CloudError as error:
             self._retirement.put_off(lb, PUT_OFF)

@@ -19,7 +19,7 @@ from domain.port_pools.placement import positions
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.port_pools.scale_up import Intent
 from workers.cloud.driver import LoadBalancer, LoadBalancerApi
-from workers.cloud.errors import CloudError, cloud_error_in
+from workers.cloud.errors import CloudError, LoadBalancersFull, cloud_error_in
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETIRING, created_tags
 from workers.port_services import PortServices
@@ -121,7 +121,7 @@ def _driver(services: PortServices, what: str, spec: PortPoolSpec) -> LoadBalanc
 
 def _limit(services: PortServices, pool: str, config: PoolConfig, error: CloudError) -> str:
     """For who must ask AWS for more: how many there may be."""
-    if error.code != "TooManyLoadBalancers":
+    if not isinstance(error, LoadBalancersFull):
         return ""
     with contextlib.suppress(TransientError):
         most = _driver(services, pool, config.spec).limits().load_balancers

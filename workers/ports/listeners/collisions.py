@@ -18,7 +18,7 @@ from berthmaster.routing import pod_key, port_pool_key
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry
 from workers.cloud.driver import Listener, LoadBalancerApi
-from workers.cloud.errors import QuotaExceeded
+from workers.cloud.errors import ListenersFull
 from workers.cloud.tags import CLUSTER, OWNER, POOL, UID, WANT
 from workers.port_services import PortServices
 from workers.ports.observe import World
@@ -70,7 +70,7 @@ def give_up_with_load_balancer(services: PortServices, world: World, driver: Loa
 
 
 def is_full(error: Exception) -> bool:
-    return isinstance(error, QuotaExceeded) and error.code == "TooManyListeners"
+    return isinstance(error, ListenersFull)
 
 
 def give_up_full(services: PortServices, world: World, driver: LoadBalancerApi, entry: Entry) -> str:

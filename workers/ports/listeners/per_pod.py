@@ -17,11 +17,20 @@ from domain.ports.pod import PortsState
 from domain.ports.steps import Relabel, Show
 from domain.ports.target import address_of
 from domain.ports.want import Protocol, part_of
+from workers.cloud.call_budget import OverBudget
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
-from workers.cloud.errors import CloudError, Denied, Invalid, NotFound, PortTaken, Throttled, cloud_error_in
+from workers.cloud.errors import (
+    CloudDenied,
+    CloudError,
+    CloudInvalid,
+    CloudNotFound,
+    LoadBalancerGone,
+    PortTaken,
+    Throttled,
+    cloud_error_in,
+)
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
-from workers.cloud.rates import OverBudget
 from workers.cloud.tags import port_tags
 from workers.port_services import PortServices
 from workers.ports.listeners.collisions import clear_the_way, give_up_full, give_up_with_load_balancer, is_full
@@ -119,9 +128,9 @@ class Binding:
             )
         except PortTaken:
             arn = clear_the_way(self._services, world, driver, entry)
-        except NotFound as error:
-            if error.code == "LoadBalancerNotFound":
-                give_up_with_load_balancer(self._services, world, driver, entry)
+        except LoadBalancerGone:
+            give_up_with_load_balancer(self._services, world, driver, entry)
+        except CloudNotFound:
             self._record([replace(entry, target_group="")])  # it was deleted by hand: the next run makes another
             raise
         except TransientError as error:
@@ -191,8 +200,8 @@ class Binding:
         """A throttled call is an ordinary wait."""
         if isinstance(error, Throttled):
             return
-        state = PortsState.FAILED if isinstance(error, (Denied, Invalid)) else PortsState.ALLOCATED
-        words = error.reason[:MOST_WORDS] if isinstance(error, Invalid) else error.code  # what a person must mend
+        state = PortsState.FAILED if isinstance(error, (CloudDenied, CloudInvalid)) else PortsState.ALLOCATED
+        words = error.reason[:MOST_WORDS] if isinstance(error, CloudInvalid) else error.code  # what a person must mend
         self._say(state, f"AWS {error.action}: {words}")
 
     def _say(self, state: PortsState, reason: str) -> None:

@@ -19,7 +19,7 @@ from berthmaster.routing import pod_key
 from domain.ports.entry import Entry, EntryState
 from domain.ports.target import address_of
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound, PortTaken
+from workers.cloud.errors import CloudNotFound, LoadBalancerGone, PortTaken
 from workers.cloud.tags import promise_tags
 from workers.port_services import PortServices
 from workers.ports.listeners.collisions import give_up, give_up_with_load_balancer
@@ -89,7 +89,7 @@ class Precreated:
             if target and (target not in there if there is not None else not certain):
                 self._driver.register(known.target_group, [address_of(target)])
             self._drop(known.target_group, (told.tried if there is None else there) - {target})
-        except NotFound:
+        except CloudNotFound:
             self._stock.lost(known.key, known.listener)
             raise
 
@@ -100,7 +100,7 @@ class Precreated:
     def _registered(self, known: Entry) -> set[str]:
         try:
             return set(standing(self._driver, known.target_group))
-        except NotFound:
+        except CloudNotFound:
             self._stock.lost(known.key, known.listener)
             raise
 
@@ -124,10 +124,8 @@ class Precreated:
         except PortTaken:
             give_up(self._services, world, entry)
             return False
-        except NotFound as error:
-            if error.code == "LoadBalancerNotFound":
-                give_up_with_load_balancer(self._services, world, self._driver, entry)
-            raise
+        except LoadBalancerGone:
+            give_up_with_load_balancer(self._services, world, self._driver, entry)
         self._touch(self._stock.put(entry.key, *made))
         return True
 
@@ -152,7 +150,7 @@ def promise(driver: LoadBalancerApi, entry: Entry, owner: str) -> None:
 
     They are a hint: a pod that publishes the port has it, whatever they say. So what is gone needs none.
     """
-    with contextlib.suppress(NotFound):
+    with contextlib.suppress(CloudNotFound):
         driver.tag([arn for arn in (entry.listener, entry.target_group) if arn], promise_tags(entry, owner))
 
 

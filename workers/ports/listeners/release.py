@@ -12,7 +12,7 @@ from berthmaster.errors import TerminalError, TransientError
 from berthmaster.routing import pod_key
 from domain.ports.entry import Entry, EntryState
 from workers.cloud.driver import Listener, LoadBalancerApi
-from workers.cloud.errors import Busy, NotFound
+from workers.cloud.errors import Busy, CloudNotFound
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import POOL, UID
@@ -106,7 +106,7 @@ def learned(world: World, driver: LoadBalancerApi, entry: Entry) -> Entry:
 def _listener_of(driver: LoadBalancerApi, load_balancer_arn: str, entry: Entry) -> str:
     try:
         found = driver.find_listener(load_balancer_arn, entry.port)
-    except NotFound:
+    except CloudNotFound:
         return ""  # the load balancer is gone, and its listeners with it
     return found.arn if found and _serves(found, entry) else ""
 

@@ -18,7 +18,7 @@ from domain.ports.entry import Entry, EntryState
 from domain.ports.steps import Inherit, Relabel
 from domain.ports.target import address_of
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETAIN, port_tags
 from workers.port_services import PortServices
@@ -75,7 +75,7 @@ def hand_over(services: PortServices, world: World, driver: LoadBalancerApi, ent
     try:
         drop_strangers(driver, entry.target_group, target)
         _tag(driver, entry, port_tags(services.cluster, entry, world.full_name))
-    except NotFound as error:
+    except CloudNotFound as error:
         _record(world, [_without_cloud(entry)])
         raise TransientError(f"the retained listener on port {entry.port} of {entry.lb} is gone", NOW) from error
 
@@ -93,7 +93,7 @@ def relabel(services: PortServices, world: World, step: Relabel) -> None:
         return _record(world, entries)
     try:
         driver.tag([arn for e in entries for arn in (e.listener, e.target_group)], {RETAIN: str(step.retain)})
-    except NotFound:
+    except CloudNotFound:
         entries = [_still_there(driver, entry) for entry in entries]
     return _record(world, entries)
 
@@ -102,7 +102,7 @@ def _still_there(driver: LoadBalancerApi, entry: Entry) -> Entry:
     """Tagged, or without what was deleted by hand, so that it is made again."""
     try:
         _tag(driver, entry, {})
-    except NotFound:
+    except CloudNotFound:
         return _without_cloud(entry)
     return entry
 
@@ -130,7 +130,7 @@ def drop_strangers(driver: LoadBalancerApi, target_group: str, target: str) -> N
     """Deregisters every target but `target` ('' = all)."""
     try:
         strangers = standing(driver, target_group) - {target}
-    except NotFound:
+    except CloudNotFound:
         if target:
             raise
         return

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from berthmaster.duration import Duration
 from berthmaster.redis.settings import Nested
-from workers.cloud.rates import ApiClass
+from workers.cloud.call_budget import ApiClass
 
 
 class RateSettings(Nested):
