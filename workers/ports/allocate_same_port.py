@@ -21,7 +21,7 @@ from workers.port_services import PortServices
 from workers.ports.listeners.release import rollback
 from workers.ports.observe import World
 from workers.ports.tenancy import admitted, capped
-from workers.scale_up.request import ask
+from workers.scale_up.request import request_scale_up
 from workers.stores.ports.ledger import Candidates, Capped, Granted
 from workers.stores.ports.view import view
 from workers.telemetry.port_metrics import count_allocation
@@ -139,7 +139,7 @@ class Together:
             world.waiting.add(want.pool)
             world.full.add(want.pool)
             if ports:
-                ask(self._services, want.pool, answer.epoch)
+                request_scale_up(self._services, want.pool, answer.epoch)
 
     def _wake(self, names: tuple[str, ...]) -> None:
         if names:

@@ -86,7 +86,7 @@ class World:
         try:
             with contextlib.suppress(RequestError):
                 return self._fit_in(specs)
-            self._fit_in({pool: spec.standing(self._created(pool)) for pool, spec in specs.items()})
+            self._fit_in({pool: spec.with_limit_at_least(self._created(pool)) for pool, spec in specs.items()})
         except RequestError as error:
             self.problem, self.of_pools = str(error), True
 

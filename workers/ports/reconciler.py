@@ -44,7 +44,7 @@ from workers.ports.status import PodChanged, publish
 from workers.ports.tenancy import admitted, capped
 from workers.run import Run
 from workers.scale_up.pool_config import decode_config
-from workers.scale_up.request import ask
+from workers.scale_up.request import request_scale_up
 from workers.stores.ports.ledger import Capped, Closed, Full, NotReady
 from workers.telemetry.port_metrics import count_allocation
 
@@ -207,7 +207,7 @@ class PodSteps:
         world.waiting.add(pool)
         world.full.add(pool)
         world.refusal = f"pool {pool} has no free port for {ports} of {sum(w.ports for w in world.wants)} wanted"
-        ask(self._services, pool, epoch)
+        request_scale_up(self._services, pool, epoch)
 
     def _inherit(self, step: Inherit) -> None:
         """Taking over is taking: a namespace that the pool selects no more is handed nothing."""

@@ -29,7 +29,7 @@ def publish(services: PortServices, world: World, outputs: Outputs) -> None:
     except (Conflict, NotFound) as error:
         raise PodChanged(f"{world.full_name} changed since it was read", CHANGED) from error
     if not world.live:  # of what the publisher has not told, its events are news: the pod may have lost its label
-        world.run.saw(snapshot)
+        world.run.record_write(snapshot)
     if outputs.state and outputs.state != pod.outputs.state:
         log.info(
             "pod_state_changed", pod=world.full_name, state=outputs.state, was=pod.outputs.state, reason=outputs.message

@@ -30,7 +30,7 @@ from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PATH, PortPools
-from workers.port_pools.reconciler import PoolsReconciler
+from workers.port_pools.reconciler import PortPoolReconciler
 from workers.port_services import PortServices
 from workers.ports.reconciler import PortsReconciler
 from workers.reconcile import reconcile
@@ -166,7 +166,7 @@ class Fleet:
 
     def run(self, key: str, services: PortServices | None = None) -> Outcome | None:
         """One run of a key, whatever its turn."""
-        kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PortsReconciler, "portpool": PoolsReconciler}
+        kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PortsReconciler, "portpool": PortPoolReconciler}
         reconciler = kinds[key.partition("/")[0]](services or self.services)
         self.outcomes[key] = reconcile(self.queue, key, reconciler, QUICK)
         return self.outcomes[key]
