@@ -74,10 +74,12 @@ class CloudSide:
 
     @cached_property
     def by_arn(self) -> dict[str, CloudResource]:
+        """Listeners and target groups by ARN."""
         return {resource.arn: resource for resource in self.listeners + self.groups}
 
     @cached_property
     def by_place(self) -> dict[Place, CloudResource]:
+        """Listeners by load balancer and port."""
         return {listener.place: listener for listener in self.listeners}
 
 
@@ -106,4 +108,5 @@ class LedgerSide:
         return frozenset([*stock, *(arn for entry in entries for arn in (entry.listener, entry.target_group) if arn)])
 
     def has(self, place: Place) -> bool:
+        """Whether the ledger had an entry for the place at either time."""
         return place in self.before or place in self.after

@@ -64,6 +64,7 @@ class LoadBalancerLine:
 
     @property
     def state(self) -> str:
+        """The state that the status shows."""
         return self.special or ("Full" if self.allocated >= self.capacity else "Active")
 
 

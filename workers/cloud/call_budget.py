@@ -43,7 +43,8 @@ class Unlimited:
     """No allowance at all: for tests, and for servers that do not throttle."""
 
     def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:  # noqa: ARG002 - interface
+        """Go ahead."""
         return None
 
     def drain(self, api_class: ApiClass) -> None:
-        pass
+        """Nothing to empty."""

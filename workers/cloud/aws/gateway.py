@@ -70,6 +70,7 @@ class Gateway:
         self._buckets, self._mutexes = buckets, mutexes
 
     def on_behalf_of(self, caller: Caller) -> Gateway:
+        """The same gateway for another caller."""
         other = copy(self)
         other.caller = caller
         return other

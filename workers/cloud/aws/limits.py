@@ -19,6 +19,7 @@ class AccountLimits(TagCalls):
     """How many resources the account may have."""
 
     def limits(self) -> Limits:
+        """The limits of the account, kept for a while."""
         return self._gateway.answers.get("limits", self._allowed, self._gateway.settings.limits_for)
 
     def _allowed(self) -> Limits:

@@ -19,6 +19,7 @@ class ListenerCalls(TagCalls):
     """Lists, creates, adopts and deletes listeners."""
 
     def listeners(self, load_balancer_arn: str) -> list[Listener]:
+        """All listeners of a load balancer, with tags."""
         return self._tagged_listeners(self._describe_listeners(load_balancer_arn))
 
     def find_listener(self, load_balancer_arn: str, port: int) -> Listener | None:
@@ -35,7 +36,7 @@ class ListenerCalls(TagCalls):
         tags: Mapping[str, str],
         certificate: str = "",
     ) -> str:
-        """Raises PortTaken, LoadBalancerGone, CloudNotFound for the target group, ListenersFull, QuotaExceeded."""
+        """Create it under the mutex of its load balancer; a taken port may be that of an earlier attempt."""
         wanted = Listener("", load_balancer_arn, port, protocol, target_group_arn, tags, certificate)
         try:
             with self._gateway.mutex(load_balancer_arn):
@@ -44,6 +45,7 @@ class ListenerCalls(TagCalls):
             return self._adopt_listener(wanted)
 
     def delete_listener(self, arn: str) -> None:
+        """Delete it, under the mutex of its load balancer."""
         try:
             with self._gateway.mutex(load_balancer_of(arn)):
                 self._gateway.call(self._gateway.client.delete_listener, ListenerArn=arn)

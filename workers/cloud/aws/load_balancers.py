@@ -21,11 +21,13 @@ class LoadBalancerCalls(TagCalls):
     """Lists, creates, adopts and deletes load balancers."""
 
     def find_load_balancers(self, arns: Collection[str] = (), names: Collection[str] = ()) -> list[LoadBalancer]:
+        """The load balancers that exist, with tags."""
         return self._tagged_load_balancers(
             [*describe_existing(arns, self._by_arn), *describe_existing(names, self._by_name)]
         )
 
     def find_owned_load_balancers(self, cluster: str, pool: str | None = None) -> list[LoadBalancer]:
+        """Filter the list of the whole account, which callers share."""
         candidates = self._gateway.shared("load balancers", self._all_load_balancers)
         return [lb for lb in candidates if belongs_to(lb.tags, cluster, pool)]
 
@@ -45,7 +47,7 @@ class LoadBalancerCalls(TagCalls):
         return lb
 
     def delete_load_balancer(self, arn: str) -> None:
-        """Raises Denied when it is protected against deletion."""
+        """Delete it, under its mutex. Raises CloudDenied when it is protected against deletion."""
         try:
             with self._gateway.mutex(arn):
                 self._gateway.call(self._gateway.client.delete_load_balancer, LoadBalancerArn=arn)

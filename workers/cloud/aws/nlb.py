@@ -36,6 +36,7 @@ class AwsNlb(LoadBalancerCalls, ListenerCalls, TargetGroupCalls, TargetCalls, Ac
     def on_behalf_of(
         self, caller: str, priority: Priority, keep: Keep | None = None, patience: timedelta | None = None
     ) -> LoadBalancerApi:
+        """The same region for another caller, with the same client and shared answers."""
         longest = self._gateway.caller.patience if patience is None else patience
         return AwsNlb(self._gateway.on_behalf_of(Caller(caller, priority, longest, keep)))
 
@@ -65,6 +66,7 @@ class Regions:
         self._lock, self._drivers = threading.Lock(), dict[str, LoadBalancerApi]()
 
     def __call__(self, region: str) -> LoadBalancerApi:
+        """The driver of a region."""
         with self._lock:
             if region not in self._drivers:
                 self._drivers[region] = aws_nlb(self._settings, region, self._buckets(region), self._mutexes)

@@ -23,6 +23,7 @@ class TargetGroupCalls(TagCalls):
     """Lists, creates, adopts, replaces and deletes target groups."""
 
     def find_target_group(self, name: str) -> TargetGroup | None:
+        """The target group of that name, with tags."""
         try:
             reply = self._gateway.call(self._gateway.client.describe_target_groups, Names=[name])
         except CloudNotFound:
@@ -30,9 +31,11 @@ class TargetGroupCalls(TagCalls):
         return next(iter(self._tagged_groups(reply["TargetGroups"])), None)
 
     def find_target_groups(self, arns: Collection[str]) -> list[TargetGroup]:
+        """The target groups that exist, with tags."""
         return self._tagged_groups(describe_existing(arns, self._groups_by_arn))
 
     def target_groups_owned(self, cluster: str, pool: str | None = None) -> list[TargetGroup]:
+        """Filter the list of the whole account, which callers share."""
         candidates = self._gateway.shared("target groups", self._all_groups)
         return [group for group in candidates if belongs_to(group.tags, cluster, pool)]
 
@@ -51,6 +54,7 @@ class TargetGroupCalls(TagCalls):
         return arn
 
     def delete_target_group(self, arn: str) -> None:
+        """Delete it. Raises Busy while a listener forwards to it."""
         try:
             self._gateway.call(self._gateway.client.delete_target_group, TargetGroupArn=arn)
         except CloudNotFound:

@@ -18,10 +18,12 @@ class TargetCalls(TagCalls):
     """Registers, deregisters and lists targets."""
 
     def register(self, target_group_arn: str, targets: Collection[Address]) -> None:
+        """Register all in one call."""
         register = self._gateway.client.register_targets
         self._gateway.call(register, TargetGroupArn=target_group_arn, Targets=_descriptions(targets))
 
     def deregister(self, target_group_arn: str, targets: Collection[Address]) -> None:
+        """Deregister all in one call; a group that is gone has no targets."""
         deregister = self._gateway.client.deregister_targets
         try:
             self._gateway.call(deregister, TargetGroupArn=target_group_arn, Targets=_descriptions(targets))
@@ -29,6 +31,7 @@ class TargetCalls(TagCalls):
             return
 
     def targets(self, target_group_arn: str) -> list[RegisteredTarget]:
+        """All targets of a group with their health."""
         reply = self._gateway.call(self._gateway.client.describe_target_health, TargetGroupArn=target_group_arn)
         return [
             RegisteredTarget(
