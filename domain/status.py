@@ -20,7 +20,7 @@ Words = Annotated[str, BeforeValidator(lambda text: str(text)[:LONGEST])]
 
 
 class Condition(Shape):
-    """A condition, as Kubernetes defines them."""
+    """A statement about the object, for programs and people."""
 
     type: Annotated[str, Field(description="what it is about")]
     status: Annotated[str, Field(description="True or False")]

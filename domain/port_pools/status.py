@@ -17,7 +17,7 @@ MOST_NAMED: Final = 10
 
 
 class LoadBalancerStatus(Shape):
-    """One load balancer in the status."""
+    """A load balancer of the pool."""
 
     name: str
     arn: str
@@ -36,7 +36,7 @@ class LoadBalancerStatus(Shape):
 
 
 class PortPoolStatus(Shape):
-    """The status as a whole. Only workers write it."""
+    """The observed state of the pool. Only workers write it."""
 
     state: Annotated[str, Field(description="Pending, Active or Deleting")]
     epoch: Annotated[int, Field(description="number of the present capacity; raised whenever capacity is added")]
