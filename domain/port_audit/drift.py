@@ -80,7 +80,7 @@ def _load_balancers(comparison: Comparison) -> Iterator[Difference]:
         if lb.name not in actual and (lb.created or lb.arn in unusable):
             ports = sum(place[0] == lb.name for place in comparison.ledger.after)
             remedy = Remedy.RECHECK if lb.open or not ports else Remedy.NONE
-            why = unusable[lb.arn].reason if lb.arn in unusable else "AWS knows no such load balancer"
+            why = unusable[lb.arn].reason if lb.arn in unusable else "there is no such load balancer"
             detail = f"{why}; {ports} ports are held on it"
             yield _about_load_balancer(comparison, lb, DifferenceKind.MISSING, detail, remedy)
     for arn in unusable.keys() - {lb.arn for lb in (*recorded.values(), *actual.values())}:
@@ -130,7 +130,7 @@ def _listeners(comparison: Comparison) -> Iterator[Difference]:
 def _displacement(other: CloudResource | None) -> tuple[DifferenceKind, str]:
     """Describe what stands at the place of a listener that is gone: the pod's run decides by the tag rule."""
     if other is None:
-        return DifferenceKind.MISSING, "AWS does not have the listener"
+        return DifferenceKind.MISSING, "the listener is gone"
     if other.tagged is None:
         return DifferenceKind.FOREIGN, "a listener of others took its place"
     return DifferenceKind.COLLISION, f"a listener of {other.tagged.owner} took its place"
@@ -143,7 +143,7 @@ def _stock(comparison: Comparison) -> Iterator[Difference]:
         if lb not in comparison.cloud.balancers or (listener and listener.target_group == group):
             continue
         owner, entry = comparison.ledger.steady.get((lb, port), ("", None))
-        elsewhere, gone = "the precreated listener forwards elsewhere", "AWS does not have the precreated listener"
+        elsewhere, gone = "the precreated listener forwards elsewhere", "the precreated listener is gone"
         kind, detail = DifferenceKind.MISSING, elsewhere if listener else gone
         yield Difference(comparison.pool, lb, port, kind, owner, detail, Remedy.RESTOCK, listener_arn, entry)
 

@@ -19,7 +19,7 @@ from workers.ports.listeners.precreate import is_stock
 from workers.ports.listeners.tags import read_tags
 from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
-NOT_FOUND: Final = "AWS knows no such load balancer"
+NOT_FOUND: Final = "there is no such load balancer"
 
 
 @dataclass
@@ -89,7 +89,7 @@ class InventoryReader:
         if lb.kind != "network":
             return f"it is a load balancer of type {lb.kind}, not network"
         if lb.state is LoadBalancerState.FAILED:
-            return "AWS failed to set it up"
+            return "its setup failed"
         elsewhere = bool(lb.vpc_id) and lb.vpc_id != self._spec.vpc_id
         return f"it is in {lb.vpc_id}, not in {self._spec.vpc_id}" if elsewhere else ""
 

@@ -149,7 +149,7 @@ def test_a_load_balancer_that_aws_does_not_know_is_looked_for_once() -> None:
 
 
 def test_one_of_the_spec_that_never_was_is_named() -> None:
-    [one] = found(held(), unusable={"arn:mine": UnusableLoadBalancer("mine", "AWS knows no such load balancer")})
+    [one] = found(held(), unusable={"arn:mine": UnusableLoadBalancer("mine", "there is no such load balancer")})
     assert (one.lb, one.kind, one.remedy) == ("mine", DifferenceKind.MISSING, Remedy.NONE)
 
 
