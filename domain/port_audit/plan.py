@@ -35,10 +35,9 @@ class RepairPlan:
 
 def plan(comparison: Comparison) -> RepairPlan:
     """Compare desired with actual state, and sort the differences by what mends them."""
-    lists: dict[tuple[Remedy, ...], list[Difference]] = {get_args(kind): [] for kind in (Update, Create, Delete)}
-    undecided: list[Difference] = []
-    for difference in differences(comparison):
-        chosen = next((group for remedies, group in lists.items() if difference.remedy in remedies), undecided)
-        chosen.append(difference)
-    update, create, delete = (tuple(group) for group in lists.values())
-    return RepairPlan(update, create, delete, tuple(undecided))
+    all_differences = differences(comparison)
+    update, create, delete, undecided = (
+        tuple(difference for difference in all_differences if difference.remedy in remedies)
+        for remedies in (get_args(Update), get_args(Create), get_args(Delete), (Remedy.NONE,))
+    )
+    return RepairPlan(update, create, delete, undecided)
