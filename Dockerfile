@@ -1,18 +1,18 @@
-# One image for every process; the arguments say which: publisher, worker (the default), beat or flower.
+# One image for every process; the arguments select it: publisher, worker (the default), beat or flower.
 #
 #   docker build -t berthmaster:0.1.0 .
-#   docker build -t berthmaster-sandbox:0.1.0 --build-arg EXTRAS=sandbox .   # with the strict AWS of the sandbox in it
+#   docker build -t berthmaster-sandbox:0.1.0 --build-arg EXTRAS=sandbox .   # with the sandbox's simulated AWS
 #
-# It writes to /tmp alone, so a read-only root with a tmpfs there is enough.
+# It writes only to /tmp, so a read-only root with a tmpfs there is enough.
 ARG PYTHON=3.13.7-slim-bookworm
 
 FROM python:${PYTHON} AS build
 ARG EXTRAS=flower
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
-# Without pip in it: nothing is installed into a running container.
+# The environment has no pip: nobody installs packages in a running container.
 RUN ["python", "-m", "venv", "--without-pip", "/opt/berthmaster"]
-# A name for the user: Celery takes a group without one for root's, and warns.
+# The user and group have names: Celery mistakes a nameless group for root's and warns.
 RUN echo "berthmaster:x:10001:10001::/tmp:/usr/sbin/nologin" >>/etc/passwd && echo "berthmaster:x:10001:" >>/etc/group
 COPY pyproject.toml README.md LICENSE ./
 COPY berthmaster berthmaster
@@ -20,7 +20,7 @@ COPY domain domain
 COPY events events
 COPY workers workers
 COPY compose compose
-# The folders themselves; their pyproject.toml say which versions of others they take.
+# The project itself; pyproject.toml limits the versions of its dependencies.
 # hadolint ignore=DL3013
 RUN pip --python /opt/berthmaster/bin/python install ./berthmaster ".[${EXTRAS}]"
 
@@ -35,12 +35,12 @@ LABEL org.opencontainers.image.title="berthmaster" \
 COPY --from=build /etc/passwd /etc/group /etc/
 COPY --from=build /opt/berthmaster /opt/berthmaster
 ENV PATH=/opt/berthmaster/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# A number, so that Kubernetes can see that it is not root.
+# The user is a number, so that Kubernetes can check that it is not root.
 USER 10001:10001
 WORKDIR /tmp
 # Publisher (probes and metrics), workers (metrics), Flower.
 EXPOSE 8081 9090 5555
-# Of the default command. Whoever runs another one says `berthmaster healthcheck publisher`, `beat` or `flower`.
+# The check of the default command. For another command use `berthmaster healthcheck publisher`, `beat` or `flower`.
 HEALTHCHECK --interval=30s --timeout=15s --start-period=60s --retries=3 \
     CMD ["berthmaster", "healthcheck", "worker"]
 ENTRYPOINT ["berthmaster"]

@@ -64,10 +64,10 @@ def listed(value: Any) -> Any:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else value
 
 
-def check(model: type[BaseModel], told: Mapping[str, Any]) -> None:
+def check(model: type[BaseModel], fields: Mapping[str, Any]) -> None:
     """Raises ValueError, which names each field that is wrong."""
     try:
-        model.model_validate(told)
+        model.model_validate(fields)
     except ValidationError as error:
         raise ValueError("; ".join(f"{field}: {problem}" for field, problem in faults(error).items())) from None
 
@@ -176,11 +176,11 @@ class Fleet:
     def _state(self, request: Request) -> str:
         """Why it has not ended, as far as one can see."""
         try:
-            known = self.job(request.pool, request.id)
+            record = self.job(request.pool, request.id)
         except OUTAGE as error:
             return f"Redis is away: {in_brief(error)}"
-        if known:
-            return f"it is {known.state}"
+        if record:
+            return f"it is {record.state}"
         if self._decided.get((request.pool, request.id)) == CANCELLED:
             return "it was cancelled, and nobody knows it: it was never taken in, or ended long ago"
         return "no worker has taken it in: is there such a PodPool?"

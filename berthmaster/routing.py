@@ -16,18 +16,15 @@ from uuid import uuid4
 import orjson
 
 from berthmaster import tracing
-from berthmaster.names import NAME
+from berthmaster.kinds import KINDS, POD, POD_CLAIM, POD_CLAIM_SET, POD_POOL, PORT_POOL
 
 LATENCY: Final = "berthmaster.latency"  # hints and what must stay in order with them
 JOBS: Final = "berthmaster.jobs"  # what clients ask for: however much it is, hints must not wait behind it
 MAINTENANCE: Final = "berthmaster.maintenance"  # ticks, scale-up, audit
 EVENTS_STREAM: Final = "berthmaster:events"
 
-PORTS_RECONCILE: Final = "ports.reconcile"  # (key)
-POOLS_RECONCILE: Final = "pools.reconcile"  # (key)
-PODPOOLS_RECONCILE: Final = "podpools.reconcile"  # (key)
-CLAIMS_RECONCILE: Final = "claims.reconcile"  # (key)
-CLAIM_SETS_RECONCILE: Final = "claimsets.reconcile"  # (key)
+PORTS_RECONCILE: Final = POD.task  # (key)
+POOLS_RECONCILE: Final = PORT_POOL.task  # (key)
 SLOTS_SUBMIT: Final = "slots.submit"  # (job)
 SLOTS_CONFIRM: Final = "slots.confirm"  # (pool, id, plan)
 SLOTS_CANCEL: Final = "slots.cancel"  # (pool, id)
@@ -40,12 +37,11 @@ QUEUE_SWEEP_LOST: Final = "queue.sweep_lost"  # (sent, ms)
 PORTS_SWEEP: Final = "ports.sweep"  # ()
 PORTS_AUDIT: Final = "ports.audit"  # ()
 
+RECONCILERS: Final = {kind.prefix: kind.task for kind in KINDS}
+"""First part of a key -> the task that takes it."""
+
 QUEUES: Final = {
-    PORTS_RECONCILE: LATENCY,
-    POOLS_RECONCILE: LATENCY,
-    PODPOOLS_RECONCILE: LATENCY,
-    CLAIMS_RECONCILE: LATENCY,
-    CLAIM_SETS_RECONCILE: LATENCY,
+    **dict.fromkeys(RECONCILERS.values(), LATENCY),
     SLOTS_SUBMIT: JOBS,
     SLOTS_CONFIRM: JOBS,
     SLOTS_CANCEL: JOBS,
@@ -62,14 +58,6 @@ QUEUES: Final = {
 ALL: Final = (LATENCY, JOBS, MAINTENANCE)
 """Every queue of ours; a worker takes from them in turn."""
 
-RECONCILERS: Final = {
-    "pod": PORTS_RECONCILE,
-    "portpool": POOLS_RECONCILE,
-    "podpool": PODPOOLS_RECONCILE,
-    "podclaim": CLAIMS_RECONCILE,
-    "podclaimset": CLAIM_SETS_RECONCILE,
-}
-
 
 def runner_queues(pool: str) -> str:
     """What the queues of a pod pool's pods begin with; `pool` is namespace/name, and no name has a colon or a slash."""
@@ -77,26 +65,26 @@ def runner_queues(pool: str) -> str:
 
 
 def pod_key(namespace: str, name: str) -> str:
-    return f"pod/{namespace}/{name}"
+    return POD.key(namespace, name)
 
 
 def port_pool_key(name: str) -> str:
-    return f"portpool/{name}"
+    return PORT_POOL.key(name)
 
 
 def pod_pool_key(namespace: str, name: str) -> str:
-    return f"podpool/{namespace}/{name}"
+    return POD_POOL.key(namespace, name)
 
 
 def pod_claim_key(namespace: str, name: str) -> str:
-    return f"podclaim/{namespace}/{name}"
+    return POD_CLAIM.key(namespace, name)
 
 
 def pod_claim_set_key(namespace: str, name: str) -> str:
-    return f"podclaimset/{namespace}/{name}"
+    return POD_CLAIM_SET.key(namespace, name)
 
 
-_KEY: Final = re.compile(f"portpool/{NAME}|(pod|podpool|podclaim|podclaimset)/{NAME}/{NAME}")
+_KEY: Final = re.compile("|".join(kind.key_pattern for kind in KINDS))
 
 
 def is_key(value: object) -> TypeGuard[str]:

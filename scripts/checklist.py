@@ -27,5 +27,5 @@ class Row:
 
 
 def rows_of(checklist: Path) -> Iterator[Row]:
-    for found in ROW.finditer(checklist.read_text(encoding="utf-8")):
-        yield Row(found["name"], found["behaviour"].strip(), found["shown_by"].strip())
+    for match in ROW.finditer(checklist.read_text(encoding="utf-8")):
+        yield Row(match["name"], match["behaviour"].strip(), match["shown_by"].strip())

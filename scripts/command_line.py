@@ -43,10 +43,10 @@ class Command(NamedTuple):
 
 
 def commands(of: typer.Typer = app, prefix: str = "berthmaster") -> Iterator[Command]:
-    for each in of.registered_commands:
-        if function := each.callback:
-            name = each.name or function.__name__.replace("_", "-")
-            yield command(f"{prefix} {name}", each.help or inspect.getdoc(function) or "", function)
+    for info in of.registered_commands:
+        if function := info.callback:
+            name = info.name or function.__name__.replace("_", "-")
+            yield command(f"{prefix} {name}", info.help or inspect.getdoc(function) or "", function)
     for group in of.registered_groups:
         if group.typer_instance:
             yield from commands(group.typer_instance, f"{prefix} {group.name}")
@@ -59,27 +59,28 @@ def command(name: str, text: str, function: Callable[..., Any]) -> Command:
     for parameter in inspect.signature(function).parameters.values():
         if get_origin(hints[parameter.name]) is not Annotated:
             continue  # the context
-        kind, told = get_args(hints[parameter.name])[:2]
-        if isinstance(told, ArgumentInfo):
-            arguments.append(str(told.metavar))
+        kind, declared = get_args(hints[parameter.name])[:2]
+        if isinstance(declared, ArgumentInfo):
+            arguments.append(str(declared.metavar))
         else:
-            options.append(option(parameter, kind, told))
+            options.append(option(parameter, kind, declared))
     return Command(name, text, tuple(arguments), tuple(options))
 
 
-def option(parameter: inspect.Parameter, kind: Any, told: OptionInfo) -> Option:
-    given = [each for each in map(str, (told.default, *(told.param_decls or ()))) if each.startswith("-")]
+def option(parameter: inspect.Parameter, kind: Any, declared: OptionInfo) -> Option:
+    declarations = map(str, (declared.default, *(declared.param_decls or ())))
+    given = [text for text in declarations if text.startswith("-")]
     spelled = ", ".join(given) or f"--{parameter.name.replace('_', '-')}"
     if kind is not bool:
-        spelled += f" {told.metavar or placeholder(kind)}"
+        spelled += f" {declared.metavar or placeholder(kind)}"
     elif not given:
         spelled += f", --no-{spelled[2:]}"
-    return Option(spelled, shown(parameter.default), told.help or "")
+    return Option(spelled, shown(parameter.default), declared.help or "")
 
 
 def placeholder(kind: Any) -> str:
     """What stands for a value: the words that there are, or its kind."""
-    kind = next(each for each in get_args(kind) or (kind,) if each is not NoneType)
+    kind = next(member for member in get_args(kind) or (kind,) if member is not NoneType)
     if issubclass(kind, StrEnum):
         return "|".join(kind)
     return "NUMBER" if issubclass(kind, int | float) else "PATH" if "Path" in kind.__name__ else "TEXT"

@@ -11,7 +11,7 @@ from scripts.dashboard_parts import POOL, Board, Panel, gauge, quantile, rate, r
 from scripts.dashboard_pods import CLAIMS, PODS
 
 WAITING: Final = 'state="waiting"'
-EACH: Final = "How many in each interval"
+IN_EACH_INTERVAL: Final = "How many in each interval"
 
 
 OVERVIEW: Final = Board(
@@ -96,13 +96,13 @@ PORTS: Final = Board(
                 Panel(
                     "Scale-ups, by outcome",
                     ((rose("berthmaster_scale_ups_total", "pool, outcome", POOL), "{{pool}} {{outcome}}"),),
-                    text=EACH,
+                    text=IN_EACH_INTERVAL,
                 ),
                 Panel("Scale-up open", ((gauge("berthmaster_scale_up_open", "pool", POOL), "{{pool}}"),)),
                 Panel(
                     "Load balancers removed",
                     ((rose("berthmaster_load_balancers_removed_total", "pool", POOL), "{{pool}}"),),
-                    text=EACH,
+                    text=IN_EACH_INTERVAL,
                 ),
             ),
         ),
@@ -116,7 +116,7 @@ PORTS: Final = Board(
                         (rose("berthmaster_collisions_total", "pool, outcome", POOL), "{{pool}} collision {{outcome}}"),
                         (rose("berthmaster_orphans_total", "pool", POOL), "{{pool}} orphans removed"),
                     ),
-                    text=EACH,
+                    text=IN_EACH_INTERVAL,
                 ),
                 Panel(
                     "Ledger verified",
@@ -222,7 +222,7 @@ QUEUE: Final = Board(
                         (rose("berthmaster_messages_refused_total", "reason"), "{{reason}} message"),
                         (rose("berthmaster_tasks_unsent_total", "task"), "{{task}} unsent"),
                     ),
-                    text=EACH,
+                    text=IN_EACH_INTERVAL,
                 ),
             ),
         ),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
 from scripts.dashboard_parts import POOL, Board, Panel, gauge, quantile, rate
 
 SPACE: Final = 'namespace=~"$namespace"'
 WARM: Final = 'pool=~"($namespace)/.*"'  # a pool of pods is called NAMESPACE/NAME
-OF_CLAIMS: Final = 'kind=~"podclaim|podclaimset"'
+OF_CLAIMS: Final = f'kind=~"{POD_CLAIM.prefix}|{POD_CLAIM_SET.prefix}"'
 ALL_SLOTS: Final = gauge("berthmaster_slots", "pool, state", POOL)
 BUSY_SLOTS: Final = gauge("berthmaster_slots", "pool, state", f'{POOL}, state=~"running|reserved"')
 PODS: Final = Board(

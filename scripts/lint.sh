@@ -21,12 +21,14 @@ echo "lint:"
 check ruff ruff check --quiet .
 check format ruff format --check --quiet .
 check style python -m scripts.style
+check protocols python -m scripts.protocols
 check imports lint-imports --no-logo pyproject.toml
 check types mypy
 check dockerfile scripts/dockerfile.sh ${1:+--optional}
 check luacheck scripts/luacheck.sh ${1:+--optional}
 check rows python -m scripts.rows --check
 check crds python -m scripts.crds --check
+check access python -m scripts.access --check
 check dashboards python -m scripts.dashboards --check
 check reference python -m scripts.reference --check
 [ -z "$red" ] || { echo "lint: red:$red" >&2; exit 1; }

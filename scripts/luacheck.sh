@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs luacheck on every Lua script. One on PATH is used; else, on Debian and its kin, the distribution's own package is
+# Runs luacheck on every Lua script, with its includes (lua_expanded.py). One on PATH is used; else, on Debian and its kin, the distribution's own package is
 # unpacked into the user's cache folder: that needs no root and leaves the machine as it was. With `--optional` a
 # machine that offers neither gets a line that says what is left out, unless BERTHMASTER_REQUIRE_LUACHECK=1.
 set -eu
 cd "$(dirname "$0")/.."
+PATH="$PWD/.venv/bin:$PATH"
 home="${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/berthmaster/luacheck"
 way_out="install luacheck (Debian: apt-get install lua-check; macOS: brew install luacheck)"
 
@@ -32,19 +33,20 @@ unpack() {
     rm -rf "$home/root" && mv "$work/root" "$home/root" && rm -rf "$work" # in one step: others may look at the same time
 }
 
-unpacked() {
+unpacked() { # unpacked COMMAND...: runs the command with the unpacked luacheck as its last words
     root="$home/root/usr"
     lib=$(dirname "$(find "$root/lib" -path '*/lua/5.1/lfs.so')")
-    LUA_PATH="$root/share/lua/5.1/?.lua;$root/share/lua/5.1/?/init.lua" LUA_CPATH="$lib/?.so" \
+    "$@" env LUA_PATH="$root/share/lua/5.1/?.lua;$root/share/lua/5.1/?/init.lua" LUA_CPATH="$lib/?.so" \
         LD_LIBRARY_PATH="${lib%/lua/5.1}:$(echo "$home"/root/lib/*-linux-gnu*)" \
-        "$root/bin/lua5.1" "$root/bin/luacheck" "$@"
+        "$root/bin/lua5.1" "$root/bin/luacheck"
 }
 
-scripts=$(find berthmaster events workers compose -name '*.lua' | sort)
+works() { unpacked sh -c '"$@" --version' sh >/dev/null 2>&1; }
+
 if command -v luacheck >/dev/null; then
-    exec luacheck --quiet --no-color $scripts
-elif unpacked --version >/dev/null 2>&1 || { unpack && unpacked --version >/dev/null; }; then
-    unpacked --quiet --no-color $scripts
+    exec python -m scripts.lua_expanded luacheck
+elif works || { unpack && works; }; then
+    unpacked python -m scripts.lua_expanded
 elif [ "${1:-}" = "--optional" ] && [ "${BERTHMASTER_REQUIRE_LUACHECK:-}" != 1 ]; then
     echo "luacheck: left out, the Lua scripts were not checked: $way_out" >&2
 else

@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from berthmaster.duration import SECONDS
+from berthmaster.kinds import GROUP, VERSION
 from berthmaster.runner.settings import RunnerSettings
 from events.settings import ProcessSettings
 from scripts import command_line, crds, signals
@@ -39,21 +40,21 @@ LIMITS: Final = {
 }
 
 TASKS_WORDS: Final = """\
-Any Celery client sends these by their names, `app.send_task(TASK, [ARGUMENT, ...], queue=QUEUE)`: arguments in the
-order of the tables or by name, as JSON, to the queue that is said, because workers read no other. A task gives no
-result that a client could wait for. One whose arguments are not valid ends at once: the log names the field
-(`payload_refused`), and `berthmaster_payloads_refused_total` counts it. [Jobs](../jobs.md) says more about `slots`.
+Any Celery client sends these tasks by name: `app.send_task(TASK, [ARGUMENT, ...], queue=QUEUE)`. Arguments are JSON, in
+the order of the tables or by name. Send each task to the queue in its table, because workers read no other queue for
+it. No task returns a result that a client can wait for. A task with an invalid argument ends at once: the log names the
+field (`payload_refused`), and `berthmaster_payloads_refused_total` counts it. [Jobs](../jobs.md) explains `slots`.
 
-A message that has another shape is refused before any task runs: the log names its id, its task and the field
-(`message_refused`), and `berthmaster_messages_refused_total` counts it by reason. Refused are Celery's protocol 1,
+Workers refuse a message of another shape before any task runs: the log names its id, its task and the field
+(`message_refused`), and `berthmaster_messages_refused_total` counts it by reason. Workers refuse Celery's protocol 1,
 compression, a task with `link`, a chain or a chord (`canvas`: send the next task yourself), and a time more than an
-hour ahead (`postponed`: send the message when the task is due). A shorter `eta` is kept for at most 30 seconds.
+hour ahead (`postponed`: send the message when the task is due). A worker keeps a shorter `eta` for at most 30 seconds.
 """
 COMMAND_WORDS: Final = """\
-Each command reads the [settings](settings.md) from the environment. Exit status 2 says that the command line or a
-setting is wrong; what 1 says is below. `berthmaster COMMAND --help` says the same as this page, and
-`berthmaster --install-completion` completes commands and options in the shell that you type it in (bash, zsh, fish,
-PowerShell; `--show-completion` only prints what it would install).
+Each command reads the [settings](settings.md) from the environment. Exit status 2 means that the command line or a
+setting is wrong; each section explains exit status 1. `berthmaster COMMAND --help` shows the same text as this page.
+`berthmaster --install-completion` adds completion of commands and options to your shell (bash, zsh, fish, PowerShell),
+and `--show-completion` only prints what it would install.
 """
 SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
     ("Workers, beat and command line", "BERTHMASTER_", WorkerSettings),
@@ -64,17 +65,20 @@ SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
 
 def resources() -> str:
     """A section a kind: the fields of its spec and status, then what they must say together."""
-    parts = [HEADER, "# Resources\n", "Group `berthmaster.dev`, version `v1alpha1`.\n"]
+    parts = [HEADER, "# Resources\n", f"Group `{GROUP}`, version `{VERSION}`.\n"]
     for crd in crds.definitions().values():
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         scope = "one namespace" if crd["spec"]["scope"] == "Namespaced" else "the cluster"
         parts += [f"## {crd['spec']['names']['kind']}\n", f"{schema['description']} Belongs to {scope}.\n"]
         for part in ("spec", "status"):
-            told = schema["properties"][part]
-            rows = [row for row in fields(told, part) if row[0] != part]
-            parts += [f"### {part}\n", table(("field", "type", "default", "what it says"), rows)]
-            if rules := told.get("x-kubernetes-validations"):
-                parts += ["Refused otherwise:\n", "\n".join(f"- {rule['message']}" for rule in rules) + "\n"]
+            field = schema["properties"][part]
+            rows = [row for row in fields(field, part) if row[0] != part]
+            parts += [f"### {part}\n", table(("field", "type", "default", "meaning"), rows)]
+            if rules := field.get("x-kubernetes-validations"):
+                parts += [
+                    "The API server refuses a spec with one of these messages:\n",
+                    "\n".join(f"- {rule['message']}" for rule in rules) + "\n",
+                ]
     return "\n".join(parts)
 
 
@@ -105,10 +109,10 @@ def type_of(schema: Json) -> str:
 
 def settings() -> str:
     """A section a group of variables, for worker (with beat, Flower and the command line) and publisher."""
-    parts = [HEADER, "# Settings\n", "Environment variables; lengths of time as `90s`, `10m`, `24h`.\n"]
+    parts = [HEADER, "# Settings\n", "Settings are environment variables. Durations are written `90s`, `10m`, `24h`.\n"]
     for title, prefix, model in SETTINGS:
         rows = list(variables(model, prefix))
-        parts += [f"## {title}\n", table(("variable", "default", "what it says"), rows)]
+        parts += [f"## {title}\n", table(("variable", "default", "meaning"), rows)]
     return "\n".join(parts)
 
 
@@ -124,7 +128,7 @@ def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = No
 
 def nested(field: FieldInfo) -> type[BaseModel] | None:
     options = (field.annotation, *get_args(field.annotation))
-    return next((each for each in options if isinstance(each, type) and issubclass(each, BaseModel)), None)
+    return next((option for option in options if isinstance(option, type) and issubclass(option, BaseModel)), None)
 
 
 def shown(value: object) -> str:
@@ -145,21 +149,21 @@ def written(time: timedelta) -> str:
 
 
 def metrics() -> str:
-    rows = [(f"`{each.name}`", each.kind, ", ".join(each.labels), each.text) for each in signals.metrics()]
-    words = "Of workers and the publisher (`berthmaster_publisher_...`); [operations](../operations.md) says more."
-    return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "what it says"), rows)])
+    rows = [(f"`{metric.name}`", metric.kind, ", ".join(metric.labels), metric.text) for metric in signals.metrics()]
+    words = "Workers and the publisher (`berthmaster_publisher_...`) export these ([operations](../operations.md))."
+    return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "meaning"), rows)])
 
 
 def celery_tasks() -> str:
     """A section a task that other services send, and a table of our own."""
-    found = tasks()
-    own = [(f"`{each.name}`", f"`{each.queue}`", arguments(each), each.text) for each in found if not each.public]
+    documented = tasks()
+    own = [(f"`{task.name}`", f"`{task.queue}`", arguments(task), task.text) for task in documented if not task.public]
     parts = [HEADER, "# Tasks\n", TASKS_WORDS]
-    for each in (each for each in found if each.public):
-        rows = [row for row in fields(each.schema, "task") if row[0] != "task"]
-        said = f"{each.text} Queue `{each.queue}`.\n"
-        parts += [f"## {each.name}\n", said, table(("argument", "type", "default", "what it says"), rows)]
-    parts += ["## Of Berthmaster's own\n", "Nobody else needs to send these.\n"]
+    for task in (task for task in documented if task.public):
+        rows = [row for row in fields(task.schema, "task") if row[0] != "task"]
+        said = f"{task.text} Queue `{task.queue}`.\n"
+        parts += [f"## {task.name}\n", said, table(("argument", "type", "default", "meaning"), rows)]
+    parts += ["## Internal tasks\n", "Berthmaster sends these tasks to itself.\n"]
     return "\n".join([*parts, table(("task", "queue", "arguments", "what it does"), own)])
 
 
@@ -170,11 +174,11 @@ def arguments(task: AnyTask) -> str:
 def commands() -> str:
     """A section a command."""
     parts = [HEADER, "# Command line\n", COMMAND_WORDS]
-    for each in command_line.commands():
-        parts += [f"## {each.name}\n", f"`{each.usage}`\n", f"{each.text}\n"]
-        if each.options:
-            rows = [(f"`{one.name}`", f"`{one.default}`" if one.default else "", one.text) for one in each.options]
-            parts.append(table(("option", "default", "what it says"), [tuple(map(escaped, row)) for row in rows]))
+    for command in command_line.commands():
+        parts += [f"## {command.name}\n", f"`{command.usage}`\n", f"{command.text}\n"]
+        if command.options:
+            rows = [(f"`{o.name}`", f"`{o.default}`" if o.default else "", o.text) for o in command.options]
+            parts.append(table(("option", "default", "meaning"), [tuple(map(escaped, row)) for row in rows]))
     return "\n".join(parts)
 
 

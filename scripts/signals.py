@@ -24,8 +24,8 @@ def metrics() -> Iterator[Signal]:
     """Names without the `_bucket`, `_sum` and `_count` of a histogram."""
     for module in TASKS:
         import_module(module)
-    found = [*_of(REGISTRY), *_of(Metrics().registry)]
-    yield from sorted([*found, *(Signal(name, "gauge", told.labels, told.text) for name, told in GAUGES.items())])
+    metrics = [*_of(REGISTRY), *_of(Metrics().registry)]
+    yield from sorted([*metrics, *(Signal(name, "gauge", gauge.labels, gauge.text) for name, gauge in GAUGES.items())])
 
 
 def _of(registry: Any) -> Iterator[Signal]:

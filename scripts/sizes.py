@@ -57,5 +57,5 @@ def too_long(parts: Sequence[Part], limit: int) -> Iterator[str]:
 
 
 def median_too_long(what: str, parts: Sequence[Part], limit: int) -> Iterator[str]:
-    if parts and (found := median(part.lines for part in parts)) > limit:
-        yield f"{what}: {found:g} lines, at most {limit}"
+    if parts and (middle := median(part.lines for part in parts)) > limit:
+        yield f"{what}: {middle:g} lines, at most {limit}"

@@ -19,7 +19,7 @@ def structural(schema: Json) -> Json:
 def resolved(schema: Json, definitions: Json) -> Json:
     """The schema with every reference replaced by its definition, and optional values as plain ones without default."""
     if "anyOf" in schema:
-        present = next(each for each in schema["anyOf"] if each.get("type") != "null")
+        present = next(option for option in schema["anyOf"] if option.get("type") != "null")
         schema = {**present, **{key: value for key, value in schema.items() if key not in ("anyOf", "default")}}
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
@@ -29,7 +29,7 @@ def resolved(schema: Json, definitions: Json) -> Json:
         if word in kept:  # a number here; in Kubernetes' older dialect a flag beside the number
             kept |= {bound: kept[word], word: True}
     if "properties" in schema:
-        kept["properties"] = {key: resolved(each, definitions) for key, each in schema["properties"].items()}
+        kept["properties"] = {name: resolved(field, definitions) for name, field in schema["properties"].items()}
         kept |= {"default": {}} if "default" in schema else {}  # the defaults of the fields say the rest
     if "items" in schema:
         kept["items"] = resolved(schema["items"], definitions)
@@ -42,7 +42,7 @@ def opened(schema: Json) -> Json:
     """The schema for objects that a newer version may write as well: nothing is required, unknown fields are kept."""
     kept = {key: value for key, value in schema.items() if key != "required"}
     if "properties" in schema:
-        kept["properties"] = {key: opened(each) for key, each in schema["properties"].items()}
+        kept["properties"] = {name: opened(field) for name, field in schema["properties"].items()}
         kept["x-kubernetes-preserve-unknown-fields"] = True
     if "items" in schema:
         kept["items"] = opened(schema["items"])

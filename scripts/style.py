@@ -1,4 +1,4 @@
-"""The rules of our style that no ready-made linter knows: sizes, headers of Lua scripts, reasons of exemptions.
+"""The rules of our style that no ready-made linter knows: sizes, form of Lua scripts, reasons of exemptions.
 
 Each check is a module with `offences(root)`, one line a fault; this one runs them over the tree and prints the faults.
 """
@@ -11,28 +11,30 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Final, TypeAlias
 
-from scripts import exemptions, lua_headers, sizes
+from scripts import exemptions, lua_headers, lua_includes, raw_metadata, sizes
 
 Check: TypeAlias = Callable[[Path], Iterator[str]]
 
 CHECKS: Final[dict[str, Check]] = {
     "sizes": sizes.offences,
     "lua headers": lua_headers.offences,
+    "lua includes": lua_includes.offences,
     "exemptions": exemptions.offences,
+    "raw metadata": raw_metadata.offences,
 }
 
 
 def main(root: Path) -> int:
     """The exit status: 0 when no check finds a fault."""
     try:
-        found = {name: list(check(root)) for name, check in CHECKS.items()}
+        faults = {name: list(check(root)) for name, check in CHECKS.items()}
     except (SyntaxError, TokenError) as error:
         print(f"style: a file is not Python: {error}")
         return 1
-    for line in (line for lines in found.values() for line in lines):
+    for line in (line for lines in faults.values() for line in lines):
         print(line)
-    print("style: " + ", ".join(f"{name} {len(lines) or 'ok'}" for name, lines in found.items()))
-    return 1 if any(found.values()) else 0
+    print("style: " + ", ".join(f"{name} {len(lines) or 'ok'}" for name, lines in faults.items()))
+    return 1 if any(faults.values()) else 0
 
 
 if __name__ == "__main__":

@@ -36,23 +36,31 @@ class AnyTask(NamedTuple):
 
 
 def tasks() -> list[AnyTask]:
-    """In the order of berthmaster/routing.py."""
-    found = {each.name: each for module in TASKS for each in _of(module)}
-    return [found[name] for name in routing.QUEUES]
+    """In the order of berthmaster/routing.py. Raises LookupError for a task that no module of workers/tasks has."""
+    names = by_name()
+    if absent := [name for name in routing.QUEUES if name not in names]:
+        raise LookupError(f"no module of workers/tasks has {', '.join(absent)}")
+    return [names[name] for name in routing.QUEUES]
+
+
+def by_name() -> dict[str, AnyTask]:
+    """Those that there are."""
+    return {task.name: task for module in TASKS for task in _of(module)}
 
 
 def _of(name: str) -> Iterator[AnyTask]:
-    """Each is a function below `@shared_task(name=routing.NAME)` and `@takes(PAYLOAD)`."""
+    """Each is a function below `@shared_task(name=OWNER.NAME)`, of routing or of a kind, and `@takes(PAYLOAD)`."""
     module = import_module(name)
     for node in ast.parse(inspect.getsource(module)).body:
         match node:
             case ast.FunctionDef(
                 decorator_list=[
                     ast.Call(
-                        func=ast.Name(id="shared_task"), keywords=[ast.keyword(value=ast.Attribute(attr=task)), *_]
+                        func=ast.Name(id="shared_task"),
+                        keywords=[ast.keyword(value=ast.Attribute(value=ast.Name(id=owner), attr=task)), *_],
                     ),
                     ast.Call(func=ast.Name(id="takes"), args=[ast.Name(id=payload), *_]),
                 ]
             ):
                 schema = structural(getattr(module, payload).model_json_schema())
-                yield AnyTask(getattr(routing, task), ast.get_docstring(node) or "", schema)
+                yield AnyTask(getattr(getattr(module, owner), task), ast.get_docstring(node) or "", schema)

@@ -1,5 +1,7 @@
-"""Checks that no identifier is one of the words that the glossary bans: past participles and verbs standing alone say what
-happened to a thing, not what it is. `python -m scripts.words` prints each with its place.
+"""Checks that no identifier is one of the words that the glossary bans, and that class names are unique.
+
+A past participle or a verb standing alone says what happened to a thing, not what it is. `python -m scripts.words`
+prints each with its place, `--count` how many a package has.
 """
 
 from __future__ import annotations
@@ -15,15 +17,17 @@ from typing import Final
 from scripts.sources import sources
 
 TREES: Final = ("berthmaster", "domain", "events", "workers", "compose", "scripts")
-ALONE: Final = frozenset(
-    """acting care closing each found known leaving look looking made one seen showing sight standing taking turn turns
-    watching world""".split()
-)
+_ALONE: Final = """
+    acting care closing each found known leaving look looking made one seen showing sight standing taking turn turns
+    watching world
+"""
+ALONE: Final = frozenset(_ALONE.split())
 """Banned as a whole identifier; a part of a longer name they may be."""
-ANYWHERE: Final = frozenset(
-    """aside caring cartographer dress foresee foreseeing foreseen growth heard knowing mending offering pacing remembering
-    sought stocking story told undressed untold wanting wish""".split()
-)
+_ANYWHERE: Final = """
+    aside caring cartographer dress foresee foreseeing foreseen growth heard knowing mending offering pacing
+    remembering sought stocking story told undressed untold wanting wish
+"""
+ANYWHERE: Final = frozenset(_ANYWHERE.split())
 """Banned also as a part of a longer name."""
 PART: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 

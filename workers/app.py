@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Sequence
+from pkgutil import iter_modules
 from typing import Any
 
 from celery import Celery
@@ -15,19 +16,15 @@ from celery.signals import beat_init, setup_logging
 
 from berthmaster.celery import transport_guard
 from events import grace
+from workers import tasks
 from workers.celery_app.bootsteps import CONSUMER_STEPS, WORKER_STEPS
 from workers.celery_app.settings import configuration
 from workers.settings import WorkerSettings
 from workers.tasks.payloads import CheckedTask
 from workers.telemetry import logs, task_summary
 
-TASKS = (
-    "workers.tasks.queue",
-    "workers.tasks.ports",
-    "workers.tasks.port_pools",
-    "workers.tasks.pod_pools",
-    "workers.tasks.claims",
-)
+TASKS = tuple(f"{tasks.__name__}.{module.name}" for module in iter_modules(tasks.__path__))
+"""The modules of workers/tasks: whoever adds one registers it nowhere."""
 
 
 def create_app(

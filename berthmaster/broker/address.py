@@ -67,9 +67,9 @@ def in_brief(error: Exception) -> str:
     return str(error).partition(" : <redis.")[0]
 
 
-def _sentinel_options(told: dict[str, Any]) -> dict[str, Any]:
+def _sentinel_options(given: dict[str, Any]) -> dict[str, Any]:
     """Without a retry: there are other sentinels."""
-    options = {name: value for name, value in told.items() if name not in ("username", "password")}
+    options = {name: value for name, value in given.items() if name not in ("username", "password")}
     waits = {"socket_timeout": PATIENCE_WITH_SENTINELS, "socket_connect_timeout": PATIENCE_WITH_SENTINELS}
-    who = {"credential_provider": Hidden(told.get("username"), told.get("password"))} if "password" in told else {}
+    who = {"credential_provider": Hidden(given.get("username"), given.get("password"))} if "password" in given else {}
     return {**options, **waits, **who, "retry": None}

@@ -119,7 +119,7 @@ def model(of: type[Any], value: Any, part: str) -> Any:
         return of.model_validate(value)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        problems = [f"{'.'.join([part, *map(str, one['loc'])])}: {one['msg']}" for one in faults[:3]]
+        problems = [f"{'.'.join([part, *map(str, fault['loc'])])}: {fault['msg']}" for fault in faults[:3]]
         raise MessageRefused("malformed", "; ".join(problems)) from None
 
 
@@ -207,7 +207,7 @@ def too_deep(body: Any, parts: list[Any]) -> bool:
         return False
     level: list[Any] = [parts]
     for _ in range(DEEPEST_BODY):
-        level = [value for one in level for value in inside(one) if isinstance(value, list | dict)]
+        level = [value for container in level for value in inside(container) if isinstance(value, list | dict)]
     return bool(level)
 
 

@@ -30,7 +30,7 @@ LONG: Final = 10
 OF_SENTINELS: Final = "sentinel_"
 TLS: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
 OF_SENTINELS_KNOWN: Final = frozenset({"username", "password", "ssl", *TLS})
-KNOWN: Final = frozenset(
+OPTIONS: Final = frozenset(
     {
         *("db", "username", "password", "protocol", "legacy_responses", "max_connections", "health_check_interval"),
         *("socket_timeout", "socket_connect_timeout", "socket_read_size", "retry_on_timeout"),
@@ -81,7 +81,7 @@ class SentinelAddress:
         own = [(name, value) for name, value in query if not name.startswith(OF_SENTINELS)]
         theirs = {name.removeprefix(OF_SENTINELS): value for name, value in query if name.startswith(OF_SENTINELS)}
         user, _, hosts = parts.netloc.rpartition("@")
-        options = {"db": int(db or 0), **_options(own, _known(parts.scheme)), **_user(user)}
+        options = {"db": int(db or 0), **_options(own, _options_of(parts.scheme)), **_user(user)}
         return cls(_hosts(hosts), unquote(master), options, _sentinels(theirs, options if tls else {}, tls), tls)
 
 
@@ -101,10 +101,10 @@ def without(url: str, options: Iterable[str]) -> str:
 
 def checked(url: str) -> str:
     """The same, if it can be one of a Redis. Raises ValueError."""
-    scheme, found, rest = url.partition("://")
+    scheme, separator, rest = url.partition("://")
     if scheme == "sentinel":
         raise ValueError(f"sentinel:// names no master: write {SHAPE}")
-    if scheme not in (*PLAIN, *BY_SENTINEL) or not found or not rest:
+    if scheme not in (*PLAIN, *BY_SENTINEL) or not separator or not rest:
         raise ValueError(f"must be redis://, rediss://, unix:// or {SHAPE}")
     if by_sentinel(url):
         SentinelAddress.parse(url)
@@ -122,15 +122,15 @@ def checked_broker(url: str) -> str:
     """The same, if Celery may know it. Raises ValueError."""
     if url.startswith("sentinel://") or by_sentinel(url):
         return checked(url)
-    for each in url.split(";") if url.startswith(tuple(f"{scheme}:" for scheme in BROKERS)) else ():
-        _check_port(_split(each))
+    for address in url.split(";") if url.startswith(tuple(f"{scheme}:" for scheme in BROKERS)) else ():
+        _check_port(_split(address))
     return url
 
 
 def _hosts(text: str) -> tuple[tuple[str, int], ...]:
     try:
-        found = [urlsplit(f"//{each}") for each in text.split(",")]
-        hosts = tuple((each.hostname or "", each.port or PORT) for each in found)
+        addresses = [urlsplit(f"//{address}") for address in text.split(",")]
+        hosts = tuple((address.hostname or "", address.port or PORT) for address in addresses)
     except ValueError:  # its text would say the address
         raise ValueError(f"has a sentinel whose port is no number, as in {SHAPE}") from None
     if not all(host for host, _ in hosts):
@@ -158,7 +158,7 @@ def _check_port(parts: SplitResult) -> None:
 def _check_plain(parts: SplitResult) -> None:
     """redis-py takes the first database where it cannot read the number of one."""
     query = parse_qsl(parts.query, keep_blank_values=True)
-    _options(query, _known(parts.scheme))
+    _options(query, _options_of(parts.scheme))
     if parts.scheme == "unix":
         return
     _check_port(parts)
@@ -173,33 +173,33 @@ def _is_number(text: str) -> bool:
 
 def _user(text: str) -> dict[str, str]:
     name, _, password = text.partition(":")
-    return {key: unquote(each) for key, each in (("username", name), ("password", password)) if each}
+    return {key: unquote(text_part) for key, text_part in (("username", name), ("password", password)) if text_part}
 
 
-def _known(scheme: str) -> frozenset[str]:
+def _options_of(scheme: str) -> frozenset[str]:
     if scheme == "unix":
-        return KNOWN
-    return KNOWN | BY_TCP | (BY_TLS if scheme.startswith("rediss") else frozenset())
+        return OPTIONS
+    return OPTIONS | BY_TCP | (BY_TLS if scheme.startswith("rediss") else frozenset())
 
 
-def _options(query: list[tuple[str, str]], known: frozenset[str], of: str = "") -> dict[str, Any]:
+def _options(query: list[tuple[str, str]], allowed: frozenset[str], of: str = "") -> dict[str, Any]:
     """As redis-py reads them from an address. `of`: what their names begin with. A name that is not known may be the
     rest of a password.
     """
-    if not known.issuperset(name for name, _ in query):
-        names = ", ".join(f"{of}{name}" for name in sorted(known))
+    if not allowed.issuperset(name for name, _ in query):
+        names = ", ".join(f"{of}{name}" for name in sorted(allowed))
         raise ValueError(f"has an option that is not one of {names}, or a password with a sign like &: {ESCAPE}")
     read: Any = parse_url  # redis-py has no types there
-    told: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value in reversed(query):  # of two the first holds
         try:
-            found = read(f"redis://?{urlencode({name: value})}")
+            option = read(f"redis://?{urlencode({name: value})}")
         except ValueError:
-            found = None
-        if found is None or not _sensible(name, value, found):
+            option = None
+        if option is None or not _sensible(name, value, option):
             raise ValueError(f"has an option with a value that makes no sense: {of}{name}")
-        told |= found
-    return told
+        options |= option
+    return options
 
 
 def _sensible(name: str, value: str, read: dict[str, Any]) -> bool:
@@ -221,8 +221,8 @@ def _sensible(name: str, value: str, read: dict[str, Any]) -> bool:
 def _sentinels(said: dict[str, str], masters: dict[str, Any], tls: bool) -> dict[str, Any]:
     """`masters`: options of which those of TLS hold for the sentinels too, unless they have their own."""
     own = _options(list(said.items()), OF_SENTINELS_KNOWN, OF_SENTINELS)
-    told = SAID.get(str(own.pop("ssl", tls)).lower())
-    if told is None:
+    tls_of_sentinels = SAID.get(str(own.pop("ssl", tls)).lower())
+    if tls_of_sentinels is None:
         raise ValueError(f"{OF_SENTINELS}ssl is true or false")
     same = {name: masters[name] for name in TLS if name in masters}
-    return {**({"ssl": True, **same} if told else {}), **own}
+    return {**({"ssl": True, **same} if tls_of_sentinels else {}), **own}

@@ -71,7 +71,7 @@ class ServerKnowledge:
         return True
 
 
-class Knowing(Refusable):
+class IncarnationAware(Refusable):
     """Mixed into a connection class of redis-py: asks the server who it is after each handshake, and now and then."""
 
     incarnation: bytes = b""
@@ -149,30 +149,30 @@ class Knowing(Refusable):
         return tuple(self.incarnation if arg is INCARNATION else arg for arg in args)
 
 
-class KnowingConnection(Knowing, Connection):
+class IncarnationAwareConnection(IncarnationAware, Connection):
     pass
 
 
-class KnowingSSLConnection(Knowing, SSLConnection):
+class IncarnationAwareSSLConnection(IncarnationAware, SSLConnection):
     pass
 
 
-class KnowingUnixConnection(Knowing, UnixDomainSocketConnection):
+class IncarnationAwareUnixConnection(IncarnationAware, UnixDomainSocketConnection):
     pass
 
 
-class KnowingMaster(MasterConnection, Knowing, SentinelManagedConnection):
+class IncarnationAwareMaster(MasterConnection, IncarnationAware, SentinelManagedConnection):
     """Its order matters: who is met is asked first, then judged."""
 
 
-class KnowingSSLMaster(MasterConnection, Knowing, SentinelManagedSSLConnection):
+class IncarnationAwareSSLMaster(MasterConnection, IncarnationAware, SentinelManagedSSLConnection):
     pass
 
 
 CLASSES: Final = {
-    Connection: KnowingConnection,
-    SSLConnection: KnowingSSLConnection,
-    UnixDomainSocketConnection: KnowingUnixConnection,
+    Connection: IncarnationAwareConnection,
+    SSLConnection: IncarnationAwareSSLConnection,
+    UnixDomainSocketConnection: IncarnationAwareUnixConnection,
 }
 
 
@@ -187,7 +187,7 @@ def ask(client: Redis, *command: Argument) -> Any:
     a third of the time of a short script. Only for clients of `connect`; any other is asked as usual.
     """
     pool: Any = client.connection_pool
-    if not issubclass(pool.connection_class, Knowing):
+    if not issubclass(pool.connection_class, IncarnationAware):
         return client.execute_command(*command)  # type: ignore[no-untyped-call] # redis-py has no types there
     connection = pool.get_connection()
     try:
@@ -214,7 +214,9 @@ def connect(url: str, fleet: Identity | None = None, **options: Any) -> Redis:
     options = {**options, "decode_responses": False, "knowledge": ServerKnowledge(fleet)}
     if by_sentinel(url):
         address = SentinelAddress.parse(url)
-        return Redis.from_pool(master_pool(address, KnowingSSLMaster if address.tls else KnowingMaster, options))
+        return Redis.from_pool(
+            master_pool(address, IncarnationAwareSSLMaster if address.tls else IncarnationAwareMaster, options)
+        )
     pool = ConnectionPool.from_url(checked(url), **options)
     pool.connection_class = CLASSES[pool.connection_class]
     return Redis.from_pool(pool)

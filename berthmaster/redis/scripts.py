@@ -84,13 +84,10 @@ class PreloadedScript(Script):
 
 
 class Scripts:
-    """All scripts of a folder, by name; `head.lua`, if there is one, is put before each of the others."""
+    """All scripts of a folder, by name."""
 
     def __init__(self, redis: Redis, folder: Path) -> None:
-        file = folder / "head.lua"
-        head = file.read_text(encoding="utf-8") if file.exists() else ""
-        names = sorted(path.stem for path in folder.glob("*.lua") if path != file)
-        self._scripts = {name: Script(redis, name, folder, head) for name in names}
+        self._scripts = {path.stem: Script(redis, path.stem, folder) for path in folder.glob("*.lua")}
 
     def __getitem__(self, name: str) -> Script:
         return self._scripts[name]

@@ -50,11 +50,11 @@ class Sentinels(Sentinel):
         asked.sentinels = [*self.sentinels]
         discovering: Any = super(Sentinels, asked)  # redis-py has no types here
         try:
-            found: tuple[str, int] = discovering.discover_master(service_name)
+            address: tuple[str, int] = discovering.discover_master(service_name)
         except MasterNotFoundError as error:  # its text is a page of redis-py's own state
             raise MasterNotFoundError(f"no sentinel names a master {service_name!r} that answers") from error
         self.sentinels: list[Any] = asked.sentinels
-        return found
+        return address
 
 
 class MasterPool(SentinelConnectionPool):
@@ -101,15 +101,16 @@ class MasterConnection(Refusable, SentinelManagedConnection):
 
 
 def sentinels(address: SentinelAddress) -> Sentinels:
-    made: Any = Sentinels
+    create: Any = Sentinels
     once = Retry(NoBackoff(), 0)
     waits = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE, "retry": once}
-    found: Sentinels = made(address.sentinels, sentinel_kwargs={**waits, **address.sentinel_options})
-    return found
+    sentinels: Sentinels = create(address.sentinels, sentinel_kwargs={**waits, **address.sentinel_options})
+    return sentinels
 
 
 def master_pool(address: SentinelAddress, kind: type[MasterConnection], options: dict[str, Any]) -> MasterPool:
     """Nothing connects here. `options` are redis-py's; those of the address go first."""
-    made: Any = MasterPool
-    pool: MasterPool = made(address.master, sentinels(address), connection_class=kind, **{**options, **address.options})
+    create: Any = MasterPool
+    settings = {**options, **address.options}
+    pool: MasterPool = create(address.master, sentinels(address), connection_class=kind, **settings)
     return pool

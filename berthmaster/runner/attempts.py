@@ -59,7 +59,7 @@ class Attempts:
         except AWAY as error:
             warn(log, "end_untold", error, job=kept.job.id, attempt=attempt)
             return
-        self._remember(replace(kept, told=True))
+        self._remember(replace(kept, acknowledged=True))
         self._dispatcher.dispatch(change.placed)
 
     def _tell(self, placed: Placed, why: str) -> None:
@@ -103,7 +103,7 @@ class Attempts:
     def _reported(self, mark: str, *, anew: bool = False) -> tuple[Answer, list[Kept]]:
         """Anew all outcomes are told again. Questions come first: who is answered meanwhile is among the kept."""
         asked, kept = self._spool.asked(), self._spool.all()
-        told = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.told)]
+        unreported = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.acknowledged)]
         who = self._settings
         answer = self._ledger.report(
             Report(
@@ -114,7 +114,7 @@ class Attempts:
                 self._grants,
                 running=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.RUNNING),
                 held=tuple((k.job.id, k.attempt, k.phase, k.slot) for k in kept if k.stage is Stage.HELD),
-                ended=tuple((k.job.id, k.attempt, k.phase, k.outcome, k.result) for k in told),
+                ended=tuple((k.job.id, k.attempt, k.phase, k.outcome, k.result) for k in unreported),
                 jobs=tuple({k.job.id: k.job for k in kept}.values()) if anew else (),
                 asked=tuple(asked),
             )
@@ -124,8 +124,8 @@ class Attempts:
     def _acknowledge(self, answer: Answer) -> None:
         for attempt in answer.known:
             kept = self._spool.get(attempt)
-            if kept and not kept.told:
-                self._spool.put(replace(kept, told=True))
+            if kept and not kept.acknowledged:
+                self._spool.put(replace(kept, acknowledged=True))
 
     def _stop(self, attempt: str, stop: Stop) -> None:
         kept = self._spool.get(attempt)

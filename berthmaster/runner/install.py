@@ -107,25 +107,25 @@ def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
 def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None]:
     """In the worker itself: a process that was stopped, or killed, can tell nothing. Said twice, it counts once."""
 
-    def told(request: Any = None, task_id: str | None = None, **_: Any) -> None:
+    def on_signal(request: Any = None, task_id: str | None = None, **_: Any) -> None:
         attempt = task_id or (request.id if request else None)
         if attempt:
             attempts().end(attempt, outcome, "the process was ended")
 
-    return told
+    return on_signal
 
 
 def _unknown(attempts: Callable[[], Attempts]) -> Callable[..., None]:
     """A job of a task that this application does not have: it fails, instead of being sent again for ever."""
 
-    def told(message: Any = None, name: str = "", **_: Any) -> None:
+    def on_signal(message: Any = None, name: str = "", **_: Any) -> None:
         header = (message.headers or {}).get(HEADER) if message else None
         if header:
             placed = placed_of(header)
             if attempts().start(placed):
                 attempts().end(placed.attempt, "failed", f"the runner has no task {name!r}")
 
-    return told
+    return on_signal
 
 
 class Heart(threading.Thread):
@@ -147,11 +147,11 @@ class Heart(threading.Thread):
 
     def _stop(self, attempt: str) -> bool:
         """SIGTERM to its process. Threads cannot be stopped: their code may look at `current`."""
-        found = next((r for r in list(state.active_requests) if r.id == attempt), None)
-        if found is None:
+        request = next((r for r in list(state.active_requests) if r.id == attempt), None)
+        if request is None:
             return False
         try:
-            found.terminate(self._consumer.pool, signal="TERM")
+            request.terminate(self._consumer.pool, signal="TERM")
         except NotImplementedError:
             log.warning("stop_unsupported", attempt=attempt, pool=type(self._consumer.pool).__name__)
         return True

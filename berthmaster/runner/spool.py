@@ -30,7 +30,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True)
 class Kept:
-    """`told`: the ledger has acknowledged the outcome."""
+    """`acknowledged`: the ledger has acknowledged the outcome."""
 
     job: Job
     attempt: str
@@ -39,7 +39,7 @@ class Kept:
     stage: Stage = Stage.RUNNING
     outcome: str = ""
     result: str = ""
-    told: bool = False
+    acknowledged: bool = False
 
     def after(self, outcome: str, result: str) -> Kept:
         more = outcome == "succeeded" and self.phase != self.job.phases[-1]
@@ -103,15 +103,15 @@ class Spool:
 
     def all(self) -> list[Kept]:
         """The oldest first."""
-        return sorted(self._each(), key=lambda kept: _order(kept.attempt))
+        return sorted(self._all(), key=lambda kept: _order(kept.attempt))
 
     def forget_old(self, all_kept: list[Kept]) -> None:
         """Of outcomes that are known, the last thousand are enough."""
-        known = [kept for kept in all_kept if kept.stage is Stage.ENDED and kept.told]
-        for kept in known[:-MOST_ENDED]:
+        acknowledged = [kept for kept in all_kept if kept.stage is Stage.ENDED and kept.acknowledged]
+        for kept in acknowledged[:-MOST_ENDED]:
             self.drop(kept.attempt)
 
-    def _each(self) -> Iterator[Kept]:
+    def _all(self) -> Iterator[Kept]:
         for path in self._directory.glob("*.json"):
             if kept := self.get(path.stem):
                 yield kept
@@ -126,7 +126,7 @@ def _order(attempt: str) -> tuple[int, int]:
 
 
 def _read(text: bytes) -> Kept:
-    told = orjson.loads(text)
-    job = told["job"]
+    fields = orjson.loads(text)
+    job = fields["job"]
     job |= {"phases": tuple(job["phases"]), "when_lost": WhenLost(job["when_lost"])}
-    return Kept(**told | {"job": Job(**job), "stage": Stage(told["stage"])})
+    return Kept(**fields | {"job": Job(**job), "stage": Stage(fields["stage"])})

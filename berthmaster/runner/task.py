@@ -52,9 +52,9 @@ def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]
             if not granted(attempts(), placed):
                 log.info("start_refused", job=placed.id, attempt=placed.attempt)
                 raise Ignore
-            return self._told(placed, args, kwargs)
+            return self._execute(placed, args, kwargs)
 
-        def _told(self, placed: Placed, args: Any, kwargs: Any) -> Any:
+        def _execute(self, placed: Placed, args: Any, kwargs: Any) -> Any:
             try:
                 result = super().__call__(*args, **kwargs)
             except (Exception, SystemExit) as error:  # in a thread nothing else would notice an exit

@@ -16,6 +16,7 @@ import structlog
 import typer
 
 from compose.sandbox.directory import DirectoryRefused, sandbox_directory
+from compose.sandbox.drawing import draw
 from compose.sandbox.environment import cut_off
 from compose.sandbox.interruption import Interrupted, Interruption
 from compose.sandbox.lines import Lines, Report
@@ -28,6 +29,7 @@ from events.kube.api import KubeError
 from workers.cli.output import InertConsole, say
 
 MISUSE = 2
+PICTURE = typer.Option(dir_okay=False, writable=True, help="Write the last live view to this file, as SVG")
 
 
 class Api(StrEnum):
@@ -52,6 +54,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     ] = True,
     flower: Annotated[bool, typer.Option(help="Run Flower, which shows tasks and workers in a browser")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; progress goes to stderr")] = False,
+    picture: Annotated[Path | None, PICTURE] = None,
     directory: Annotated[Path, typer.Option("--dir", help="For logs, data and kubeconfig; emptied at the start")] = (
         Path(".sandbox")
     ),
@@ -67,7 +70,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
         with sandbox_directory(directory) as place, (place / "sandbox.log").open("a", buffering=1) as log:
             structlog.configure(logger_factory=structlog.PrintLoggerFactory(log))
             stack = Stack(place, api, flower, runners=jobs > 0)
-            raise typer.Exit(Course(stack, options, interruption, as_json, began).status())
+            raise typer.Exit(Course(stack, options, interruption, as_json, began, picture).status())
     except (DirectoryRefused, FileNotFoundError) as refusal:
         say(str(refusal), err=True)
         raise typer.Exit(MISUSE) from None
@@ -76,12 +79,20 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
 class Course:
     """One sandbox from start to end, and what its end means for the exit status."""
 
-    def __init__(self, stack: Stack, options: Options, interruption: Interruption, as_json: bool, began: float) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        options: Options,
+        interruption: Interruption,
+        as_json: bool,
+        began: float,
+        picture: Path | None = None,
+    ) -> None:
         self.console, self.as_json, self.converged = InertConsole(stderr=as_json), as_json, False
-        self.once = options.once
-        self.report: Report = (
-            Screen(self.console, began, options.pods) if self.console.is_terminal else Lines(self.console, began)
-        )
+        self.once, self.picture = options.once, picture
+        live = self.console.is_terminal or picture
+        self.screen = Screen(self.console, began, options.pods) if live else None
+        self.report: Report = self.screen or Lines(self.console, began)
         self.stack, self.sandbox = stack, Sandbox(stack, options, self.report, interruption, began)
 
     def status(self) -> int:
@@ -97,6 +108,8 @@ class Course:
 
     def show(self, summary: Summary) -> None:
         self.converged = summary.converged
+        if self.screen and self.picture:
+            draw(self.screen.render(), self.picture)
         if self.once:
             self.report.close()  # the summary comes last
         if self.as_json:

@@ -38,7 +38,11 @@ class Screen:
         self.seen = seen
 
     def close(self) -> None:
+        if not self.live.is_started:
+            return
         self.live.stop()
+        if not self.live.console.is_terminal:
+            self.live.console.line()  # the last view ends without one there
 
     def render(self) -> RenderableType:
         seen = self.seen

@@ -8,8 +8,8 @@ from typing import Any, Final
 from compose.sandbox.aws.remote import Network
 from compose.sandbox.environment import REGION
 from compose.sandbox.kube.apply import apply
+from domain.kubernetes.names import PORTS
 from domain.port_pools.port_pool import NLB_LISTENERS
-from domain.ports.pod import PORTS
 from events.kube.api import KubeApi
 
 Json = dict[str, Any]

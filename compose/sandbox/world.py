@@ -24,14 +24,14 @@ from events.publisher.watch import Batch, Change, Listing, Watch
 from events.settings import WatchSettings
 
 Json = dict[str, Any]
-POOLS: Final = Resource("portpools", "portpool", PORTPOOLS, dict, lambda meta: f"portpool/{meta['name']}")
+POOLS: Final = Resource("portpools", "portpool", PORTPOOLS, dict, lambda pool: f"portpool/{pool.name}")
 POD_POOLS: Final = Resource(
-    "podpools", "podpool", jobs.PODPOOLS, dict, lambda meta: f"podpool/{meta['namespace']}/{meta['name']}"
+    "podpools", "podpool", jobs.PODPOOLS, dict, lambda pool: f"podpool/{pool.namespace}/{pool.name}"
 )
 CLAIMS: Final = Resource(
-    "podclaims", "podclaim", tenants.CLAIMS, dict, lambda meta: f"podclaim/{meta['namespace']}/{meta['name']}"
+    "podclaims", "podclaim", tenants.CLAIMS, dict, lambda claim: f"podclaim/{claim.namespace}/{claim.name}"
 )
-NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda meta: f"event/{meta['name']}")
+NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda event: f"event/{event.name}")
 
 
 class Mirror:

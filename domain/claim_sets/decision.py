@@ -1,4 +1,4 @@
-"""What a set of claims does next: one step from one look, whoever else does the same (protocols.md, 'intent', 'pre').
+"""What a set of claims does next: one step from one look, whoever else does the same (rules `intent`, `pre`).
 
 A claim that shall go is recorded first, in the version that was seen, by compare-and-set of the set's status; and only
 what is recorded is deleted, only in that version. So an entry whose claim has changed, or is gone, can do no harm any

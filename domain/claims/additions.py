@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from domain.claims.labels import PREFIX
+from domain.kubernetes.names import PREFIX
 
 LABELS_APPLIED: Final = "LabelsApplied"
 RESERVED: Final = r"^([^/]*[.])?(kubernetes[.]io|k8s[.]io)/"
@@ -36,9 +36,9 @@ def additions(asked: Mapping[str, str], own: Collection[str]) -> Additions:
     return Additions({key: value for key, value in asked.items() if key not in left_out}, left_out)
 
 
-def _refusal(key: str, own: Collection[str]) -> str:
-    """'' for a label that a claim may add."""
+def _refusal(key: str, own: Collection[str]) -> str | None:
+    """Why a pod does not get a label, None for one that a claim may add."""
     domain = key.partition("/")[0] if "/" in key else ""
-    if taken := next((each for each in _DOMAINS if domain == each or domain.endswith(f".{each}")), ""):
+    if taken := next((each for each in _DOMAINS if domain == each or domain.endswith(f".{each}")), None):
         return f"labels under {taken} are reserved"
-    return "the pod has it from its pool's template" if key in own else ""
+    return "the pod has it from its pool's template" if key in own else None

@@ -1,4 +1,4 @@
-"""What a claim does next: one step from what was read, conditional on the versions read (protocols.md, 'Claims').
+"""What a claim does next: one step from what was read, conditional on the versions read (docs/protocols.md, 'Claims').
 
 Every step is a write of one object. Whatever else changed it makes that conflict, and the claim is looked at again.
 """

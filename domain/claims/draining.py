@@ -1,6 +1,6 @@
 """How a pod that was given back becomes free again: it drains, says that it has no sessions, and is handed out again.
 
-What a pod says counts only as the answer to this drain (protocols.md, 'ask'), and the question is put only once no new
+What a pod says counts only as the answer to this drain (rule `ask`), and the question is put only once no new
 session can come ('settle'). A pod that never answers is not idle: when the time is over it goes.
 """
 

@@ -6,23 +6,23 @@ from domain.claims.claim import Claim
 from domain.claims.pod import ClaimablePod
 
 
-def unfit(claim: Claim, pod: ClaimablePod, revision: str) -> str:
-    """'' if it will do. `revision`: of the present template of its pool."""
+def unfit(claim: Claim, pod: ClaimablePod, revision: str) -> str | None:
+    """Why a claim cannot have a pod, None if it can. `revision`: of the present template of its pool."""
     return _of_no_use(claim, pod) or _not_free(pod) or _not_now(pod, revision)
 
 
-def _of_no_use(claim: Claim, pod: ClaimablePod) -> str:
+def _of_no_use(claim: Claim, pod: ClaimablePod) -> str | None:
     if not pod.pool:
         return "it is of no pool"
     if claim.pool and pod.pool != claim.pool:
         return f"it is of pool {pod.pool}, and the claim wants one of {claim.pool}"
     missing = sorted(f"{key}={value}" for key, value in claim.selector.items() if pod.labels.get(key) != value)
-    return f"it has not the labels {', '.join(missing)}" if missing else ""
+    return f"it has not the labels {', '.join(missing)}" if missing else None
 
 
-def _not_free(pod: ClaimablePod) -> str:
+def _not_free(pod: ClaimablePod) -> str | None:
     if pod.free:
-        return ""
+        return None
     if pod.claimed_by:
         return f"claim {pod.claimed_by} has it"
     if pod.terminating:
@@ -30,9 +30,9 @@ def _not_free(pod: ClaimablePod) -> str:
     return f"it is {pod.phase.value}" if pod.alive else "it does not run"
 
 
-def _not_now(pod: ClaimablePod, revision: str) -> str:
+def _not_now(pod: ClaimablePod, revision: str) -> str | None:
     if pod.cordoned:
         return "it is cordoned"
     if not pod.normal:
         return "it is not ready, or is being changed"
-    return "" if pod.revision == revision else "it is of an older template of its pool"
+    return None if pod.revision == revision else "it is of an older template of its pool"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from berthmaster.spec import Rule, validation
 from domain.claims.additions import RESERVED
-from domain.claims.labels import KEY, LONGEST_PREFIX, PREFIX, proper_key
+from domain.claims.labels import KEY, LONGEST_PREFIX, proper_key
+from domain.kubernetes.names import PREFIX
 
 if TYPE_CHECKING:
     from domain.claims.pod_claim import PodClaimSpec

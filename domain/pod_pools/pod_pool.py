@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from berthmaster.names import SUBDOMAIN
 from berthmaster.spec import Length, Spec, broken_rules, each_once, length
 from domain.claims.draining import DrainWait
+from domain.kubernetes.objects import KubeObject
 from domain.pod_pools.pod_pool_rules import RULES
 from domain.pod_pools.signals import Accepts, Policy
 
@@ -63,12 +64,13 @@ class RunnerToken(Spec):
         return self.secret_name or f"{pool}-runner-token"
 
 
-def misshapen(template: dict[str, Any]) -> str:
-    """What of it is not of the kind that we read, '' when all is; the API server looks at the rest."""
-    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
-    for name, value in (("metadata", meta), ("spec", spec)):
-        if not isinstance(value, dict):
-            return f"template.{name} is not an object"
+def misshapen(template: dict[str, Any]) -> str | None:
+    """What of it is not of the kind that we read, None when all is; the API server looks at the rest."""
+    meta, spec = KubeObject(template).metadata, KubeObject(template).spec
+    if not isinstance(meta, dict):
+        return "template.metadata is not an object"
+    if not isinstance(spec, dict):
+        return "template.spec is not an object"
     if not all(isinstance(meta.get(name) or {}, dict) for name in ("labels", "annotations")):
         return "template.metadata: labels or annotations are not an object"
     containers = spec.get("containers") or []
@@ -76,7 +78,7 @@ def misshapen(template: dict[str, Any]) -> str:
         return "template.spec.containers is not a list of objects"
     variables = [each.get("env") or [] for each in containers]
     whole = all(isinstance(env, list) and all(isinstance(one, dict) for one in env) for env in variables)
-    return "" if whole else "template.spec.containers: an env is not a list of objects"
+    return None if whole else "template.spec.containers: an env is not a list of objects"
 
 
 class PodPoolSpec(Spec):

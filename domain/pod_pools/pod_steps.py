@@ -172,14 +172,14 @@ def _held(member: Member, patience: Patience) -> Care:
     return Care.NOTHING if known else Care.HOLD
 
 
-def useless(member: Member, patience: Patience) -> str:
-    """Why a pod is of no use any more, '' for one that is."""
+def useless(member: Member, patience: Patience) -> str | None:
+    """Why a pod is of no use any more, None for one that is."""
     if member.phase in ("Failed", "Succeeded"):
         return f"it has {member.phase.lower()}"
     if member.view is View.UNKNOWN:
-        return "it never reported" if member.age > patience.ready and not member.cordoned else ""
+        return "it never reported" if member.age > patience.ready and not member.cordoned else None
     silent = member.runner and member.silent > patience.silence
-    return f"its runner is silent for {member.silent}" if silent else ""
+    return f"its runner is silent for {member.silent}" if silent else None
 
 
 def free(member: Member) -> bool:

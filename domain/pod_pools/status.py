@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from domain.kubernetes.names import POOL
 from domain.pod_pools.pod_steps import Member, Place, free
 from domain.pod_pools.runner_token import when
 from domain.status import Condition, Shape
@@ -62,7 +63,7 @@ def pod_pool_status(
         replicas=total,
         ready_replicas=pods.open,
         desired_replicas=size,
-        label_selector=f"berthmaster.dev/pool={about[0]}",
+        label_selector=f"{POOL}={about[0]}",
         pods=pods,
         slots=slots,
         waiting=waiting[0],

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from domain.kubernetes.names import PREFIX
 from domain.port_audit.difference import Difference, DifferenceKind, Remedy
 from domain.port_audit.rebuild import Place
 from domain.port_audit.sides import AuditedLoadBalancer, CloudResource, CloudSide, LedgerSide, OwnedEntry
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pod import PREFIX, PodView
+from domain.ports.pod import PodView
 
 IN_USE = (EntryState.ALLOCATED, EntryState.BOUND)
 WITH_LISTENER = (*IN_USE, EntryState.RETAINED)

@@ -33,18 +33,18 @@ class Neighbour:
         return self.created | frozenset(self.spec.load_balancers)
 
 
-def conflict(mine: Neighbour, others: Iterable[Neighbour]) -> str:
-    """Why `mine` must give no new ports, '' when it may: a younger pool never disturbs an older one."""
+def conflict(mine: Neighbour, others: Iterable[Neighbour]) -> str | None:
+    """Why `mine` must give no new ports, None when it may: a younger pool never disturbs an older one."""
     for other in sorted(others, key=lambda pool: pool.age):
-        shared = min(mine.load_balancers & other.load_balancers, default="")
+        shared = min(mine.load_balancers & other.load_balancers, default=None)
         why = difference(mine.spec, other.spec)
         if shared and why and mine.age > other.age:
             return f"PortPool {other.name} uses load balancer {shared}, too: {why}"
-    return ""
+    return None
 
 
-def difference(mine: PortPoolSpec, other: PortPoolSpec) -> str:
-    """What forbids two pools to share a load balancer, or ''."""
+def difference(mine: PortPoolSpec, other: PortPoolSpec) -> str | None:
+    """What forbids two pools to share a load balancer, or None."""
     if mine.start_port <= other.end_port and other.start_port <= mine.end_port:
         theirs = f"{other.start_port} to {other.end_port}"
         return f"its ports {theirs} overlap with {mine.start_port} to {mine.end_port}"
@@ -52,7 +52,7 @@ def difference(mine: PortPoolSpec, other: PortPoolSpec) -> str:
         ("listenerQuota", mine.listener_quota, other.listener_quota),
         ("segmentLength", mine.segment_length, other.segment_length),
     )
-    return next((f"its {name} is {_text(b)}, not {_text(a)}" for name, a, b in pairs if a != b), "")
+    return next((f"its {name} is {_text(b)}, not {_text(a)}" for name, a, b in pairs if a != b), None)
 
 
 def _text(value: int | None) -> str:

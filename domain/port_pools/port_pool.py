@@ -178,8 +178,8 @@ class PortPoolSpec(Spec):
         """Whether the load balancer gives no new ports."""
         return name in self.lb_blocklist or arn in self.lb_blocklist
 
-    def unsatisfiable(self, ranges: Sequence[int]) -> str:
-        """Why the pool can never serve a pod that asks for ranges of these lengths (1: a single port), or ''.
+    def unsatisfiable(self, ranges: Sequence[int]) -> str | None:
+        """Why the pool can never serve a pod that asks for ranges of these lengths (1: a single port), or None.
 
         A range lies on one load balancer. Each range longer than half a load balancer needs one of its own.
         """
@@ -190,7 +190,7 @@ class PortPoolSpec(Spec):
         if ports > most * capacity or sum(2 * length > capacity for length in ranges) > most:
             return f"{ports} ports are asked for and the pool can never have more than {most} x {capacity}"
         share = self.max_ports_per_namespace
-        return f"{ports} ports are asked for and a namespace may have {share}" if share and ports > share else ""
+        return f"{ports} ports are asked for and a namespace may have {share}" if share and ports > share else None
 
     def with_limit_at_least(self, created: int) -> PortPoolSpec:
         """The spec with room for the load balancers that exist: after a limit was lowered, they go on serving."""

@@ -1,6 +1,6 @@
 """The limits of a scale-up, and its intent.
 
-A script counts the load balancers to create, under the epoch (protocols.md, 'oneintent'). Here are its limits.
+A script counts the load balancers to create, under the epoch (rule `oneintent`). Here are its limits.
 """
 
 from __future__ import annotations

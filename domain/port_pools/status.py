@@ -70,7 +70,7 @@ class LoadBalancerLine:
 
 @dataclass(frozen=True)
 class Findings:
-    """What people must know about a pool, in words; '' for nothing.
+    """What people must know about a pool, in words; '' or None for nothing.
 
     `invalid` is a fault of the spec, `conflict` one with another pool, `unusable` those of load balancers (ARN: why).
     `trouble` is what the cloud refused, `refused` what Kubernetes did, `left` what keeps the pool from being deleted.
@@ -78,7 +78,7 @@ class Findings:
     """
 
     invalid: str = ""
-    conflict: str = ""
+    conflict: str | None = None
     unusable: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
     refused: str = ""
@@ -116,7 +116,7 @@ def pool_status(
 
 def _valid(findings: Findings) -> Condition:
     reason = "Invalid" if findings.invalid else "Conflict" if findings.conflict else "Accepted"
-    problem = findings.invalid or findings.conflict
+    problem = findings.invalid or findings.conflict or ""
     return _condition("Valid", not problem, reason, problem)
 
 

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from domain.kubernetes.names import CERTIFICATE
 from domain.port_pools.load_balancer_spec import CERTIFICATE_ARN
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.holding import ByKey, whole
-from domain.ports.pod import CERTIFICATE, PodView
+from domain.ports.pod import PodView
 from domain.ports.precreate import uncovered
 from domain.ports.request import RequestError, refuse_too_many
 from domain.ports.same_port import groups, never_in_common

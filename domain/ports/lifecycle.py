@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from domain.kubernetes.names import PORTS_ENABLED, PORTS_MESSAGE
 from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import HEALTHY, in_words
 from domain.ports.endpoints import amended, endpoints, published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, serving, whole
 from domain.ports.observation import Ids, Observed
-from domain.ports.pod import ENABLED, LIMITS, MESSAGE, Outputs, PodView, PortsState
+from domain.ports.pod import LIMITS, Outputs, PodView, PortsState
 from domain.ports.retention import Left, left_by_the_dead, mislabelled
 from domain.ports.same_port import Group, groups, settled_port, unseen
 from domain.ports.steps import (
@@ -69,7 +70,7 @@ def _rebuilding(seen: Observed) -> Step | None:
         return None
     reason = f"the ledger of pool {pool} is being rebuilt"
     if seen.pod and seen.wants and not seen.pod.outputs.state:
-        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason[: LIMITS[MESSAGE]]))
+        return Show(Outputs(PortsState.PENDING, seen.pod.outputs.endpoints, reason[: LIMITS[PORTS_MESSAGE]]))
     return Stop(REBUILDING, reason)
 
 
@@ -226,7 +227,7 @@ def _aim(seen: Observed, entries: list[Entry]) -> Step | None:
 def _show_result(seen: Observed) -> Step:
     assert seen.pod
     if not seen.pod.enabled:
-        return _show(seen, PortsState.DISABLED, f"isolated by {ENABLED}=false", None)
+        return _show(seen, PortsState.DISABLED, f"isolated by {PORTS_ENABLED}=false", None)
     families = sorted({seen.backend(e.pool).family for e in _own(seen)})
     if missing := [family for family in families if not seen.pod.address(family)]:
         message = f"waiting for an {in_words(missing[0])} address of the pod"
@@ -264,7 +265,7 @@ def _show(seen: Observed, state: PortsState, message: str, wait: timedelta | Non
 def _outputs(seen: Observed, state: PortsState, message: str, keep: Ids) -> Outputs:
     """Only a bound pod is shown ports that it was not shown before."""
     assert seen.pod
-    message = message[: LIMITS[MESSAGE]]
+    message = message[: LIMITS[PORTS_MESSAGE]]
     held = [e for e in _own(seen) if e.id in keep]
     if state is PortsState.BOUND:
         return Outputs(state, endpoints(seen.wants, held, seen.dns_names), message)

@@ -8,28 +8,33 @@ from enum import StrEnum
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Any, Final
 
-PREFIX = "berthmaster.dev/"
-PORTS, ENABLED, RETAIN, SAME_PORT = (
-    PREFIX + n for n in ("ports", "ports-enabled", "ports-retain", "same-port-across-pools")
+from domain.kubernetes.names import (
+    CERTIFICATE,
+    ENDPOINTS,
+    PORTS,
+    PORTS_ENABLED,
+    PORTS_MESSAGE,
+    PORTS_RETAIN,
+    PORTS_STATE,
+    PREFIX,
+    SAME_PORT,
 )
-GATE = PREFIX + "ports-bound"
-CERTIFICATE = PREFIX + "certificate-arn"
-ENDPOINTS, STATE, MESSAGE = (PREFIX + n for n in ("endpoints", "ports-state", "ports-message"))
+
 OFF = frozenset({"false", "no", "off", "0"})
 """Whoever isolates a pod in a hurry writes any of these."""
 LIMITS: Final[Mapping[str, int]] = {
     PORTS: 16_384,
-    ENABLED: 256,
-    RETAIN: 256,
+    PORTS_ENABLED: 256,
+    PORTS_RETAIN: 256,
     SAME_PORT: 256,
     CERTIFICATE: 512,
     ENDPOINTS: 262_144,  # what Kubernetes allows all annotations of an object together
-    STATE: 256,
-    MESSAGE: 1024,
+    PORTS_STATE: 256,
+    PORTS_MESSAGE: 1024,
 }
 """Characters of each annotation of ours. A longer value is not kept, so that nobody fills memory by an annotation."""
 KNOWN_ANNOTATIONS = frozenset(LIMITS)
-INPUTS = (PORTS, ENABLED, RETAIN, SAME_PORT, CERTIFICATE)
+INPUTS = (PORTS, PORTS_ENABLED, PORTS_RETAIN, SAME_PORT, CERTIFICATE)
 KEPT_OF_OVERSIZED = 64
 MOST_UNKNOWN = 10
 
@@ -130,7 +135,7 @@ class PodView:
 
     @property
     def enabled(self) -> bool:
-        return self.annotations.get(ENABLED, "true").strip().lower() not in OFF
+        return self.annotations.get(PORTS_ENABLED, "true").strip().lower() not in OFF
 
     @property
     def same_port(self) -> bool:
@@ -148,7 +153,7 @@ class PodView:
     @property
     def outputs(self) -> Outputs:
         get = self.annotations.get
-        return Outputs(get(STATE, ""), get(ENDPOINTS, ""), get(MESSAGE, ""))
+        return Outputs(get(PORTS_STATE, ""), get(ENDPOINTS, ""), get(PORTS_MESSAGE, ""))
 
     def shows(self, outputs: Outputs) -> bool:
         """Whether nothing must be written for the outputs to be on the pod, its readiness included."""
@@ -160,11 +165,12 @@ class PodView:
         return f"ignored, unknown: {', '.join(unknown)}"[:512] if unknown else ""
 
     @property
-    def oversize(self) -> str:
-        """Which annotation of a request is too long to be read, '' for none."""
-        name = next((each for each in INPUTS if each in self.oversized), "")
-        length = self.oversized.get(name, 0)
-        return f"{name} has {length} characters, at most {LIMITS[name]} are read: shorten it" if name else ""
+    def oversize(self) -> str | None:
+        """Which annotation of a request is too long to be read, None for none."""
+        name = next((each for each in INPUTS if each in self.oversized), None)
+        if name is None:
+            return None
+        return f"{name} has {self.oversized[name]} characters, at most {LIMITS[name]} are read: shorten it"
 
 
 def readiness(outputs: Outputs) -> str:

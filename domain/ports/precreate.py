@@ -48,15 +48,15 @@ def asks(spec: PortPoolSpec, wants: Iterable[Want]) -> list[tuple[str, int] | tu
     return [(want.key, want.ports, kind_of(want.protocol)) for want in wants]
 
 
-def uncovered(spec: PortPoolSpec, wants: Iterable[Want]) -> str:
-    """Why the precreated listeners can never serve these wants of the pool, or ''."""
+def uncovered(spec: PortPoolSpec, wants: Iterable[Want]) -> str | None:
+    """Why the precreated listeners can never serve these wants of the pool, None when they can."""
     asked = dict[Protocol, list[int]]()
     for want in wants if spec.precreate.total else ():
         asked.setdefault(SERVES.get(want.protocol, want.protocol), []).append(want.ports)
-    return next((why for protocol, runs in asked.items() if (why := _uncovered(spec, protocol, runs))), "")
+    return next((why for protocol, runs in asked.items() if (why := _uncovered(spec, protocol, runs))), None)
 
 
-def _uncovered(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str:
+def _uncovered(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str | None:
     there, most = len(ports_of(spec).get(protocol, ())), spec.most_load_balancers
     if not there:
         return f"{protocol} is asked for and precreate has no {protocol} listeners ({_said(spec)})"
@@ -64,7 +64,7 @@ def _uncovered(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> s
         return f"{max(runs)} {protocol} ports in a row are asked for and a load balancer of the pool has {there}"
     if sum(runs) > there * most or sum(2 * run > there for run in runs) > most:
         return f"{sum(runs)} {protocol} ports are asked for and the pool can never have more than {most} x {there}"
-    return ""
+    return None
 
 
 def _said(spec: PortPoolSpec) -> str:

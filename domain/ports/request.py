@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from domain.ports.pod import LIMITS, PORTS, PodView
+from domain.kubernetes.names import PORTS
+from domain.ports.pod import LIMITS, PodView
 from domain.ports.want import MOST_IN_A_ROW, Protocol, Want
 
 MAX_ENTRIES: Final = 100

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
-from domain.ports.pod import RETAIN
+from domain.kubernetes.names import PORTS_RETAIN
 from domain.ports.request import RequestError
 
 LONGEST: Final = timedelta(days=30)
@@ -24,6 +24,7 @@ def retention(text: str | None, default: timedelta) -> int:
     seconds = int(written[1]) * _UNITS[written[2]] if written else -1
     if not 0 <= seconds <= LONGEST.total_seconds():
         raise RequestError(
-            f"{RETAIN} {word[:40]!r} is not true, false or a length of time such as 90s, 30m, 24h or 7d, at most 30d"
+            f"{PORTS_RETAIN} {word[:40]!r} is not true, false or a length of time such as 90s, 30m, 24h or 7d,"
+            " at most 30d"
         )
     return seconds

@@ -85,11 +85,11 @@ def in_common(masks: Iterable[int]) -> Iterator[int]:
         left ^= lowest
 
 
-def never_in_common(group: Group, specs: Mapping[str, PortPoolSpec]) -> str:
-    """Why the ranges of the pools have no number for a group, or ''."""
+def never_in_common(group: Group, specs: Mapping[str, PortPoolSpec]) -> str | None:
+    """Why the ranges of the pools have no number for a group, None when they have."""
     known = [want for want in group if want.pool in specs]
     if not known or any(in_common(mask(firsts(specs[want.pool], want)) for want in known)):
-        return ""
+        return None
     ranges = ", ".join(f"{w.pool} {specs[w.pool].start_port}-{specs[w.pool].end_port}" for w in known)
     return f"{group[0].names[0][0]} asks for the same port in pools that have none in common: {ranges}"
 

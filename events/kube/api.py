@@ -20,6 +20,7 @@ from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import HTTPError
 
 from berthmaster.clock import ServerClock
+from domain.kubernetes.objects import KubeList
 from events.kube.errors import (
     AlreadyExists,
     Conflict,
@@ -115,16 +116,15 @@ class KubeApi:
 
     def list(self, path: str, **query: Any) -> Json:
         """All pages as one list object, at one version. If a page's token expires, everything is listed at once."""
-        page = answer = self.get(path, **{"limit": PAGE, **query})
+        first = page = KubeList(self.get(path, **{"limit": PAGE, **query}))
+        rest: list[Json] = []
         try:
-            while token := page["metadata"].get("continue"):
-                page = self.get(path, **{"limit": PAGE, **query, "continue": token})
-                answer["items"] += page["items"]
+            while token := page.next_page:
+                page = KubeList(self.get(path, **{"limit": PAGE, **query, "continue": token}))
+                rest += page.items
         except Expired:
             return self.get(path, **query)
-        answer["metadata"].pop("continue", None)
-        answer["metadata"].pop("remainingItemCount", None)
-        return answer
+        return first.joined(rest)
 
     def lines(self, path: str, timeout: float, idle: float = 1.0, **query: Any) -> Iterator[Batch]:
         """The lines of a watch, in batches of what has arrived; an empty batch after each `idle` seconds of silence.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import Denied, KubeApi, NotFound
 
 NAMESPACE: Final = "kube-system"
@@ -12,6 +13,6 @@ NAMESPACE: Final = "kube-system"
 def read_system(kube: KubeApi) -> str:
     """That UID, '' for an account that may not read it. Raises KubeError while the API is away."""
     try:
-        return str(kube.get(f"/api/v1/namespaces/{NAMESPACE}")["metadata"]["uid"])
+        return KubeObject(kube.get(f"/api/v1/namespaces/{NAMESPACE}")).uid
     except (Denied, NotFound):
         return ""

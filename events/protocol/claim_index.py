@@ -6,17 +6,15 @@ Runs of claims write the index before they read the pod, so that no change falls
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from redis import Redis
 
 from berthmaster import routing
 from berthmaster.names import is_name
-from events.protocol.schemas import PREFIX
-
-LABEL = PREFIX + "claimed-by"
-SET_LABEL = PREFIX + "claimset"
+from domain.kubernetes.names import CLAIM_SET, CLAIMED_BY
+from domain.kubernetes.objects import KubeObject
 
 
 def prefix(namespace: str) -> str:
@@ -39,16 +37,14 @@ def sets(namespace: str) -> str:
     return f"{prefix(namespace)}sets"
 
 
-def concerned(redis: Redis, pods: Iterable[Mapping[str, Any]]) -> set[str]:
+def concerned(redis: Redis, pods: Iterable[KubeObject]) -> set[str]:
     """Keys of the claims that any of these pods concerns, and of their sets; one round trip."""
     pipe, asked = redis.pipeline(transaction=False), []
     for pod in pods:
-        meta = pod["metadata"]
-        labels = meta.get("labels") or {}
-        asked.append(meta["namespace"])
-        pipe.hget(uids(meta["namespace"]), labels.get(LABEL, ""))
-        pipe.smembers(namers(meta["namespace"], meta["name"]))
-        pipe.hget(sets(meta["namespace"]), labels.get(SET_LABEL, ""))
+        asked.append(pod.namespace)
+        pipe.hget(uids(pod.namespace), pod.labels.get(CLAIMED_BY, ""))
+        pipe.smembers(namers(pod.namespace, pod.name))
+        pipe.hget(sets(pod.namespace), pod.labels.get(CLAIM_SET, ""))
     replies: list[Any] = pipe.execute() if asked else []
     found: set[str] = set()
     for namespace, labelled, named, of in zip(asked, replies[::3], replies[1::3], replies[2::3], strict=True):

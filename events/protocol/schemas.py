@@ -14,10 +14,10 @@ from typing import Any, Final, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict
 
+from domain.kubernetes.names import PORTS_BOUND
+from domain.kubernetes.objects import READY, KubeObject
 from domain.ports.pod import Annotations
 
-PREFIX: Final = "berthmaster.dev/"
-GATE: Final = PREFIX + "ports-bound"
 STREAM_FIELD: Final = "event"
 SOURCE: Final = "/berthmaster/publisher"
 ALLOCATION_FAILED: Final = "dev.berthmaster.allocation.failed"
@@ -27,7 +27,8 @@ Json = dict[str, Any]
 
 def pod_snapshot(obj: Mapping[str, Any]) -> Json:
     """Of a Pod as the API sends it. Total: whatever is missing is empty."""
-    meta, status = obj.get("metadata") or {}, obj.get("status") or {}
+    pod = KubeObject(obj)
+    meta, status = pod.metadata, pod.status
     kept = Annotations.of(meta.get("annotations") or {})
     conditions = status.get("conditions") or ()
     return {
@@ -40,17 +41,17 @@ def pod_snapshot(obj: Mapping[str, Any]) -> Json:
         "ips": [entry["ip"] for entry in status.get("podIPs") or () if entry.get("ip")] or pod_ip(status),
         "phase": status.get("phase", "Pending"),
         "deleting": "deletionTimestamp" in meta,
-        "gate": gate(obj, conditions),
-        "ready": any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
+        "gate": gate(pod.spec, conditions),
+        "ready": any(c.get("type") == READY and c.get("status") == "True" for c in conditions),
     }
 
 
-def gate(obj: Mapping[str, Any], conditions: Iterable[Mapping[str, Any]]) -> str | None:
+def gate(spec: Mapping[str, Any], conditions: Iterable[Mapping[str, Any]]) -> str | None:
     """The status of our readiness condition, '' while it is not there; None for a pod that does not ask for it."""
-    gates = (obj.get("spec") or {}).get("readinessGates") or ()
-    if not any(each.get("conditionType") == GATE for each in gates):
+    gates = spec.get("readinessGates") or ()
+    if not any(each.get("conditionType") == PORTS_BOUND for each in gates):
         return None
-    return next((str(c.get("status", "")) for c in conditions if c.get("type") == GATE), "")
+    return next((str(c.get("status", "")) for c in conditions if c.get("type") == PORTS_BOUND), "")
 
 
 def pod_ip(status: Mapping[str, Any]) -> list[str]:
@@ -60,15 +61,16 @@ def pod_ip(status: Mapping[str, Any]) -> list[str]:
 
 def pool_snapshot(obj: Mapping[str, Any]) -> Json:
     """Of a PortPool, without its status: that is written by runs, and a run must not be moved by what it wrote."""
-    meta = obj.get("metadata") or {}
+    pool = KubeObject(obj)
+    meta = pool.metadata
     return {
         "name": meta.get("name", ""),
         "uid": meta.get("uid", ""),
         "generation": meta.get("generation", 0),
         "created": meta.get("creationTimestamp") or "",
-        "deleting": "deletionTimestamp" in meta,
-        "finalizers": meta.get("finalizers") or [],
-        "spec": obj.get("spec") or {},
+        "deleting": pool.deleting,
+        "finalizers": pool.finalizers,
+        "spec": pool.spec,
     }
 
 

@@ -9,6 +9,7 @@ import orjson
 from redis import Redis
 
 from berthmaster.routing import pod_key
+from domain.kubernetes.objects import KubeObject, version_of
 from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, Json, cloud_event
 from events.publisher.feeds import SnapshotFeed
 from events.publisher.history import NewHistoryError
@@ -57,7 +58,7 @@ class FailureFeed:
     def batch(self, batch: Batch) -> None:
         events = [event["object"] for event in batch.events if event["type"] != "DELETED"]  # they expire
         if events:
-            self.tell(events, int(events[-1]["metadata"]["resourceVersion"]))
+            self.tell(events, version_of(events[-1]))
 
     def tell(self, events: list[Json], version: int) -> None:
         """The keys first: a crash in between repeats, and omits nothing."""
@@ -94,10 +95,9 @@ def failure(event: Mapping[str, Any]) -> AllocationFailed:
 
 
 def told(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
-    meta = event["metadata"]
-    return cloud_event(
-        ALLOCATION_FAILED, f"{meta.get('uid')}:{meta['resourceVersion']}", failed.key, time, failed.model_dump()
-    )
+    written = KubeObject(event)
+    identity = f"{written.metadata.get('uid')}:{written.resource_version}"
+    return cloud_event(ALLOCATION_FAILED, identity, failed.key, time, failed.model_dump())
 
 
 def by_version(mark: Mark) -> int:

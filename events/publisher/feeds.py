@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from domain.kubernetes.objects import KubeObject
 from events.protocol.schemas import Json
 from events.publisher.diff import difference
 from events.publisher.history import require_history
@@ -54,7 +55,7 @@ class SnapshotFeed:
 
     def marks(self, events: list[Json]) -> list[Mark]:
         """The last version of each key, if it concerns us: earlier ones are over already."""
-        latest = {self.resource.key(event["object"]["metadata"]): event for event in events}
+        latest = {self.resource.key(KubeObject(event["object"])): event for event in events}
         items = [self.resource.item(event["object"], event["type"] == "DELETED") for event in latest.values()]
         marks = [mark for mark, opted in items if opted or mark.key in self.keys]
         self.metrics.coalesced.labels(self.resource.name).inc(len(events) - len(latest))

@@ -14,6 +14,7 @@ from typing import Final
 
 import structlog
 
+from domain.kubernetes.objects import body_of
 from events.kube.api import AlreadyExists, KubeApi, KubeError
 from events.publisher.lease import Lease
 from events.publisher.resources import Item
@@ -51,18 +52,18 @@ def announce(kube: KubeApi, lease: Lease, history: int, evidence: str) -> None:
     stamp = kube.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     digest = hashlib.sha256(f"{history} {evidence}".encode()).hexdigest()[:16]
     about = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "namespace": namespace, "name": name}
-    body = {
-        "metadata": {"name": f"{name[:200]}.{digest}", "namespace": namespace},
-        "involvedObject": about,
-        "reason": REASON,
-        "message": f"The versions of this cluster's API went back: {evidence}. Was etcd restored from a backup? "
+    body = body_of(
+        {"name": f"{name[:200]}.{digest}", "namespace": namespace},
+        involvedObject=about,
+        reason=REASON,
+        message=f"The versions of this cluster's API went back: {evidence}. Was etcd restored from a backup? "
         "Every object is looked at again",
-        "type": "Warning",
-        "source": {"component": "berthmaster"},
-        "count": 1,
-        "firstTimestamp": stamp,
-        "lastTimestamp": stamp,
-    }
+        type="Warning",
+        source={"component": "berthmaster"},
+        count=1,
+        firstTimestamp=stamp,
+        lastTimestamp=stamp,
+    )
     try:
         kube.create(f"/api/v1/namespaces/{namespace}/events", body)
     except AlreadyExists:

@@ -12,6 +12,7 @@ import time
 from threading import RLock
 from typing import Final
 
+from domain.kubernetes.objects import KubeObject, body_of, new_object
 from events.kube.api import Conflict, Json, KubeApi, NotFound, path_of
 from events.settings import LeaseSettings
 
@@ -65,13 +66,13 @@ class Lease:
     def create(self, started: float) -> bool:
         metadata = {"name": self.settings.name, "namespace": self.settings.namespace}
         try:
-            self.adopt(self.kube.create(self.collection, self.body({"metadata": metadata}, 0)), started)
+            self.adopt(self.kube.create(self.collection, self.body(body_of(metadata), 0)), started)
         except Conflict:
             return False
         return True
 
     def free(self, lease: Json, now: float) -> bool:
-        spec, version = lease.get("spec") or {}, lease["metadata"]["resourceVersion"]
+        spec, version = lease.get("spec") or {}, KubeObject(lease).resource_version
         if version != self.seen:
             self.seen, self.seen_at = version, now
         promised = float(spec.get("leaseDurationSeconds") or self.settings.duration.total_seconds())
@@ -117,19 +118,15 @@ class Lease:
         """`lease` with our claim in it; its resource version stays as the precondition."""
         spec = lease.get("spec") or {}
         since = spec["acquireTime"] if spec.get("holderIdentity") == self.identity else self.now()
-        return {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": lease["metadata"],
-            "spec": {
-                **spec,
-                "holderIdentity": self.identity,
-                "leaseDurationSeconds": round(self.settings.duration.total_seconds()),
-                "leaseTransitions": number,
-                "acquireTime": since,
-                "renewTime": self.now(),
-            },
+        claimed = {
+            **spec,
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": round(self.settings.duration.total_seconds()),
+            "leaseTransitions": number,
+            "acquireTime": since,
+            "renewTime": self.now(),
         }
+        return new_object("coordination.k8s.io/v1", "Lease", KubeObject(lease).metadata, spec=claimed)
 
     def now(self) -> str:
         """The API server's time as a Kubernetes MicroTime. For people: no decision reads it."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from redis import Redis
 
+from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
+from domain.kubernetes.objects import KubeObject
 from events.protocol.claim_index import concerned
 from events.publisher.feeds import known_keys
 from events.publisher.resources import Resource
@@ -29,8 +29,8 @@ class PoolPodFeed:
         self.sender.patiently(self.resource, lambda: self.touch(pools | self.claims()))
 
     def batch(self, batch: Batch) -> None:
-        pods: list[dict[str, Any]] = [event["object"] for event in batch.events]
-        pools = self.proper([self.resource.key(pod["metadata"]) for pod in pods])
+        pods = [KubeObject(event["object"]) for event in batch.events]
+        pools = self.proper([self.resource.key(pod) for pod in pods])
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch(pools | concerned(self.redis, pods)))
 
@@ -40,7 +40,7 @@ class PoolPodFeed:
         return set(keys) - {""}
 
     def claims(self) -> set[str]:
-        return known_keys(self.queue, "podclaim") | known_keys(self.queue, "podclaimset")
+        return known_keys(self.queue, POD_CLAIM.prefix) | known_keys(self.queue, POD_CLAIM_SET.prefix)
 
     def touch(self, keys: set[str]) -> None:
         if keys:

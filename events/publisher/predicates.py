@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from events.protocol.schemas import PREFIX
+from domain.kubernetes.names import PORTS
+from domain.kubernetes.objects import KubeObject
 
-PORTS: Final = PREFIX + "ports"
 COMPONENT: Final = "berthmaster"
 """The reporter of the Kubernetes Events that we write; an Event of ours must not wake the run that wrote it."""
 
 
-def opted_in(pod: Mapping[str, Any]) -> bool:
-    annotations = (pod.get("metadata") or {}).get("annotations") or {}
-    return PORTS in annotations
+def opted_in(pod: KubeObject) -> bool:
+    return PORTS in pod.annotations
 
 
-def always(_: Mapping[str, Any]) -> bool:
+def always(_: KubeObject) -> bool:
     """For kinds that are ours: every object of them opted in."""
     return True
 

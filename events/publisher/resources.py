@@ -7,19 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, assert_never
 
 import orjson
 
 from berthmaster import routing
+from berthmaster.kinds import KINDS, POD, POD_CLAIM, Projection, ResourceKind
 from berthmaster.names import is_name
+from domain.kubernetes.names import POOL
+from domain.kubernetes.objects import KubeObject, version_of
 from events.protocol.refused_names import refuse_name
-from events.protocol.schemas import PREFIX, Json, pod_snapshot, pool_snapshot
+from events.protocol.schemas import Json, pod_snapshot, pool_snapshot
 from events.publisher.predicates import always, opted_in
 from events.workqueue import Mark
 
 EVENTS_REASON: Final = "AllocationFailed"
-POOL_LABEL: Final = PREFIX + "pool"
+
+Snapshot = Callable[[Mapping[str, Any]], Json]
+Predicate = Callable[[KubeObject], bool]
 
 
 class Item(NamedTuple):
@@ -36,66 +41,55 @@ class Resource:
     name: str  # in logs and metrics
     kind: str  # first part of its keys, middle part of its events' types
     path: str
-    snapshot: Callable[[Mapping[str, Any]], Json]
-    key: Callable[[Mapping[str, Any]], str]
-    opted: Callable[[Mapping[str, Any]], bool] = always
+    snapshot: Snapshot
+    key: Callable[[KubeObject], str]
+    opted: Predicate = always
     query: Mapping[str, str] = field(default_factory=dict)
 
     def item(self, obj: Mapping[str, Any], gone: bool = False) -> Item:
-        meta = obj["metadata"]
+        seen = KubeObject(obj)
         body = bytes(memoryview(orjson.dumps(self.snapshot(obj))))  # a copy: orjson's own keeps its whole buffer alive
-        mark = Mark(self.key(meta), int(meta["resourceVersion"]), meta.get("uid", ""), gone, body)
-        return Item(mark, self.opted(obj) and routing.is_key(mark.key))
+        mark = Mark(self.key(seen), version_of(obj), seen.metadata.get("uid", ""), gone, body)
+        return Item(mark, self.opted(seen) and routing.is_key(mark.key))
 
     def owns(self, key: str) -> bool:
         return key.startswith(f"{self.kind}/")
 
 
+def snapshot_resources(namespace: str = "", pod_selector: str = "") -> list[Resource]:
+    """All kinds, as the publisher follows them: of one namespace or ('') all."""
+    kinds = sorted(KINDS, key=lambda kind: kind is POD_CLAIM)  # claims last: their list wakes the known sets
+    return [resource_of(kind, namespace, pod_selector if kind is POD else "") for kind in kinds]
+
+
 def pods(namespace: str = "", selector: str = "") -> Resource:
     """Of one namespace or ('') all. With a label selector, a pod that loses the label counts as gone."""
-    path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
+    return resource_of(POD, namespace, selector)
+
+
+def resource_of(kind: ResourceKind, namespace: str = "", selector: str = "") -> Resource:
+    """`namespace` has no meaning for a kind of the whole cluster."""
+    snapshot, opted = projection(kind.projection)
     return Resource(
-        name="pods",
-        kind="pod",
-        path=path,
-        snapshot=pod_snapshot,
-        key=lambda meta: routing.pod_key(meta["namespace"], meta["name"]),
-        opted=opted_in,
+        name=kind.plural,
+        kind=kind.prefix,
+        path=kind.collection(namespace if kind.namespaced else ""),
+        snapshot=snapshot,
+        key=(lambda obj: kind.key(obj.namespace, obj.name)) if kind.namespaced else (lambda obj: kind.key(obj.name)),
+        opted=opted,
         query={"labelSelector": selector} if selector else {},
     )
 
 
-def port_pools() -> Resource:
-    return Resource(
-        name="portpools",
-        kind="portpool",
-        path="/apis/berthmaster.dev/v1alpha1/portpools",
-        snapshot=pool_snapshot,
-        key=lambda meta: routing.port_pool_key(meta["name"]),
-    )
-
-
-def pod_pools(namespace: str = "") -> Resource:
-    return _ours("podpools", namespace, routing.pod_pool_key)
-
-
-def pod_claims(namespace: str = "") -> Resource:
-    return _ours("podclaims", namespace, routing.pod_claim_key)
-
-
-def pod_claim_sets(namespace: str = "") -> Resource:
-    return _ours("podclaimsets", namespace, routing.pod_claim_set_key)
-
-
-def _ours(plural: str, namespace: str, key: Callable[[str, str], str]) -> Resource:
-    root = "/apis/berthmaster.dev/v1alpha1"
-    return Resource(
-        name=plural,
-        kind=plural.removesuffix("s"),
-        path=f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}",
-        snapshot=pool_snapshot,
-        key=lambda meta: key(meta["namespace"], meta["name"]),
-    )
+def projection(of: Projection) -> tuple[Snapshot, Predicate]:
+    """How a snapshot is made, and whether an object that nobody knows yet concerns us."""
+    match of:
+        case Projection.PORTS:
+            return pod_snapshot, opted_in
+        case Projection.SPEC:
+            return pool_snapshot, always
+        case _:
+            assert_never(of)
 
 
 def pool_pods(namespace: str = "") -> Resource:
@@ -103,19 +97,19 @@ def pool_pods(namespace: str = "") -> Resource:
     return Resource(
         name="poolpods",
         kind="poolpod",
-        path=f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods",
+        path=POD.collection(namespace),
         snapshot=lambda _: {},
         key=labelled_pool,
-        query={"labelSelector": POOL_LABEL},
+        query={"labelSelector": POOL},
     )
 
 
-def labelled_pool(meta: Mapping[str, Any]) -> str:
+def labelled_pool(pod: KubeObject) -> str:
     """The key of the pool that a pod's label names, '' for none: whoever may write the pod may write anything there."""
-    pool = (meta.get("labels") or {}).get(POOL_LABEL)
+    pool = pod.labels.get(POOL)
     if is_name(pool):
-        return routing.pod_pool_key(meta["namespace"], pool)
-    refuse_name(f"label {POOL_LABEL}", f"pod {meta['namespace']}/{meta['name']}", pool)
+        return routing.pod_pool_key(pod.namespace, pool)
+    refuse_name(f"label {POOL}", f"pod {pod.namespace}/{pod.name}", pool)
     return ""
 
 
@@ -126,6 +120,6 @@ def allocation_failures(namespace: str = "") -> Resource:
         kind="event",
         path=f"/api/v1/namespaces/{namespace}/events" if namespace else "/api/v1/events",
         snapshot=dict,
-        key=lambda meta: f"event/{meta['namespace']}/{meta['name']}",
+        key=lambda event: f"event/{event.namespace}/{event.name}",
         query={"fieldSelector": f"reason={EVENTS_REASON}"},
     )

@@ -18,6 +18,7 @@ from typing import Final
 import structlog
 from redis import Redis, RedisError
 
+from berthmaster.kinds import POD, POD_CLAIM
 from berthmaster.redis.identity import AnotherFleet, Identity
 from berthmaster.redis.refusals import prove, warn
 from events.kube.api import KubeApi
@@ -30,16 +31,7 @@ from events.publisher.history import NEW_HISTORY, NewHistoryError, announce
 from events.publisher.lease import Lease
 from events.publisher.metrics import Metrics
 from events.publisher.pool_pods import PoolPodFeed
-from events.publisher.resources import (
-    Resource,
-    allocation_failures,
-    pod_claim_sets,
-    pod_claims,
-    pod_pools,
-    pods,
-    pool_pods,
-    port_pools,
-)
+from events.publisher.resources import Resource, allocation_failures, pool_pods, snapshot_resources
 from events.publisher.sender import ClaimLostError, Sender
 from events.publisher.supervise import Supervisor
 from events.publisher.watch import Pulse, Watch
@@ -84,19 +76,19 @@ class Term:
             parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics, parts.stream
         )
         scope = parts.settings.namespace
-        kinds = (pods(scope, parts.settings.pod_selector), port_pools(), pod_pools(scope), pod_claim_sets(scope))
-        feeds = [self.feed(resource) for resource in kinds]
-        feeds.append(ClaimFeed(pod_claims(scope), parts.queue, self.sender, parts.metrics))
-        self.listed = [self.follower(feed.resource, feed) for feed in feeds]
+        resources = snapshot_resources(scope, parts.settings.pod_selector)
+        feeds = {resource.kind: self.feed(resource) for resource in resources}
+        self.listed = [self.follower(feed.resource, feed) for feed in feeds.values()]
         self.failures = self.follower(
             events := allocation_failures(scope),
-            FailureFeed(events, parts.redis, parts.queue, self.sender, feeds[0]),
+            FailureFeed(events, parts.redis, parts.queue, self.sender, feeds[POD.prefix]),
         )
         members = pool_pods(scope)
         self.members = self.follower(members, PoolPodFeed(members, parts.redis, parts.queue, self.sender))
 
     def feed(self, resource: Resource) -> SnapshotFeed:
-        return SnapshotFeed(resource, self.parts.queue, self.sender, self.parts.metrics)
+        feed_of = ClaimFeed if resource.kind == POD_CLAIM.prefix else SnapshotFeed
+        return feed_of(resource, self.parts.queue, self.sender, self.parts.metrics)
 
     def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed | PoolPodFeed) -> Follower:
         watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)

@@ -24,6 +24,7 @@ import orjson
 import structlog
 
 from domain.backoff import RetryPolicy, backoff
+from domain.kubernetes.objects import KubeList, version_of
 from events.kube.api import KubeApi
 from events.kube.errors import Expired, KubeError, NotFound, Stalled, Unavailable, error_of_status
 from events.publisher.resources import Item, Resource
@@ -143,13 +144,12 @@ class Watch:
             self.latest()  # raises NotFound before anything is prepared
         self.prepare()
         items: list[Item] = []
-        token, version = "", 0
+        token: str | None = None
         while True:
-            page = self.kube.get(self.resource.path, **self.resource.query, **self.page(token))
-            version = int(page["metadata"]["resourceVersion"])
-            items.extend(self.resource.item(obj) for obj in page["items"])
-            token = page["metadata"].get("continue") or ""
-            if not token:
+            page = KubeList(self.kube.get(self.resource.path, **self.resource.query, **self.page(token)))
+            items.extend(self.resource.item(obj) for obj in page.items)
+            token, version = page.next_page, page.version
+            if token is None:
                 break
         before, self.version, self.absent = self.version, version, False
         self.pulse.beat()
@@ -158,9 +158,9 @@ class Watch:
 
     def latest(self) -> int:
         """The version that a list would have now. No selector, so that the first object ends the server's search."""
-        return int(self.kube.get(self.resource.path, limit=1)["metadata"]["resourceVersion"])
+        return KubeList(self.kube.get(self.resource.path, limit=1)).version
 
-    def page(self, token: str) -> dict[str, Any]:
+    def page(self, token: str | None) -> dict[str, Any]:
         return {"limit": self.settings.page_size, **({"continue": token} if token else {})}
 
     def stream(self, due: float) -> Iterator[Batch]:
@@ -248,6 +248,6 @@ def parse(line: bytes) -> tuple[int, dict[str, Any]]:
         event: dict[str, Any] = orjson.loads(line)
         if event["type"] == "ERROR":
             raise error_of_status(event["object"])
-        return int(event["object"]["metadata"]["resourceVersion"]), event
+        return version_of(event["object"]), event
     except (LookupError, TypeError, ValueError) as error:
         raise KubeError(200, "UnreadableLine", line[:100].decode(errors="replace")) from error

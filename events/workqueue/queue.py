@@ -39,7 +39,7 @@ from events.workqueue.entries import (
 from events.workqueue.hints import Publish, push
 
 LUA: Final = Path(__file__).parent / "lua"
-NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order
+NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # order of lib/keys.lua
 SWEEP_PERIODS: Final = 2
 """Periods of the sweep for lost hints after which its own message counts as lost too: one refusal takes both."""
 NOT_READY: Final = Refusal.NOT_READY.value.encode()
@@ -69,7 +69,7 @@ class Workqueue:
         Raises AnotherFleet for a Redis that does not belong to `fleet`; one that is nobody's becomes its own.
         """
         doubt(self._redis)
-        under = self._run("claim", epoch, INCARNATION, *(fleet or ("", "")))
+        under = self._run("assume_epoch", epoch, INCARNATION, *(fleet or ("", "")))
         if fleet and isinstance(under, list) and (owner := Identity.stored(under)):
             raise AnotherFleet(owner, fleet)
         self._claimed = (epoch, under.decode()) if under else None
@@ -80,7 +80,7 @@ class Workqueue:
 
         A version of another history refuses no mark.
         """
-        history = self._run("history", epoch, int(anew))
+        history = self._run("enter_history", epoch, int(anew))
         self.history = int(history or 0)
         return history is not None
 
@@ -143,7 +143,7 @@ class Workqueue:
 
     def adopt(self, owner: Identity, heir: Identity) -> bool:
         """Makes the Redis `heir`'s. False: it does not belong to `owner`, exactly as named."""
-        return bool(self._run("adopt", *owner, *heir))
+        return bool(self._run("change_fleet", *owner, *heir))
 
     # ---- the workers' side
 
@@ -215,7 +215,7 @@ class Workqueue:
 
     def ask_sweep_lost(self, period: timedelta = timedelta(seconds=30)) -> int | None:
         """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding. `period`: of who asks."""
-        sent = self._run("ask_sweep", milliseconds(SWEEP_PERIODS * period))
+        sent = self._run("request_sweep", milliseconds(SWEEP_PERIODS * period))
         return None if sent is None else int(sent)
 
     def sweep_lost(self, sent_ms: int, limit: int = 10_000) -> int:

@@ -16,10 +16,11 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
+from berthmaster.kinds import POD_CLAIM
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.stack import Stack
 from events.kube.api import KubeApi
-from events.publisher.resources import pod_claims
+from events.publisher.resources import resource_of
 from events.publisher.watch import Batch, Listing, Watch
 from events.settings import WatchSettings
 from tests.bench.measuring import Figure, Report, Tell, percentile
@@ -114,7 +115,7 @@ class WarmPool:
         return {"latencies": latencies, "asking": asking, "took": took}
 
     def watch(self) -> None:
-        for change in Watch(self.api, pod_claims(self.namespace), WatchSettings(), self.stop).follow():
+        for change in Watch(self.api, resource_of(POD_CLAIM, self.namespace), WatchSettings(), self.stop).follow():
             now = time.monotonic()
             if isinstance(change, Listing):
                 self.listed.set()

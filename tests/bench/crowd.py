@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import Any, Final
 
 from compose.sandbox.kube.apply import apply
-from domain.ports.pod import PORTS, STATE
+from domain.kubernetes.names import PORTS, PORTS_STATE
 from events.kube.api import KubeApi, NotFound
 from events.publisher.resources import pods
 from events.publisher.watch import Batch, Listing, Watch
@@ -108,7 +108,7 @@ class Crowd:
         notes = meta.get("annotations") or {}
         if PORTS in notes:
             self.times["asked"].setdefault(meta["name"], now)
-        if state := notes.get(STATE):
+        if state := notes.get(PORTS_STATE):
             self.times.setdefault(state, {}).setdefault(meta["name"], now)
 
     def seen(self, state: str) -> dict[str, float]:

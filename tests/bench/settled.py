@@ -12,10 +12,10 @@ import orjson
 from redis import Redis
 
 from berthmaster import routing
+from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_STATE
 from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.endpoints import endpoints
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pod import ENDPOINTS, PORTS, STATE
 from domain.ports.request import parse_ports
 from events.workqueue import Mark, Workqueue
 from workers.cloud.names import load_balancer_name, target_group_name
@@ -93,7 +93,7 @@ def mark(name: str, held: Entry) -> Mark:
         "namespace": NAMESPACE,
         "name": name,
         "uid": held.uid,
-        "annotations": {PORTS: REQUEST, STATE: "Bound", ENDPOINTS: shown},
+        "annotations": {PORTS: REQUEST, PORTS_STATE: "Bound", ENDPOINTS: shown},
         "ips": [held.target.partition(":")[0]],
         "phase": "Running",
         "deleting": False,

@@ -14,7 +14,7 @@ from berthmaster.redis.incarnation import connect
 from berthmaster.routing import LATENCY
 from compose.sandbox.kube.real import RealKube
 from compose.sandbox.workload import NAMESPACE, PODS, POOL, PORTPOOLS, pod, pool
-from domain.ports.pod import GATE
+from domain.kubernetes.names import PORTS_BOUND
 from events.workqueue import Workqueue
 from events.workqueue.entries import padded
 from tests.fixtures.kube import Kustomize
@@ -35,7 +35,7 @@ def ports(system: Whole) -> None:
     body["spec"]["allowedNamespaces"] = {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}}
     system.api.create(PORTPOOLS, body)
     gated: dict[str, Any] = pod(1)
-    gated["spec"]["readinessGates"] = [{"conditionType": GATE}]
+    gated["spec"]["readinessGates"] = [{"conditionType": PORTS_BOUND}]
     for each in (gated, pod(2)):
         system.api.create(PODS, each)
     system.await_bound(2)

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 from redis.connection import SSLConnection, UnixDomainSocketConnection
 
-from berthmaster.redis.incarnation import INCARNATION, Knowing, connect, doubt, incarnation
+from berthmaster.redis.incarnation import INCARNATION, IncarnationAware, connect, doubt, incarnation
 from compose.sandbox.redis_server import RedisServer
 from tests.support.faults.living_redis import change_history, replica_of
 from tests.support.faults.redis_restart import restart
@@ -82,6 +82,7 @@ def test_a_restarted_server_is_another_in_the_first_pipeline_that_reaches_it(
 
 @pytest.mark.row("EV-10")
 def test_a_failover_and_back_is_another_incarnation_under_the_same_run_id(client: Redis, tmp_path: Path) -> None:
+    """Rule replid."""
     before = incarnation(client)
     other = RedisServer(tmp_path / "other").start()
     try:
@@ -148,7 +149,7 @@ def wait_for_replication(client: Redis) -> None:
 def test_every_kind_of_connection_knows_its_server(url: str, kind: type) -> None:
     made = connect(url).connection_pool.connection_class
     assert issubclass(made, kind)
-    assert issubclass(made, Knowing)
+    assert issubclass(made, IncarnationAware)
 
 
 def test_replies_are_bytes_whatever_the_options_say(redis_url: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from kombu import Connection
 
 from berthmaster.broker.address import broker_of, connection, in_brief
-from berthmaster.redis.incarnation import Knowing
+from berthmaster.redis.incarnation import IncarnationAware
 from berthmaster.runner.install import fitted
 from berthmaster.runner.settings import RunnerSettings
 from events.publisher.process import broker
@@ -73,5 +73,5 @@ def test_another_broker_is_the_applications_own_business() -> None:
 
 def test_a_publisher_reaches_a_broker_behind_sentinels_as_it_does_the_state() -> None:
     behind, plain = broker(OURS).connection_pool, broker("redis://one").connection_pool
-    assert issubclass(behind.connection_class, Knowing)
-    assert not issubclass(plain.connection_class, Knowing)
+    assert issubclass(behind.connection_class, IncarnationAware)
+    assert not issubclass(plain.connection_class, IncarnationAware)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from berthmaster.kinds import PORT_POOL
 from compose.sandbox.kube.pruning import defaulted
 from compose.sandbox.kube.rules import broken
 from compose.sandbox.kube.schema import faults
@@ -24,7 +25,7 @@ from scripts import crds
 
 Json = dict[str, Any]
 FOLDER = Path(__file__).parents[2] / "deploy" / "crds"
-SCHEMA: Json = crds.port_pool()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+SCHEMA: Json = crds.custom_resource(PORT_POOL)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
 
 ports = st.integers(0, 65536) | st.integers(6999, 7002)
 lists = st.lists(st.sampled_from(["a", "b", ""]), max_size=3)

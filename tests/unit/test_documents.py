@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from berthmaster.jobs.job import JobState
 from berthmaster.jobs.result import LONGEST
 from berthmaster.runner.settings import RunnerSettings
 from compose.sandbox.kube.kubelet.runners import EXAMPLE
+from domain.claims.pod_claim import PodClaimSpec
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
 from domain.ports.request import parse_ports
@@ -26,6 +28,8 @@ DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 JOBS = (REPOSITORY / "docs" / "jobs.md").read_text(encoding="utf-8")
 FIELDS = (REPOSITORY / "docs" / "reference" / "resources.md").read_text(encoding="utf-8")
+LONGEST_README = 120
+"""Lines: what it is, the commands and an example of each job. Everything else is in docs/."""
 GRACE = "terminationGracePeriodSeconds"  # of Kubernetes
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
 
@@ -85,6 +89,30 @@ def test_every_command_exists(document: Path) -> None:
 
 
 @pytest.mark.row("EV-21")
+def test_the_readme_is_short_and_shows_a_picture() -> None:
+    assert len(README.splitlines()) <= LONGEST_README
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert pictures != []
+    assert [path for path in pictures if not (REPOSITORY / path).is_file()] == []
+
+
+@pytest.mark.row("EV-21")
+def test_the_glossary_defines_each_term_once() -> None:
+    terms = re.findall(r"\*\*(.+?)\*\*", (REPOSITORY / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    assert len(terms) > 100
+    assert [term for term, times in Counter(terms).items() if times > 1] == []
+
+
+@pytest.mark.row("EV-21")
+def test_the_index_links_to_every_document() -> None:
+    docs = REPOSITORY / "docs"
+    index = (docs / "README.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    pages = {page for page in pages if not page.startswith("adr/0")} - {"README.md"}
+    assert sorted(page for page in pages if f"]({page})" not in index) == []
+
+
+@pytest.mark.row("EV-21")
 def test_the_pool_of_the_readme_is_valid() -> None:
     (pool,) = examples("PortPool")
     assert PortPoolSpec.model_validate(pool["spec"]).auto_create.enabled
@@ -96,6 +124,12 @@ def test_the_pod_of_the_readme_asks_for_two_ports() -> None:
     annotations = pod["metadata"]["annotations"]
     assert annotations.keys() <= KNOWN_ANNOTATIONS
     assert len(parse_ports(annotations["berthmaster.dev/ports"])) == 2
+
+
+@pytest.mark.row("EV-21")
+def test_the_claim_of_the_readme_is_valid() -> None:
+    (claim,) = examples("PodClaim")
+    assert PodClaimSpec.model_validate(claim["spec"]).owner_name == "alice"
 
 
 @pytest.mark.row("EV-21")

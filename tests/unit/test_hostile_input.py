@@ -22,6 +22,8 @@ from berthmaster.jobs.messages import Body, placed_of
 from berthmaster.jobs.payload import Payload
 from domain.claim_sets.pod_claim_set import PodClaimSetSpec
 from domain.claims.pod_claim import PodClaimSpec
+from domain.kubernetes.names import PREFIX
+from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.endpoints import published, shown
@@ -29,7 +31,7 @@ from domain.ports.pod import PodView, family_of
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.retain_annotation import retention
 from domain.ports.want import Protocol
-from events.protocol.schemas import PREFIX, AllocationFailed, Changed, CloudEvent, pod_snapshot, pool_snapshot
+from events.protocol.schemas import AllocationFailed, Changed, CloudEvent, pod_snapshot, pool_snapshot
 from workers.kube.claimable_pods import claimable
 from workers.tasks import claim_payloads, payloads
 from workers.tasks.payloads import PayloadRefused, read
@@ -93,7 +95,7 @@ def test_every_pod_can_be_looked_at(marks: dict[str, str], notes: dict[str, str]
     assert len(view.warnings) <= 512
     assert all(row.name for row in shown(view.outputs.endpoints))
     assert view.enabled in (True, False)
-    assert not claimable(body, NOW).claimed_by  # no pool made it
+    assert not claimable(Pod(body), NOW).claimed_by  # no pool made it
 
 
 @pytest.mark.parametrize("model", SPECS)
@@ -147,7 +149,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "endpoints": shown,
     "address": family_of,
     "pod": lambda text: PodView.from_snapshot(1, pod_snapshot(pod({}, {PREFIX + text: text}))).warnings,
-    "labels": lambda text: claimable(pod({PREFIX + "phase": text}, {PREFIX + "sessions": text}), NOW),
+    "labels": lambda text: claimable(Pod(pod({PREFIX + "phase": text}, {PREFIX + "sessions": text})), NOW),
     "body": Body.decoded,
     **{model.__name__: partial(in_payload, model) for model in PAYLOADS},
     **{f"{model.__name__}.{name}": partial(in_spec, model, name) for model in SPECS for name in names_of(model)},

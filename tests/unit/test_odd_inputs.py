@@ -17,12 +17,14 @@ from berthmaster.jobs.payload import Payload
 from berthmaster.jobs.result import LONGEST, kept
 from berthmaster.names import is_full_name, is_name, is_uid
 from domain.claims.labels import moment, proper_key, proper_value
+from domain.kubernetes.names import PREFIX
+from domain.kubernetes.objects import KubeObject, Pod
 from domain.ports.endpoints import shown
 from domain.ports.pod import PodView, family_of
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.retain_annotation import retention
 from events.protocol.claim_index import names_of
-from events.protocol.schemas import PREFIX, pod_snapshot
+from events.protocol.schemas import pod_snapshot
 from events.publisher.claim_feed import sets_of
 from events.publisher.resources import labelled_pool
 from tests.support.faults.odd_messages import VALUES, encoded
@@ -89,8 +91,8 @@ def keys(odd: Odd) -> None:
 
 def made_keys(odd: Odd) -> None:
     """Of labels, of owner references, and of an index in Redis."""
-    pod = odd.pod()
-    pool = labelled_pool(pod["metadata"])
+    pod = KubeObject(odd.pod())
+    pool = labelled_pool(pod)
     assert all(map(routing.is_key, {*sets_of([pod]), *filter(None, [pool])}))
     assert all(map(is_name, names_of(odd.text().encode(errors="replace"), b"\xff" + b"a", None)))
 
@@ -99,7 +101,7 @@ def labels_and_annotations(odd: Odd) -> None:
     pod = odd.pod()
     view = PodView.from_snapshot(1, pod_snapshot(pod))
     assert all(is_name(row.pool) for row in shown(view.outputs.endpoints))
-    seen = claimable(pod, NOW)
+    seen = claimable(Pod(pod), NOW)
     assert seen.pool == "" or is_name(seen.pool)
     proper_key(odd.text())
     proper_value(odd.value())

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from berthmaster.redis.address import BY_TCP, BY_TLS, KNOWN, SentinelAddress, checked, checked_broker
+from berthmaster.redis.address import BY_TCP, BY_TLS, OPTIONS, SentinelAddress, checked, checked_broker
 from berthmaster.redis.incarnation import connect
 from berthmaster.redis.settings import RedisSettings
 from workers.settings import WorkerSettings
@@ -138,7 +138,7 @@ def test_any_user_and_password_is_read_if_it_is_escaped(user: str, password: str
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("scheme", ["redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel"])
 def test_each_option_that_is_taken_is_one_of_the_connections(scheme: str) -> None:
-    names = KNOWN | (BY_TCP if scheme != "unix" else set()) | (BY_TLS if scheme.startswith("rediss") else set())
+    names = OPTIONS | (BY_TCP if scheme != "unix" else set()) | (BY_TLS if scheme.startswith("rediss") else set())
     odd = {
         "ssl_include_verify_flags": "VERIFY_X509_STRICT",
         "ssl_cert_reqs": "none",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from berthmaster import routing
+from berthmaster.kinds import OUR_KINDS
 from events.settings import ProcessSettings
 from scripts import command_line, reference
 from tests.support.commands import number_of_commands, options_of, unknown_words
@@ -41,8 +42,8 @@ def test_every_setting_is_in_the_reference_with_its_default() -> None:
 @pytest.mark.row("EV-21")
 def test_every_kind_is_in_the_reference_with_its_fields_and_rules() -> None:
     text = reference.resources()
-    for kind in ("PortPool", "PodPool", "PodClaim", "PodClaimSet"):
-        assert f"## {kind}\n" in text
+    for kind in OUR_KINDS:
+        assert f"## {kind.name}\n" in text
     assert "| loadBalancers[].arn |" in text or "| loadBalancers | list of string" in text
     assert "- poolName cannot be changed: make another claim" in text
 

@@ -39,12 +39,6 @@ def test_every_package_is_typed() -> None:
     assert TOOL["mypy"]["strict"]
 
 
-def test_every_folder_of_lua_scripts_is_known_to_luacheck() -> None:
-    folders = {path.parent.relative_to(REPOSITORY).as_posix() for path in REPOSITORY.glob("*/**/lua/*.lua")}
-    known = (REPOSITORY / ".luacheckrc").read_text(encoding="utf-8")
-    assert [folder for folder in folders if f'"{folder}"' not in known] == []
-
-
 @pytest.mark.parametrize(
     ("statement", "said"),
     [

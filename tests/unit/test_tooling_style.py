@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import exemptions, lua_headers, sizes, style
+from scripts import exemptions, lua_headers, raw_metadata, sizes, style
 
 
 def written(root: Path, name: str, text: str) -> Path:
@@ -71,9 +71,17 @@ class TestLuaHeaders:
         written(tmp_path, "workers/lua/ledger_head.lua", "-- Shared by scripts.\n-- KEYS 1 prefix\nlocal a = 1\n")
         assert list(lua_headers.offences(tmp_path)) == []
 
-    def test_a_script_of_61_lines_is_too_long(self, tmp_path: Path) -> None:
-        written(tmp_path, "workers/lua/take.lua", HEADER + "local a = 1\n" * 57)
-        assert list(lua_headers.offences(tmp_path)) == ["workers/lua/take.lua: 61 lines, at most 60"]
+    def test_what_scripts_share_needs_a_purpose_alone(self, tmp_path: Path) -> None:
+        written(tmp_path, "workers/lua/lib/twice.lua", "-- Twice a number.\nlocal function twice(n) return 2 * n end\n")
+        assert list(lua_headers.offences(tmp_path)) == []
+        written(tmp_path, "workers/lua/lib/twice.lua", "local function twice(n) return 2 * n end\n")
+        assert list(lua_headers.offences(tmp_path)) == [
+            "workers/lua/lib/twice.lua: begins with no comment that says its purpose"
+        ]
+
+    def test_a_script_may_be_long(self, tmp_path: Path) -> None:
+        written(tmp_path, "workers/lua/take.lua", HEADER + "local a = 1\n" * 200)
+        assert list(lua_headers.offences(tmp_path)) == []
 
 
 class TestExemptions:
@@ -104,11 +112,32 @@ class TestExemptions:
         assert list(exemptions.faults_of("a.py", 'x = "# noqa"\n')) == []
 
 
+class TestRawMetadata:
+    @pytest.mark.parametrize(
+        "text", ['x = pod["metadata"]\n', 'x = pod.get("metadata") or {}\n', 'x = {"metadata": {"name": "a"}}\n']
+    )
+    @pytest.mark.parametrize("package", raw_metadata.TREES)
+    def test_only_the_views_spell_it(self, tmp_path: Path, package: str, text: str) -> None:
+        written(tmp_path, f"{package}/reader.py", text)
+        (fault,) = raw_metadata.offences(tmp_path)
+        assert fault.startswith(f"{package}/reader.py:1: ")
+
+    @pytest.mark.parametrize("name", ["domain/kubernetes/objects.py", "compose/sandbox/kube/storage.py"])
+    def test_the_views_and_the_api_server_may(self, tmp_path: Path, name: str) -> None:
+        written(tmp_path, name, 'x = pod["metadata"]\n')
+        assert list(raw_metadata.offences(tmp_path)) == []
+
+    def test_a_message_may_name_it(self, tmp_path: Path) -> None:
+        written(tmp_path, "domain/fits.py", 'x = "template.metadata is not an object"\n')
+        assert list(raw_metadata.offences(tmp_path)) == []
+
+
 class TestTogether:
     def test_a_tree_without_faults_is_green(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         written(tmp_path, "domain/fits.py", "x = 1\n")
         assert style.main(tmp_path) == 0
-        assert capsys.readouterr().out == "style: sizes ok, lua headers ok, exemptions ok\n"
+        parts = ("sizes", "lua headers", "lua includes", "exemptions", "raw metadata")
+        assert capsys.readouterr().out == f"style: {', '.join(f'{part} ok' for part in parts)}\n"
 
     def test_one_fault_anywhere_is_red(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         written(tmp_path, "domain/fits.py", "x = 1  # noqa\n")

@@ -12,11 +12,12 @@ from domain.claim_sets.pod_claim_set import PodClaimSetSpec
 from domain.claim_sets.reasons import why
 from domain.claim_sets.scale_in import SetMember, first_to_go
 from domain.claims.status import Reason
+from domain.kubernetes.names import REVISION
+from domain.kubernetes.objects import KubeObject
 from events.workqueue import Standing, Workqueue
 from workers.claim_sets.observe import Look, looked
 from workers.claim_sets.services import ClaimSetServices
 from workers.kube.pod_claim_sets import SetClaims
-from workers.kube.pool_pods import REVISION
 
 Json = dict[str, Any]
 
@@ -44,7 +45,7 @@ class SetStory:
     """
 
     name: str
-    claim_set: Json
+    claim_set: KubeObject
     wanted: int
     step: SetStep
     why: Reason
@@ -59,7 +60,7 @@ def foresee(services: ClaimSetServices, queue: Workqueue, namespace: str, name: 
     found = services.sets.read(namespace, name)
     if found is None:
         return None
-    spec = PodClaimSetSpec.model_validate(found["spec"])
+    spec = PodClaimSetSpec.model_validate(found.spec)
     look = looked(found, spec, SetClaims(services.kube, found), frozenset())
     seen, step, going = look.view, set_step(look.view), first_to_go(look.view.live)
     return SetStory(
@@ -78,8 +79,8 @@ def foresee(services: ClaimSetServices, queue: Workqueue, namespace: str, name: 
 def _rows(look: Look, going: tuple[SetMember, ...]) -> Iterator[Row]:
     chosen = {member.name for member in going}
     for member in (*going, *(m for m in look.view.members if m.name not in chosen)):
-        pod = look.objects[member.name]["spec"].get("podName") or ""
-        labels = (look.pods.get(pod) or {"metadata": {}})["metadata"].get("labels") or {}
+        pod = look.objects[member.name].spec.get("podName") or ""
+        labels = look.pods[pod].labels if pod in look.pods else {}
         yield Row(
             claim=member.name,
             phase=member.phase.value,

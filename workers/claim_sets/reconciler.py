@@ -19,6 +19,7 @@ from domain.claim_sets.decision import Do, SetStep, set_step
 from domain.claim_sets.pod_claim_set import PodClaimSetSpec
 from domain.claim_sets.reasons import some, why
 from domain.claim_sets.status import invalid_set_status, is_complete, missing, set_status
+from domain.kubernetes.objects import KubeObject
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
 from events.kube.api import Conflict, Denied, Invalid, NotFound, shown
@@ -70,10 +71,10 @@ class ClaimSetRun:
             return Wait(soon, "a set that is large is not looked at all the time")
         for looks in range(LOOKS):
             claim_set = self._services.sets.read(self._namespace, self._name)
-            if claim_set is None or "deletionTimestamp" in claim_set["metadata"]:
+            if claim_set is None or claim_set.deleting:
                 return self._leave()
             try:
-                spec = PodClaimSetSpec.model_validate(claim_set["spec"])
+                spec = PodClaimSetSpec.model_validate(claim_set.spec)
             except ValidationError as error:
                 return self._invalid(claim_set, spec_problem(error))
             began = time.monotonic()
@@ -91,19 +92,19 @@ class ClaimSetRun:
             self._services.names.drop(self._namespace, self._run.snapshot.uid)
         return Settled()
 
-    def _invalid(self, claim_set: Json, problem: str) -> Outcome:
+    def _invalid(self, claim_set: KubeObject, problem: str) -> Outcome:
         """Its claims stay as they are."""
         log.warning("claim_set_invalid", set=self._name, reason=problem)
-        self._write(claim_set, invalid_set_status(problem, claim_set["metadata"]["generation"]))
+        self._write(claim_set, invalid_set_status(problem, claim_set.generation))
         return Settled()
 
-    def _look(self, claim_set: Json, spec: PodClaimSetSpec) -> Look:
+    def _look(self, claim_set: KubeObject, spec: PodClaimSetSpec) -> Look:
         """The index is written before the pods are read: no change of one falls between."""
-        self._services.names.put(self._namespace, claim_set["metadata"]["uid"], self._name)
+        self._services.names.put(self._namespace, claim_set.uid, self._name)
         self._run.keep(self._services.call_time)
         return looked(claim_set, spec, self._claims(claim_set), self._taken)
 
-    def _claims(self, claim_set: Json) -> SetClaims:
+    def _claims(self, claim_set: KubeObject) -> SetClaims:
         return SetClaims(self._services.kube, claim_set)
 
     def _done(self, look: Look, step: SetStep) -> bool:
@@ -126,7 +127,7 @@ class ClaimSetRun:
             if claim is None:
                 self._taken |= {name}
                 break
-            made[name] = claim["metadata"]["uid"]
+            made[name] = claim.uid
         self._tell(look, step, "makes", made)
         return True
 
@@ -143,7 +144,7 @@ class ClaimSetRun:
             if not claims.delete(look.objects[name]):
                 break
             log.info("claim_removed", set=self._name, claim=name)
-            gone[name] = look.objects[name]["metadata"]["uid"]
+            gone[name] = look.objects[name].uid
         self._tell(look, step, "removes", gone)
         return True
 
@@ -155,25 +156,25 @@ class ClaimSetRun:
         return True
 
     def _show(self, look: Look, step: SetStep) -> Outcome:
-        generation = look.claim_set["metadata"]["generation"]
+        generation = look.claim_set.generation
         status = set_status(look.view, look.spec.selector, generation, self._problem)
         if step.do is not Do.REST:
             del status["removing"]  # it may be alive
         version = self._write(look.claim_set, status)
-        if version and is_complete(status) and not is_complete(look.claim_set.get("status") or {}):
+        if version and is_complete(status) and not is_complete(look.claim_set.status):
             self._event(look.claim_set, "Complete", why(look.view, step).message, version)
         waits = self._problem or missing(look.view)
         return Wait(LOOK_AGAIN, waits) if waits else Settled()
 
-    def _write(self, claim_set: Json, status: Json) -> str:
-        """The version that it has by that, '' if there was nothing to write."""
-        shown = claim_set.get("status") or {}
+    def _write(self, claim_set: KubeObject, status: Json) -> str | None:
+        """The version that it has by that, None if there was nothing to write."""
+        shown = claim_set.status
         if all(shown.get(key) == value for key, value in status.items()):
-            return ""
+            return None
         self._run.keep(self._services.call_time)
         written = self._services.sets.set_status(claim_set, status)
         self._run.record_write(as_snapshot(written))
-        return str(written["metadata"]["resourceVersion"])
+        return written.resource_version
 
     def _tell(self, look: Look, step: SetStep, does: str, claims: Mapping[str, str]) -> None:
         """`claims`: name -> UID, of those to which it was done, by this run alone."""
@@ -181,7 +182,7 @@ class ClaimSetRun:
             reason = why(look.view, step)
             self._event(look.claim_set, reason.word, f"{does} {some(claims)}: {reason.message}", min(claims.values()))
 
-    def _event(self, claim_set: Json, reason: str, words: str, once: str) -> None:
+    def _event(self, claim_set: KubeObject, reason: str, words: str, once: str) -> None:
         log.info("claim_set_changed", namespace=self._namespace, set=self._name, reason=reason, words=words)
-        about = (self._namespace, self._name, claim_set["metadata"]["uid"])
+        about = (self._namespace, self._name, claim_set.uid)
         self._services.events.pod_claim_set(*about, reason, words, once)

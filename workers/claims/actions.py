@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
 from berthmaster.routing import pod_pool_key
 from domain.claims.claim import Claim
 from domain.claims.decision import Action, Step
-from domain.claims.labels import BOUND_AT, CLAIM_FINALIZER
 from domain.claims.status import has_moved, refused
+from domain.kubernetes.names import BOUND_AT, CLAIM_FINALIZER
+from domain.kubernetes.objects import KubeObject, Pod
 from domain.status import Condition
 from workers.claims.bind import Taking
 from workers.claims.observe import Sight
@@ -23,7 +24,6 @@ from workers.kube.our_kinds import as_snapshot
 from workers.run import Run
 
 log = structlog.get_logger()
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Acting:
     run: Run
     namespace: str
     name: str
-    claim: Json
+    claim: KubeObject
     refused: dict[str, str] = field(default_factory=dict)
     ended: Condition | None = None
 
@@ -56,7 +56,7 @@ class Acting:
         act = ACTS.get(step.action)
         return act is not None and act(self, Moment(step.pod, claim, seen, taking))
 
-    def wrote(self, claim: Json) -> None:
+    def wrote(self, claim: KubeObject) -> None:
         self.claim = claim
         self.run.record_write(as_snapshot(claim))
 
@@ -64,7 +64,7 @@ class Acting:
         self.run.keep(self.services.call_time)
 
     def tell(self, reason: str, words: str, once: str) -> None:
-        about = (self.namespace, self.name, self.claim["metadata"]["uid"])
+        about = (self.namespace, self.name, self.claim.uid)
         log.info("claim_changed", namespace=self.namespace, claim=self.name, reason=reason, words=words)
         self.services.events.pod_claim(*about, reason, words, once)
 
@@ -83,13 +83,13 @@ class Acting:
 
     def adopt(self, at: Moment) -> bool:
         self._tell_refused(at.claim)
-        since = self.claim["metadata"].get("annotations", {}).get(BOUND_AT, "") if at.pod == at.claim.source else ""
+        since = self.claim.annotations.get(BOUND_AT, "") if at.pod == at.claim.source else ""
         return self._named(at.taking.hold(at.seen.objects[at.pod]), since or self._now())
 
     def mark(self, at: Moment) -> bool:
         held = at.taking.hold(at.seen.objects[at.pod])
         self.keep()
-        self.wrote(self.services.claims.mark(self.claim, node_of(held)))
+        self.wrote(self.services.claims.mark(self.claim, held.node))
         return True
 
     def give_back(self, at: Moment) -> bool:
@@ -113,7 +113,7 @@ class Acting:
         return True
 
     def finish(self, at: Moment) -> bool:
-        finalizers = self.claim["metadata"].get("finalizers") or []
+        finalizers = self.claim.finalizers
         if CLAIM_FINALIZER in finalizers:
             self.keep()
             left = [each for each in finalizers if each != CLAIM_FINALIZER]
@@ -123,11 +123,10 @@ class Acting:
 
     # ----
 
-    def _named(self, pod: Json, since: str) -> bool:
-        name = pod["metadata"]["name"]
+    def _named(self, pod: Pod, since: str) -> bool:
         self.keep()
-        self.wrote(self.services.claims.name(self.claim, name, node_of(pod), since))
-        self.tell("PodBound", f"it has {name}", f"{name}/{since}")
+        self.wrote(self.services.claims.name(self.claim, pod.name, pod.node, since))
+        self.tell("PodBound", f"it has {pod.name}", f"{pod.name}/{since}")
         return True
 
     def _given_back(self, at: Moment, *, discard: bool) -> bool:
@@ -159,7 +158,3 @@ ACTS: Final[Mapping[Action, Act]] = {
     Action.COMPLETE: Acting.complete,
     Action.FINISH: Acting.finish,
 }
-
-
-def node_of(pod: Json) -> str:
-    return str((pod.get("spec") or {}).get("nodeName") or "")

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import structlog
 
@@ -17,8 +16,9 @@ from berthmaster.errors import TransientError
 from berthmaster.jobs.slot_ledger import NotVerified, SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from domain.claims.candidates import candidates
-from domain.claims.labels import CLAIMED_BY, TOUCHED
 from domain.claims.pod import ClaimablePod
+from domain.kubernetes.names import CLAIMED_BY, TOUCHED
+from domain.kubernetes.objects import Pod
 from events.kube.api import Conflict, Denied, Invalid, NotFound
 from workers.claims.observe import Looking, Wish
 from workers.claims.services import ClaimServices
@@ -27,7 +27,6 @@ from workers.run import Run
 from workers.stores.slots.claimable import page
 
 log = structlog.get_logger()
-Json = dict[str, Any]
 TRIES = 3
 PAGE = 10
 MOST = 1000
@@ -42,7 +41,7 @@ SAID = {
 class Taken:
     """The pod as it was written, or in words why it cannot be had."""
 
-    pod: Json | None = None
+    pod: Pod | None = None
     why: str = ""
 
 
@@ -57,7 +56,7 @@ class Taking:
         self.refused = ""
         """What the API server said to the last write of a pod, if it refused that."""
 
-    def any(self, own: tuple[ClaimablePod, ...]) -> Json | None:
+    def any(self, own: tuple[ClaimablePod, ...]) -> Pod | None:
         """`own`: pods that an earlier run has taken in Redis and never wrote."""
         refusals, most = 0, TRIES * min(self._run.tries + 1, TRIES)
         for pod in chain(own, self._candidates()):  # page by page, as far as needed
@@ -90,52 +89,51 @@ class Taking:
             return Taken(why=why)
         return self._labelled(ledger, pod)
 
-    def _read(self, wanted: ClaimablePod) -> Json | None:
+    def _read(self, wanted: ClaimablePod) -> Pod | None:
         """Raises TransientError when it is the claim's already."""
         self._run.keep(self._services.call_time)
         pod = self._pods.read(wanted.name)
-        if pod is None or pod["metadata"]["uid"] != wanted.uid:
+        if pod is None or pod.uid != wanted.uid:
             return None
-        if (pod["metadata"].get("labels") or {}).get(CLAIMED_BY) == self._claim.uid:
+        if pod.labels.get(CLAIMED_BY) == self._claim.uid:
             raise TransientError(f"another run of the claim has taken pod {wanted.name}")
         return pod
 
-    def _labelled(self, ledger: SlotLedger, pod: Json) -> Taken | None:
+    def _labelled(self, ledger: SlotLedger, pod: Pod) -> Taken | None:
         """None: it has changed since it was read."""
-        meta = pod["metadata"]
-        if refusal := ledger.claim(meta["uid"], self._claim.uid):  # it may have been taken over since
+        if refusal := ledger.claim(pod.uid, self._claim.uid):  # it may have been taken over since
             return Taken(why=SAID.get(refusal, refusal))
         if written := self._written(pod):
-            log.info("pod_taken", namespace=self._namespace, claim=self._name, pod=meta["name"])
+            log.info("pod_taken", namespace=self._namespace, claim=self._name, pod=pod.name)
             return Taken(written)
         if self.refused:
             self._put_back(ledger, pod)
             return Taken(why=self.refused)
         return None
 
-    def hold(self, pod: Json) -> Json:
+    def hold(self, pod: Pod) -> Pod:
         """A new version of it, with what the claim wants to be written on it. Raises Conflict or NotFound."""
         self._run.keep(self._services.call_time)
         added = additions_to(pod, self._wish.spec.additional_pod_labels)
         return self._pods.hold(pod, self._wish.labels, added.labels, self._run.token)
 
-    def _unfit(self, pod: Json) -> str:
+    def _unfit(self, pod: Pod) -> str | None:
         return self._looking.unfit(self._claim, claimable(pod, self._services.now()))
 
-    def _written(self, pod: Json) -> Json | None:
+    def _written(self, pod: Pod) -> Pod | None:
         self.refused = ""
         try:
             return self.hold(pod)
         except (Conflict, NotFound):
             return None
         except (Denied, Invalid) as error:
-            self.refused = f"Kubernetes refuses to label pod {pod['metadata']['name']}: {error}"
+            self.refused = f"Kubernetes refuses to label pod {pod.name}: {error}"
             log.warning("pod_label_refused", namespace=self._namespace, claim=self._name, reason=self.refused)
             return None
 
-    def _put_back(self, ledger: SlotLedger, pod: Json) -> None:
+    def _put_back(self, ledger: SlotLedger, pod: Pod) -> None:
         """Opens a free pod that will not do after all. Any other is its pool's business."""
-        uid, token = pod["metadata"]["uid"], f"{self._run.token}/back"
+        uid, token = pod.uid, f"{self._run.token}/back"
         if not claimable(pod, self._services.now()).free or not ledger.take_over(uid, self._claim.uid, token):
             return
         self._run.keep(self._services.call_time)
@@ -143,7 +141,7 @@ class Taking:
             self._pods.write(pod, {}, {TOUCHED: token})
         except (Conflict, NotFound, Denied, Invalid):
             return  # its pool lifts what stays
-        self._services.index.has_left(self._namespace, self._claim.uid, pod["metadata"]["name"])
+        self._services.index.has_left(self._namespace, self._claim.uid, pod.name)
         self._services.dispatcher(ledger).dispatch(ledger.open(uid, token) or ())
 
     def _candidates(self) -> Iterator[ClaimablePod]:

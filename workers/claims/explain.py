@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
@@ -13,16 +12,16 @@ from domain.claims.claim import Claim
 from domain.claims.decision import Action, Step, View, next_step
 from domain.claims.fitting import unfit
 from domain.claims.pod import ClaimablePod
+from domain.kubernetes.names import POOL
+from domain.kubernetes.objects import KubeObject, Pod
 from events.workqueue import Standing
 from workers.claims.observe import wish_of
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import ClaimPods, claimable
 from workers.kube.pods import pods_path
-from workers.kube.pool_pods import POOL
 from workers.stores.slots.claimable import present_revision
 from workers.stores.slots.view import PodSlots, view
 
-Json = dict[str, Any]
 TAKEN = {
     "": "its runner has not reported",
     "claimed": "a claim has taken it",
@@ -51,7 +50,7 @@ class ClaimStory:
     """
 
     name: str
-    claim: Json
+    claim: KubeObject
     pods: tuple[tuple[str, str], ...]
     step: Step
     candidates: tuple[Candidate, ...]
@@ -84,7 +83,7 @@ def foresee(services: ClaimServices, namespace: str, name: str) -> ClaimStory | 
     )
 
 
-def why_not(services: ClaimServices, namespace: str, found: Json, target: str) -> str:
+def why_not(services: ClaimServices, namespace: str, found: KubeObject, target: str) -> str:
     """Why that claim cannot move to that pod now, '' if it can."""
     claim, pods = wish_of(found).claim, _pods(services, namespace)
     if claim.deleting:
@@ -97,21 +96,20 @@ def why_not(services: ClaimServices, namespace: str, found: Json, target: str) -
         return f"it is on {target}"
     if target not in pods:
         return f"there is no pod {target} of a pool in {namespace}"
-    name = found["metadata"]["name"]
-    return next(_whys(services, namespace, name, claim, [pods[target]])).why
+    return next(_whys(services, namespace, found.name, claim, [pods[target]])).why
 
 
 def _pods(services: ClaimServices, namespace: str) -> dict[str, ClaimablePod]:
     """Of all pools of the namespace."""
     listed = services.kube.list(pods_path(namespace), labelSelector=POOL)["items"]
-    seen = (claimable(pod, services.now()) for pod in listed)
+    seen = (claimable(Pod(pod), services.now()) for pod in listed)
     return {pod.name: pod for pod in seen}
 
 
 def _unlisted(services: ClaimServices, namespace: str, names: Iterable[str]) -> dict[str, ClaimablePod]:
     """Those that a claim names and no pool lists."""
     read = (ClaimPods(services.kube, namespace).read(name) for name in names)
-    return {pod["metadata"]["name"]: claimable(pod, services.now()) for pod in read if pod}
+    return {pod.name: claimable(pod, services.now()) for pod in read if pod}
 
 
 def _candidates(

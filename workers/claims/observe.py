@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 from pydantic import ValidationError
 
 from domain.claims.claim import Claim
 from domain.claims.decision import View
 from domain.claims.fitting import unfit
-from domain.claims.labels import BOUND_AT, CLAIM_SET, TARGET_TAKEN
 from domain.claims.pod import ClaimablePod
 from domain.claims.pod_claim import PodClaimSpec
+from domain.kubernetes.names import BOUND_AT, CLAIM_SET, CLAIMED_BY, OWNER, TARGET_TAKEN
+from domain.kubernetes.objects import KubeObject, Pod
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import ClaimPods, added_labels, additions_to, claimable, of_its_pool
 from workers.stores.slots.claimable import present_revision
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,8 @@ class Wish:
 
     @property
     def labels(self) -> dict[str, str]:
-        told = {"claimed-by": self.claim.uid, "owner": self.claim.owner, "claimset": self.claim_set}
-        return {f"berthmaster.dev/{key}": value for key, value in told.items() if value}
+        labels = {CLAIMED_BY: self.claim.uid, OWNER: self.claim.owner, CLAIM_SET: self.claim_set}
+        return {key: value for key, value in labels.items() if value}
 
 
 @dataclass(frozen=True)
@@ -45,35 +43,33 @@ class Sight:
     """`objects`: the pods by name, as they were read. `free`: pods that it has taken in Redis, and never wrote."""
 
     view: View
-    objects: dict[str, Json]
+    objects: dict[str, Pod]
     free: tuple[ClaimablePod, ...] = ()
 
 
-def wish_of(claim: Json) -> Wish:
+def wish_of(claim: KubeObject) -> Wish:
     """Raises pydantic's ValidationError; for a claim that is being deleted what it asked for does not matter."""
-    meta, told = claim["metadata"], claim.get("spec") or {}
-    notes = meta.get("annotations") or {}
     try:
-        spec = PodClaimSpec.model_validate(told)
+        spec = PodClaimSpec.model_validate(claim.spec)
     except ValidationError:
-        if "deletionTimestamp" not in meta:
+        if not claim.deleting:
             raise
-        spec = PodClaimSpec.model_construct(pod_name=told.get("podName"))
+        spec = PodClaimSpec.model_construct(pod_name=claim.spec.get("podName"))
     source = spec.source_pod.pod_name if spec.source_pod else ""
     pod = spec.pod_name or ""
     seen = Claim(
-        uid=meta["uid"],
+        uid=claim.uid,
         pool=spec.pool_name,
         owner=spec.owner_name,
         selector=spec.selector,
         pod=pod,
         source=source,
-        marked=bool(source) and notes.get(TARGET_TAKEN) == f"{source} {pod}",
-        deleting="deletionTimestamp" in meta,
-        served=BOUND_AT in notes,
+        marked=bool(source) and claim.annotations.get(TARGET_TAKEN) == f"{source} {pod}",
+        deleting=claim.deleting,
+        served=BOUND_AT in claim.annotations,
         when_lost=spec.when_lost,
     )
-    return Wish(spec, seen, (meta.get("labels") or {}).get(CLAIM_SET, ""))
+    return Wish(spec, seen, claim.labels.get(CLAIM_SET, ""))
 
 
 class Looking:
@@ -98,11 +94,11 @@ class Looking:
         )
         return Sight(seen, objects, self._taken(claim, pods, named))
 
-    def _objects(self, uid: str, named: Collection[str]) -> dict[str, Json]:
+    def _objects(self, uid: str, named: Collection[str]) -> dict[str, Pod]:
         """Those that it names, and those that may carry its label."""
-        tried, objects = self._services.index.tried(self._namespace, uid), dict[str, Json]()
+        tried, objects = self._services.index.tried(self._namespace, uid), dict[str, Pod]()
         if tried is None:
-            objects = {pod["metadata"]["name"]: pod for pod in self._pods.labelled(uid)}
+            objects = {pod.name: pod for pod in self._pods.labelled(uid)}
             tried = frozenset(objects)
             self._services.index.may_have_tried(self._namespace, uid, tried)
         for name in sorted({*named, *tried} - objects.keys()):
@@ -117,15 +113,16 @@ class Looking:
         barred = pod.name in refused or (pod.free and bool(self.unfit(claim, pod)))
         return replace(pod, normal=False) if barred else pod
 
-    def unfit(self, claim: Claim, pod: ClaimablePod) -> str:
+    def unfit(self, claim: Claim, pod: ClaimablePod) -> str | None:
+        """As domain.claims.fitting.unfit."""
         return unfit(claim, pod, self.revision(pod.pool))
 
     @staticmethod
-    def undressed(wish: Wish, pod: Json) -> bool:
+    def undressed(wish: Wish, pod: Pod) -> bool:
         """Whether its own pod does not have the labels that the claim wants now."""
-        labels, added = pod["metadata"].get("labels") or {}, additions_to(pod, wish.spec.additional_pod_labels).labels
+        added = additions_to(pod, wish.spec.additional_pod_labels).labels
         wanted = wish.labels | dict(added) | of_its_pool(pod)
-        return not wanted.items() <= labels.items() or added_labels(pod).keys() != added.keys()
+        return not wanted.items() <= pod.labels.items() or added_labels(pod).keys() != added.keys()
 
     def revision(self, pool: str) -> str:
         """Of the present template of that pool, '' if unknown."""

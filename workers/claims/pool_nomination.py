@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,13 +10,12 @@ from berthmaster.jobs.unreadable import UnreadableLedger
 from berthmaster.routing import pod_pool_key
 from domain.claims.claim import Claim
 from domain.claims.status import Reason
+from domain.kubernetes.objects import KubeObject
 from domain.pod_pools.pod_pool import PodPoolSpec
 from workers.claims.services import ClaimServices
 from workers.kube.pod_pools import PodPools
 from workers.stores.claims.room import population
 from workers.stores.claims.waiting import WaitingClaim
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,7 @@ class Nominating:
 
 
 def _labels(spec: PodPoolSpec) -> dict[str, str]:
-    meta: Json = spec.template.get("metadata") or {}
-    return dict(meta.get("labels") or {})
+    return dict(KubeObject(spec.template).labels)
 
 
 def _no_pool(claim: Claim, *, known: bool) -> str:

@@ -7,7 +7,6 @@ or killed anywhere leaves what the next run goes on from.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import structlog
 from pydantic import ValidationError
@@ -15,8 +14,9 @@ from pydantic import ValidationError
 from berthmaster.errors import TransientError
 from berthmaster.routing import split_key
 from domain.claims.decision import Action, next_step
-from domain.claims.labels import CLAIM_FINALIZER
 from domain.claims.status import Reason, home
+from domain.kubernetes.names import CLAIM_FINALIZER
+from domain.kubernetes.objects import KubeObject, Pod
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
 from events.kube.api import Conflict, Denied, Invalid, KubeError, NotFound, refused_so_far, shown
@@ -30,7 +30,6 @@ from workers.kube.errors import translated
 from workers.run import Run
 
 log = structlog.get_logger()
-Json = dict[str, Any]
 STEPS = 12
 """More than any claim has to do at a time: who needs more is in a quarrel, and comes again after a pause."""
 
@@ -61,7 +60,7 @@ class PodClaimsReconciler:
 class ClaimRun:
     """One run of one claim, whose steps follow each other as long as each of them is done."""
 
-    def __init__(self, services: ClaimServices, run: Run, namespace: str, name: str, claim: Json) -> None:
+    def __init__(self, services: ClaimServices, run: Run, namespace: str, name: str, claim: KubeObject) -> None:
         self._services, self._run, self._namespace, self._name = services, run, namespace, name
         self._acting = Acting(services, run, namespace, name, claim)
         self._looking = Looking(services, namespace, name)
@@ -87,7 +86,7 @@ class ClaimRun:
 
     def _enter(self, wish: Wish) -> None:
         """Before it has anything that must be given back."""
-        finalizers = self._acting.claim["metadata"].get("finalizers") or []
+        finalizers = self._acting.claim.finalizers
         if not wish.claim.deleting and CLAIM_FINALIZER not in finalizers:
             self._acting.keep()
             written = self._services.claims.set_finalizers(self._acting.claim, [*finalizers, CLAIM_FINALIZER])
@@ -120,7 +119,7 @@ class ClaimRun:
             return self._again(taking.refused)
         nominating = Nominating(self._services, self._namespace, taking.pools())
         found = nominating.nominate(wish.claim)
-        created = self._acting.claim["metadata"]["creationTimestamp"]
+        created = self._acting.claim.creation_timestamp
         nominating.put(wish.claim, self._name, created, found.pool)
         reason = found.reason
         if found.pool in taking.unverified:
@@ -140,13 +139,13 @@ class ClaimRun:
             return Wait(self._services.retry_longest, f"pod {wish.claim.source} drains")
         return Settled()
 
-    def _dress(self, taking: Taking, pod: Json) -> None:
+    def _dress(self, taking: Taking, pod: Pod) -> None:
         """Its pod gets the labels that it wants now; what is refused is told, and it keeps the pod."""
         try:
             taking.hold(pod)
         except (Denied, Invalid) as error:
             shown(error)
-            generation = self._acting.claim["metadata"]["generation"]
+            generation = self._acting.claim.generation
             self._acting.tell("LabelsRefused", str(error), f"{generation}/labels")
 
     def _again(self, why: str) -> Wait:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
 from domain.claims.pod import Phase
+from domain.kubernetes.objects import Pod
 from events.kube.api import Conflict, KubeApi, NotFound
 from workers.kube.claimable_pods import ClaimPods
 from workers.run import Run
@@ -29,7 +30,7 @@ def give_back(
     services: CallsKube,
     run: Run,
     namespace: str,
-    pod: dict[str, Any],
+    pod: Pod,
     token: str,
     now: datetime,
     discard: bool = False,
@@ -47,5 +48,5 @@ def give_back(
         ClaimPods(services.kube, namespace).release(pod, phase, f"{token} {since}")
     except (Conflict, NotFound):
         return False
-    log.info("pod_given_back", namespace=namespace, pod=pod["metadata"]["name"], phase=phase.value)
+    log.info("pod_given_back", namespace=namespace, pod=pod.name, phase=phase.value)
     return True

@@ -61,7 +61,7 @@ def document(told: SetStory) -> Json:
 
 
 def lines(told: SetStory) -> Iterator[str]:
-    shown = told.claim_set.get("status") or {}
+    shown = told.claim_set.status
     counts = ", ".join(f"{shown.get(key, 0)} {key}" for key in COUNTS) if shown else "no worker has looked at it yet"
     yield f"{told.name}: {told.wanted} wanted; {counts}"
     for each in conditions(told.claim_set):

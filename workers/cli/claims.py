@@ -11,7 +11,9 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from berthmaster.kinds import POD_CLAIM
 from berthmaster.redis.outage import OUTAGE
+from domain.kubernetes.objects import KubeObject
 from domain.spec_errors import spec_problem
 from events.kube.api import Conflict, KubeApi, KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
@@ -20,7 +22,6 @@ from workers.cli.explain import MOST_ROWS, run_in_words
 from workers.cli.jobs import refused
 from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
-from workers.kube.our_kinds import ROOT
 
 if TYPE_CHECKING:
     from workers.claims.explain import ClaimStory
@@ -32,7 +33,7 @@ T = TypeVar("T")
 Claim = Annotated[str, typer.Argument(metavar="NAMESPACE/CLAIM")]
 To = Annotated[str, typer.Option("--to", metavar="POD", help="the pod that it shall move to")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="only says whether it could; nothing is changed")]
-CLAIMS = f"{ROOT}/podclaims"
+CLAIMS = POD_CLAIM.collection()
 COLUMNS = ("name", "phase", "pod", "node", "owner", "move", "why")
 
 
@@ -62,7 +63,7 @@ def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_
             services.claims.move(found, target)
         except Conflict:
             why = "the claim has just changed: ask again"
-    source = found["spec"].get("podName") or ""
+    source = found.spec.get("podName") or ""
     return {
         "claim": f"{namespace}/{name}",
         "source": source,
@@ -117,33 +118,27 @@ def _table(told: ClaimStory) -> Table:
     return table
 
 
-def conditions(found: Json) -> list[Json]:
+def conditions(found: KubeObject) -> list[Json]:
     """Of a claim, or a set; that its spec is valid goes without saying."""
-    return [
-        each
-        for each in (found.get("status") or {}).get("conditions") or ()
-        if each["type"] != "Valid" or each["status"] == "False"
-    ]
+    return [each for each in found.conditions if each["type"] != "Valid" or each["status"] == "False"]
 
 
 def claims(kube: KubeApi) -> list[Json]:
     """As their status says, sorted. Raises KubeError."""
-    return sorted((summary(each) for each in kube.list(CLAIMS)["items"]), key=lambda each: str(each["name"]))
+    return sorted(
+        (summary(KubeObject(each)) for each in kube.list(CLAIMS)["items"]), key=lambda each: str(each["name"])
+    )
 
 
-def summary(found: Json) -> Json:
-    meta, spec, seen = found["metadata"], found["spec"], found.get("status") or {}
+def summary(found: KubeObject) -> Json:
+    spec, seen = found.spec, found.status
     move = seen.get("migration") or {}
     wrong = next(
-        (
-            each["message"]
-            for each in seen.get("conditions") or ()
-            if each["status"] == "False" and each["type"] != "Moved"
-        ),
+        (each["message"] for each in found.conditions if each["status"] == "False" and each["type"] != "Moved"),
         "",
     )
     return {
-        "name": f"{meta['namespace']}/{meta['name']}",
+        "name": f"{found.namespace}/{found.name}",
         "phase": seen.get("phase") or "",
         "pod": spec.get("podName") or "",
         "node": spec.get("nodeName") or "",

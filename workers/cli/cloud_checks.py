@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from berthmaster.kinds import PORT_POOL
 from workers.cli.check import Check
 from workers.cli.cluster_checks import listed
 from workers.cloud.aws.access_check import CHECKS, check_access
@@ -27,7 +28,7 @@ BAD_CREDENTIALS: Final = (
 
 
 def cloud_checks(kube: KubeApi, settings: AwsSettings) -> Iterator[Check]:
-    for region in regions(listed(kube, "portpools")):
+    for region in regions(listed(kube, PORT_POOL)):
         yield from region_checks(settings, region)
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from berthmaster.kinds import OUR_KINDS, POD_POOL, VERSION, ResourceKind
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeApi, KubeError, NotFound
 from events.settings import ProcessSettings
 from workers.cli.check import Check
 from workers.cli.clocks import judge_clock
 from workers.cli.configured import or_exit
-from workers.cli.fields import KINDS, difference
+from workers.cli.fields import difference
 from workers.cli.permissions import Permission, Process, of_pod_pools, of_publisher, of_worker
 from workers.cli.troubles import in_words
+from workers.kube.our_kinds import ROOT
 
 Json = dict[str, Any]
-VERSION: Final = "v1alpha1"
-GROUP: Final = f"/apis/berthmaster.dev/{VERSION}"
-SCHEMAS: Final = f"/openapi/v3{GROUP}"
+SCHEMAS: Final = f"/openapi/v3{ROOT}"
 REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -37,10 +38,10 @@ def cluster_checks(kube: KubeApi, process: Process) -> Iterator[Check]:
 
 def definition_checks(kube: KubeApi) -> Iterator[Check]:
     served = schemas(kube)
-    for kind in KINDS:
-        schema = served.get(kind)
+    for kind in OUR_KINDS:
+        schema = served.get(kind.name)
         wrong = difference(kind, schema) if schema else "not installed: kubectl apply -f deploy/crds"
-        yield Check(f"{kind} is installed", wrong is None, wrong or "as in this version")
+        yield Check(f"{kind.name} is installed", wrong is None, wrong or "as in this version")
 
 
 def schemas(kube: KubeApi) -> dict[str, Json]:
@@ -64,13 +65,13 @@ def permission_checks(kube: KubeApi, process: Process) -> Iterator[Check]:
 
 
 def with_pod_pools(kube: KubeApi) -> list[str]:
-    return sorted({pool["metadata"]["namespace"] for pool in listed(kube, "podpools")})
+    return sorted({KubeObject(pool).namespace for pool in listed(kube, POD_POOL)})
 
 
-def listed(kube: KubeApi, plural: str) -> list[Json]:
+def listed(kube: KubeApi, kind: ResourceKind) -> list[Json]:
     """Nothing where the kind is missing or hidden from us: another check says so."""
     try:
-        return list(kube.list(f"{GROUP}/{plural}")["items"])
+        return list(kube.list(kind.collection())["items"])
     except KubeError:
         return []
 

@@ -9,28 +9,19 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from domain.claim_sets.pod_claim_set import PodClaimSetSpec, PodClaimSetStatus
-from domain.claims.pod_claim import PodClaimSpec, PodClaimStatus
-from domain.pod_pools.pod_pool import PodPoolSpec
-from domain.pod_pools.status import PodPoolStatus
-from domain.port_pools.port_pool import PortPoolSpec
-from domain.port_pools.status import PortPoolStatus
+from berthmaster.kinds import ResourceKind
+from domain.definitions import definition_of
 
 Json = Mapping[str, Any]
-KINDS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
-    "PortPool": (PortPoolSpec, PortPoolStatus),
-    "PodPool": (PodPoolSpec, PodPoolStatus),
-    "PodClaim": (PodClaimSpec, PodClaimStatus),
-    "PodClaimSet": (PodClaimSetSpec, PodClaimSetStatus),
-}
 SHOWN: Final = 3
 
 
-def difference(kind: str, served: Json) -> str | None:
+def difference(kind: ResourceKind, served: Json) -> str | None:
     """In words what a served schema lacks, or has beyond what this version knows; None: they are the same."""
     there = {path for part in ("spec", "status") for path in fields(served.get("properties", {}).get(part, {}), part)}
-    spec, status = KINDS[kind]
-    wanted = {path for part, model in (("spec", spec), ("status", status)) for path in fields_of(model, part)}
+    definition = definition_of(kind)
+    models = (("spec", definition.spec), ("status", definition.status))
+    wanted = {path for part, model in models for path in fields_of(model, part)}
     if missing := wanted - there:
         return f"older than this version, lacks {some(missing)}: kubectl apply -f deploy/crds"
     if more := there - wanted:

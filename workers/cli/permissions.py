@@ -4,45 +4,45 @@ doctor, who asks the API server, and for the test that compares it with the mani
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from berthmaster.kinds import CORE, KINDS, OUR_KINDS, POD, ResourceKind
 from events.kube.system import NAMESPACE
 from events.settings import PublisherSettings
 
-CORE, OURS, LEASES = "", "berthmaster.dev", "coordination.k8s.io"
+LEASES: Final = "coordination.k8s.io"
 Rules = Mapping[tuple[str, str], tuple[str, ...]]
 """(API group, resource with its subresource) -> verbs."""
 
+
+def _worker_rules(kinds: Iterable[ResourceKind]) -> Rules:
+    rules = dict[tuple[str, str], tuple[str, ...]]()
+    for kind in kinds:
+        rules |= {(kind.group, kind.plural): kind.worker_verbs, (kind.group, f"{kind.plural}/status"): ("patch",)}
+    return rules
+
+
 WORKER: Final[Rules] = {
-    (CORE, "pods"): ("get", "list", "patch"),
-    (CORE, "pods/status"): ("patch",),
+    **_worker_rules([POD]),
     (CORE, "namespaces"): ("get",),
     (CORE, "events"): ("create",),
-    (OURS, "portpools"): ("get", "list", "patch"),
-    (OURS, "portpools/status"): ("patch",),
-    (OURS, "podpools"): ("get", "list"),
-    (OURS, "podpools/status"): ("patch",),
-    (OURS, "podclaims"): ("get", "list", "create", "patch", "delete"),
-    (OURS, "podclaims/status"): ("patch",),
-    (OURS, "podclaimsets"): ("get",),
-    (OURS, "podclaimsets/status"): ("patch",),
+    **_worker_rules(OUR_KINDS),
 }
 PUBLISHER: Final[Rules] = {
-    (CORE, "pods"): ("list", "watch"),
+    (POD.group, POD.plural): POD.publisher_verbs,
     (CORE, "events"): ("list", "watch"),
-    (OURS, "portpools"): ("list", "watch"),
-    (OURS, "podpools"): ("list", "watch"),
-    (OURS, "podclaims"): ("list", "watch"),
-    (OURS, "podclaimsets"): ("list", "watch"),
+    **{(kind.group, kind.plural): kind.publisher_verbs for kind in OUR_KINDS},
 }
 POD_POOLS: Final[Rules] = {
     (CORE, "pods"): ("create", "delete"),
     (CORE, "secrets"): ("get", "create", "patch"),
 }
 """In each namespace that has pod pools."""
+WHOLE_CLUSTER: Final = frozenset(kind.plural for kind in KINDS if not kind.namespaced)
+"""Resources whose objects have no namespace."""
 LEASE: Final = ("create", "get", "update")
 """In the Lease's namespace; all but `create` for its name only."""
 
@@ -77,7 +77,7 @@ def of_worker() -> Iterator[Permission]:
 
 
 def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
-    """It may follow one namespace only; port pools belong to none."""
+    """It may follow one namespace only."""
     for found in _all("berthmaster-publisher", PUBLISHER, settings.namespace):
         if settings.failures or found.resource != "events":
             yield found
@@ -104,7 +104,7 @@ def of_pod_pools(namespace: str) -> Iterator[Permission]:
 def _all(role: str, rules: Rules, namespace: str) -> Iterator[Permission]:
     out = _bound(role, role.removeprefix("berthmaster-"), "cluster role")
     for (group, resource), verbs in rules.items():
-        place = "" if resource.startswith("portpools") else namespace
+        place = "" if resource.partition("/")[0] in WHOLE_CLUSTER else namespace
         yield from (Permission(role, verb, group, resource, place, way_out=out) for verb in verbs)
 
 

@@ -12,12 +12,13 @@ from rich.text import Text
 
 from berthmaster.jobs.job import slot_class
 from berthmaster.jobs.slot_ledger import SlotLedger, load_scripts
+from berthmaster.kinds import POD_POOL
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeApi
-from workers.kube.our_kinds import ROOT
 from workers.stores.slots.view import PodSlots, view
 
 Json = dict[str, Any]
-POD_POOLS: Final = f"{ROOT}/podpools"
+POD_POOLS: Final = POD_POOL.collection()
 CELLS: Final = {"running": ("■", "green"), "reserved": ("▣", "yellow"), "idle": ("□", ""), "closed": ("x", "dim")}
 """State -> sign and style."""
 ANY: Final = slot_class(())
@@ -27,14 +28,16 @@ MOST_PODS: Final = 200
 
 def pod_pools(kube: KubeApi) -> list[Json]:
     """As their status says, sorted. Raises KubeError."""
-    return sorted((summary(pool) for pool in kube.list(POD_POOLS)["items"]), key=lambda pool: str(pool["name"]))
+    return sorted(
+        (summary(KubeObject(pool)) for pool in kube.list(POD_POOLS)["items"]), key=lambda pool: str(pool["name"])
+    )
 
 
-def summary(pool: Json) -> Json:
-    meta, seen = pool["metadata"], pool.get("status") or {}
-    wrong = [each for each in seen.get("conditions") or () if each.get("status") == "False"]
+def summary(pool: KubeObject) -> Json:
+    seen = pool.status
+    wrong = [each for each in pool.conditions if each.get("status") == "False"]
     return {
-        "name": f"{meta['namespace']}/{meta['name']}",
+        "name": f"{pool.namespace}/{pool.name}",
         "pods": seen.get("pods") or {},
         "desired": seen.get("desiredReplicas"),
         "waiting": seen.get("waiting"),

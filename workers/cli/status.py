@@ -14,6 +14,7 @@ from berthmaster.jobs.unreadable import UnreadableLedger
 from berthmaster.redis.client import connect_state
 from berthmaster.redis.identity import Identity
 from berthmaster.redis.outage import OUTAGE
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeError
 from events.workqueue import Workqueue
 from workers.cli import claims, slots_grid
@@ -67,16 +68,16 @@ def known(question: Callable[[], T], problems: list[str]) -> T | None:
 
 
 def pools(settings: WorkerSettings) -> list[Json]:
-    listed = kubernetes(settings).list(PATH)["items"]
-    return [summary(pool) for pool in sorted(listed, key=lambda pool: str(pool["metadata"]["name"]))]
+    listed = [KubeObject(pool) for pool in kubernetes(settings).list(PATH)["items"]]
+    return [summary(pool) for pool in sorted(listed, key=lambda pool: pool.name)]
 
 
-def summary(pool: Json) -> Json:
-    seen = pool.get("status", {})
+def summary(pool: KubeObject) -> Json:
+    seen = pool.status
     balancers = [balancer.get("name", "") for balancer in seen.get("loadBalancers", [])]
-    wrong = (f"{each['reason']}: {each['message']}" for each in seen.get("conditions", []) if each["status"] == "False")
+    wrong = (f"{each['reason']}: {each['message']}" for each in pool.conditions if each["status"] == "False")
     told = {name: seen.get(name) for name in COLUMNS}
-    return {"name": pool["metadata"]["name"], **told, "loadBalancers": balancers, "problem": next(wrong, "")}
+    return {"name": pool.name, **told, "loadBalancers": balancers, "problem": next(wrong, "")}
 
 
 def show(found: Json) -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from domain.kubernetes.names import PREFIX
 from domain.ports.entry import Entry
 
-CLUSTER: Final = "berthmaster.dev/cluster"
-POOL: Final = "berthmaster.dev/pool"
-UID: Final = "berthmaster.dev/uid"
-OWNER: Final = "berthmaster.dev/owner"
-PORT: Final = "berthmaster.dev/port"
-WANT: Final = "berthmaster.dev/want"
-RETAIN: Final = "berthmaster.dev/retain"
+CLUSTER: Final = PREFIX + "cluster"
+POOL: Final = PREFIX + "pool"
+UID: Final = PREFIX + "uid"
+OWNER: Final = PREFIX + "owner"
+PORT: Final = PREFIX + "port"
+WANT: Final = PREFIX + "want"
+RETAIN: Final = PREFIX + "retain"
 """Seconds, on the listener and target group of a port that is to be retained."""
-LOAD_BALANCER: Final = "berthmaster.dev/load-balancer"
-PRECREATED: Final = "berthmaster.dev/precreated"
-RETIRING: Final = "berthmaster.dev/retiring"
-CREATED_BY: Final = "berthmaster.dev/created-by"
+LOAD_BALANCER: Final = PREFIX + "load-balancer"
+PRECREATED: Final = PREFIX + "precreated"
+RETIRING: Final = PREFIX + "retiring"
+CREATED_BY: Final = PREFIX + "created-by"
 IDENTITY: Final = (CLUSTER, POOL, UID)
 
 

@@ -12,21 +12,14 @@ from typing import Any
 import orjson
 import structlog
 
+from berthmaster.kinds import BY_PREFIX, POD, POD_CLAIM, POD_CLAIM_SET, POD_POOL, PORT_POOL, ResourceKind
 from berthmaster.routing import split_key
+from domain.kubernetes.objects import body_of
 from events.kube.api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite, path_of
 from events.workqueue import Snapshot
-from workers.kube.our_kinds import API_VERSION
 from workers.telemetry import metrics
 
 log = structlog.get_logger()
-KINDS = {
-    "pod": "Pod",
-    "portpool": "PortPool",
-    "podpool": "PodPool",
-    "podclaim": "PodClaim",
-    "podclaimset": "PodClaimSet",
-}
-"""First part of a key -> kind."""
 WARNING_STATES = frozenset({"Failed", "NoPortAvailable", "PoolNotFound", "PoolNotAllocatable"})
 
 
@@ -36,26 +29,26 @@ class KubeEvents:
         self._kube, self._namespace = kube, namespace
 
     def pod_state(self, namespace: str, name: str, uid: str, version: int, state: str, message: str) -> None:
-        involved = {"kind": "Pod", "apiVersion": "v1", "namespace": namespace, "name": name, "uid": uid}
+        involved = _involved(POD, namespace, name, uid)
         kind = "Warning" if state in WARNING_STATES else "Normal"
         self._emit(involved, namespace, f"Ports{state}", message, kind, f"{version}")
 
     def pool(self, name: str, uid: str, reason: str, message: str, once: str, warning: bool = False) -> None:
         """`once` names the transition: the same words are one Event."""
-        involved = {"kind": "PortPool", "apiVersion": API_VERSION, "name": name, "uid": uid}
+        involved = _involved(PORT_POOL, "", name, uid)
         self._emit(involved, self._namespace, reason, message, "Warning" if warning else "Normal", once)
 
     def pod_pool(
         self, namespace: str, name: str, uid: str, reason: str, message: str, once: str, warning: bool = False
     ) -> None:
         kind = "Warning" if warning else "Normal"
-        self._emit(_ours("PodPool", namespace, name, uid), namespace, reason, message, kind, once)
+        self._emit(_involved(POD_POOL, namespace, name, uid), namespace, reason, message, kind, once)
 
     def pod_claim(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
-        self._emit(_ours("PodClaim", namespace, name, uid), namespace, reason, message, "Normal", once)
+        self._emit(_involved(POD_CLAIM, namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def pod_claim_set(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
-        self._emit(_ours("PodClaimSet", namespace, name, uid), namespace, reason, message, "Normal", once)
+        self._emit(_involved(POD_CLAIM_SET, namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def write_refused(self, key: str, snapshot: Snapshot | None, write: RefusedWrite) -> None:
         """On the object of that key: the same one is told again only when what is asked of the object has changed."""
@@ -66,27 +59,24 @@ class KubeEvents:
         once = (
             f"{orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)!r} {write.verb} {write.resource} {write.error.status}"
         )
-        version = "v1" if kind == "pod" else API_VERSION
-        involved = {"kind": KINDS[kind], "apiVersion": version, "namespace": namespace, "name": name}
-        involved = {field: value for field, value in involved.items() if value}
-        involved |= {"uid": snapshot.uid} if snapshot else {}
+        involved = _involved(BY_PREFIX[kind], namespace, name, snapshot.uid if snapshot else "")
         self._emit(involved, namespace or self._namespace, "WriteRefused", str(write), "Warning", once)
 
     def _emit(self, involved: dict[str, Any], namespace: str, reason: str, message: str, kind: str, once: str) -> None:
         digest = hashlib.sha256(f"{involved.get('uid')}|{reason}|{once}".encode()).hexdigest()[:16]
         name = f"{involved['name'][:200]}.{digest}"
         now = self._kube.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        body = {
-            "metadata": {"name": name, "namespace": namespace},
-            "involvedObject": involved,
-            "reason": reason,
-            "message": message[:1024] or reason,
-            "type": kind,
-            "source": {"component": "berthmaster"},
-            "count": 1,
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-        }
+        body = body_of(
+            {"name": name, "namespace": namespace},
+            involvedObject=involved,
+            reason=reason,
+            message=message[:1024] or reason,
+            type=kind,
+            source={"component": "berthmaster"},
+            count=1,
+            firstTimestamp=now,
+            lastTimestamp=now,
+        )
         try:
             self._kube.create(path_of("/api/v1", "namespaces", namespace, "events"), body)
         except AlreadyExists:
@@ -97,5 +87,7 @@ class KubeEvents:
             log.warning("event_dropped", object=involved["name"], reason=reason, error=str(error))
 
 
-def _ours(kind: str, namespace: str, name: str, uid: str) -> dict[str, Any]:
-    return {"kind": kind, "apiVersion": API_VERSION, "namespace": namespace, "name": name, "uid": uid}
+def _involved(kind: ResourceKind, namespace: str, name: str, uid: str) -> dict[str, Any]:
+    """The reference of an Event to its object, without what is empty."""
+    reference = {"kind": kind.name, "apiVersion": kind.api_version, "namespace": namespace, "name": name, "uid": uid}
+    return {field: value for field, value in reference.items() if value}

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeApi, NotFound, path_of
 
 KEPT = timedelta(seconds=30)
@@ -38,6 +39,6 @@ class Namespaces:
 
     def _read(self, name: str) -> Mapping[str, str]:
         try:
-            return dict(self._kube.get(path_of("/api/v1", "namespaces", name))["metadata"].get("labels") or {})
+            return dict(KubeObject(self._kube.get(path_of("/api/v1", "namespaces", name))).labels)
         except NotFound:
             return {}

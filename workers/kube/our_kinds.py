@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from berthmaster.kinds import GROUP, VERSION
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import path_of
 from events.protocol.schemas import pool_snapshot
 from events.workqueue import Snapshot
 
-API_VERSION: Final = "berthmaster.dev/v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
 ROOT: Final = f"/apis/{API_VERSION}"
 
 
@@ -17,6 +19,5 @@ def path(namespace: str, plural: str, name: str = "") -> str:
     return path_of(ROOT, "namespaces", namespace, plural, *filter(None, (name,)))
 
 
-def as_snapshot(obj: dict[str, Any]) -> Snapshot:
-    meta = obj["metadata"]
-    return Snapshot(int(meta["resourceVersion"]), meta["uid"], gone=False, body=pool_snapshot(obj))
+def as_snapshot(obj: KubeObject) -> Snapshot:
+    return Snapshot(obj.version, obj.uid, gone=False, body=pool_snapshot(obj.raw))

@@ -7,15 +7,18 @@ from typing import Any, Final
 
 import orjson
 
+from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
 from domain.claim_sets.pod_claim_set import ClaimTemplate
-from domain.claims.labels import CLAIM_SET, SPARED, TEMPLATE_HASH
+from domain.kubernetes.names import CLAIM_SET, SPARED, TEMPLATE_HASH
+from domain.kubernetes.objects import KubeObject, Pod, new_object
 from events.kube.api import AlreadyExists, Conflict, KubeApi, NotFound
+from workers.kube.conditional_writes import delete_if_unchanged, patch_if_unchanged
 from workers.kube.our_kinds import API_VERSION, path
 from workers.kube.pod_claims import claim_path
 from workers.kube.pods import pods_path
 
 Json = dict[str, Any]
-KIND: Final = "PodClaimSet"
+KIND: Final = POD_CLAIM_SET.name
 
 
 def template_hash(template: ClaimTemplate) -> str:
@@ -28,72 +31,63 @@ class PodClaimSets:
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 
-    def read(self, namespace: str, name: str) -> Json | None:
+    def read(self, namespace: str, name: str) -> KubeObject | None:
         """None: the API server says that there is no such set."""
         try:
-            return self._kube.get(self._path(namespace, name))
+            return KubeObject(self._kube.get(self._path(namespace, name)))
         except NotFound:
             return None
 
-    def set_status(self, claim_set: Json, status: Json) -> Json:
+    def set_status(self, claim_set: KubeObject, status: Json) -> KubeObject:
         """Conditional on the version read; what `status` leaves out stays. Raises Conflict or NotFound."""
-        meta = claim_set["metadata"]
-        patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "uid": meta["uid"]}, "status": status}
-        return self._kube.patch(f"{self._path(meta['namespace'], meta['name'])}/status", patch)
+        path = f"{self._path(claim_set.namespace, claim_set.name)}/status"
+        return KubeObject(patch_if_unchanged(self._kube, path, claim_set.precondition, status=status))
 
     def _path(self, namespace: str, name: str) -> str:
-        return path(namespace, "podclaimsets", name)
+        return path(namespace, POD_CLAIM_SET.plural, name)
 
 
 class SetClaims:
     """The claims of one set, and their pods."""
 
-    def __init__(self, kube: KubeApi, claim_set: Json) -> None:
-        meta = claim_set["metadata"]
-        self._kube, self._name, self._uid, self._namespace = kube, meta["name"], meta["uid"], meta["namespace"]
+    def __init__(self, kube: KubeApi, claim_set: KubeObject) -> None:
+        self._kube, self._name, self._uid = kube, claim_set.name, claim_set.uid
+        self._namespace = claim_set.namespace
 
-    def labelled(self) -> list[Json]:
+    def labelled(self) -> list[KubeObject]:
         """A consistent list of all claims that are called this set's."""
-        items: list[Json] = self._kube.list(claim_path(self._namespace), labelSelector=self._label)["items"]
-        return items
+        path = claim_path(self._namespace)
+        return [KubeObject(claim) for claim in self._kube.list(path, labelSelector=self._label)["items"]]
 
-    def owns(self, claim: Json) -> bool:
+    def owns(self, claim: KubeObject) -> bool:
         """What was orphaned, or labelled by hand, is not its own."""
-        owners = claim["metadata"].get("ownerReferences") or ()
-        return any(owner.get("uid") == self._uid and owner.get("controller") for owner in owners)
+        return claim.owned_by(self._uid, controller=True)
 
-    def pods(self) -> list[Json]:
+    def pods(self) -> list[Pod]:
         """Live, so that the cost of a deletion is what it says now."""
         path = pods_path(self._namespace)
-        items: list[Json] = self._kube.list(path, labelSelector=self._label)["items"]
-        return items
+        return [Pod(pod) for pod in self._kube.list(path, labelSelector=self._label)["items"]]
 
-    def create(self, name: str, template: ClaimTemplate) -> Json | None:
+    def create(self, name: str, template: ClaimTemplate) -> KubeObject | None:
         """None: there is a claim of this name."""
         try:
-            return self._kube.create(claim_path(self._namespace), self._body(name, template))
+            return KubeObject(self._kube.create(claim_path(self._namespace), self._body(name, template)))
         except AlreadyExists:
             return None
 
-    def delete(self, claim: Json) -> bool:
+    def delete(self, claim: KubeObject) -> bool:
         """Only as it was read. False: it has changed since, or is gone."""
-        meta = claim["metadata"]
-        options = {"preconditions": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}}
         try:
-            self._kube.delete(claim_path(self._namespace, meta["name"]), options)
+            delete_if_unchanged(self._kube, claim_path(self._namespace, claim.name), claim.precondition)
         except (Conflict, NotFound):
             return False
         return True
 
-    def spare(self, claim: Json) -> bool:
+    def spare(self, claim: KubeObject) -> bool:
         """A new version of it, so that a deletion as it was read conflicts. False: it has one already, or is gone."""
-        meta = claim["metadata"]
-        patch = {"resourceVersion": meta["resourceVersion"], "uid": meta["uid"]}
+        path, mark = claim_path(self._namespace, claim.name), {SPARED: claim.resource_version}
         try:
-            self._kube.patch(
-                claim_path(self._namespace, meta["name"]),
-                {"metadata": patch | {"annotations": {SPARED: meta["resourceVersion"]}}},
-            )
+            patch_if_unchanged(self._kube, path, claim.precondition, {"annotations": mark})
         except (Conflict, NotFound):
             return False
         return True
@@ -105,15 +99,12 @@ class SetClaims:
     def _body(self, name: str, template: ClaimTemplate) -> Json:
         owner = {"apiVersion": API_VERSION, "kind": KIND, "name": self._name, "uid": self._uid, "controller": True}
         labels = {**template.metadata.labels, CLAIM_SET: self._uid, TEMPLATE_HASH: template_hash(template)}
-        return {
-            "apiVersion": API_VERSION,
-            "kind": "PodClaim",
-            "metadata": {
-                "name": name,
-                "namespace": self._namespace,
-                "labels": labels,
-                "annotations": dict(template.metadata.annotations),
-                "ownerReferences": [owner],
-            },
-            "spec": template.spec.model_dump(by_alias=True, exclude_defaults=True),
+        metadata = {
+            "name": name,
+            "namespace": self._namespace,
+            "labels": labels,
+            "annotations": dict(template.metadata.annotations),
+            "ownerReferences": [owner],
         }
+        spec = template.spec.model_dump(by_alias=True, exclude_defaults=True)
+        return new_object(API_VERSION, POD_CLAIM.name, metadata, spec=spec)

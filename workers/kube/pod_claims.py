@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from domain.claims.labels import BOUND_AT, TARGET_TAKEN
+from berthmaster.kinds import POD_CLAIM
+from domain.kubernetes.names import BOUND_AT, TARGET_TAKEN
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeApi, NotFound
+from workers.kube.conditional_writes import patch_if_unchanged
 from workers.kube.our_kinds import path
 
 Json = dict[str, Any]
@@ -18,55 +21,51 @@ class PodClaims:
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 
-    def read(self, namespace: str, name: str) -> Json | None:
+    def read(self, namespace: str, name: str) -> KubeObject | None:
         """None: the API server says that there is no such claim."""
         try:
-            return self._kube.get(claim_path(namespace, name))
+            return KubeObject(self._kube.get(claim_path(namespace, name)))
         except NotFound:
             return None
 
-    def all(self, namespace: str, **query: Any) -> list[Json]:
+    def all(self, namespace: str, **query: Any) -> list[KubeObject]:
         """Of the namespace, from a consistent list; `query` may have a labelSelector."""
-        items: list[Json] = self._kube.list(claim_path(namespace), **query)["items"]
-        return items
+        return [KubeObject(claim) for claim in self._kube.list(claim_path(namespace), **query)["items"]]
 
-    def set_finalizers(self, claim: Json, finalizers: list[str]) -> Json:
+    def set_finalizers(self, claim: KubeObject, finalizers: list[str]) -> KubeObject:
         return self._write(claim, {"finalizers": finalizers})
 
-    def name(self, claim: Json, pod: str, node: str, bound_at: str) -> Json:
+    def name(self, claim: KubeObject, pod: str, node: str | None, bound_at: str) -> KubeObject:
         """That pod is its own now, and it does not move."""
         notes = {BOUND_AT: bound_at, TARGET_TAKEN: None}
-        return self._write(claim, {"annotations": notes}, {"podName": pod, "nodeName": node or None, "sourcePod": None})
+        return self._write(claim, {"annotations": notes}, {"podName": pod, "nodeName": node, "sourcePod": None})
 
-    def clear(self, claim: Json) -> Json:
+    def clear(self, claim: KubeObject) -> KubeObject:
         """It names no pod."""
         none = dict.fromkeys(("podName", "nodeName", "sourcePod"))
         return self._write(claim, {"annotations": {TARGET_TAKEN: None}}, none)
 
-    def mark(self, claim: Json, node: str) -> Json:
+    def mark(self, claim: KubeObject, node: str | None) -> KubeObject:
         """The target of its move is taken: its source may be drained."""
-        spec = claim["spec"]
+        spec = claim.spec
         taken = f"{spec['sourcePod']['podName']} {spec['podName']}"
-        return self._write(claim, {"annotations": {TARGET_TAKEN: taken}}, {"nodeName": node or None})
+        return self._write(claim, {"annotations": {TARGET_TAKEN: taken}}, {"nodeName": node})
 
-    def move(self, claim: Json, target: str) -> Json:
+    def move(self, claim: KubeObject, target: str) -> KubeObject:
         """Asks for it: the pod that it names becomes the one that it leaves."""
-        spec = claim["spec"]
+        spec = claim.spec
         source = {"podName": spec["podName"], "nodeName": spec.get("nodeName") or None}
         return self._write(claim, {}, {"podName": target, "nodeName": None, "sourcePod": source})
 
-    def set_status(self, claim: Json, status: Json) -> Json:
-        meta = claim["metadata"]
-        patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "uid": meta["uid"]}, "status": status}
-        return self._kube.patch(f"{claim_path(meta['namespace'], meta['name'])}/status", patch)
+    def set_status(self, claim: KubeObject, status: Json) -> KubeObject:
+        path = f"{claim_path(claim.namespace, claim.name)}/status"
+        return KubeObject(patch_if_unchanged(self._kube, path, claim.precondition, status=status))
 
-    def _write(self, claim: Json, metadata: Json, spec: Json | None = None) -> Json:
-        meta = claim["metadata"]
-        patch: Json = {"metadata": {"resourceVersion": meta["resourceVersion"], "uid": meta["uid"], **metadata}}
-        if spec is not None:
-            patch["spec"] = spec
-        return self._kube.patch(claim_path(meta["namespace"], meta["name"]), patch)
+    def _write(self, claim: KubeObject, metadata: Json, spec: Json | None = None) -> KubeObject:
+        parts = {} if spec is None else {"spec": spec}
+        path = claim_path(claim.namespace, claim.name)
+        return KubeObject(patch_if_unchanged(self._kube, path, claim.precondition, metadata, **parts))
 
 
 def claim_path(namespace: str, name: str = "") -> str:
-    return path(namespace, "podclaims", name)
+    return path(namespace, POD_CLAIM.plural, name)

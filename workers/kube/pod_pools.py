@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from berthmaster.kinds import POD_POOL
+from domain.kubernetes.objects import KubeObject, Precondition
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Snapshot
+from workers.kube.conditional_writes import patch_if_unchanged
 from workers.kube.our_kinds import API_VERSION, as_snapshot, path
 
 
 def owner_reference(pool: Snapshot) -> dict[str, Any]:
     name = pool.body["name"]
-    return {"apiVersion": API_VERSION, "kind": "PodPool", "name": name, "uid": pool.uid, "controller": True}
+    return {"apiVersion": API_VERSION, "kind": POD_POOL.name, "name": name, "uid": pool.uid, "controller": True}
 
 
 class PodPools:
@@ -21,14 +24,14 @@ class PodPools:
     def read(self, namespace: str, name: str) -> Snapshot | None:
         """None: the API server says that there is no such pool."""
         try:
-            return as_snapshot(self._kube.get(self._path(namespace, name)))
+            return as_snapshot(KubeObject(self._kube.get(self._path(namespace, name))))
         except NotFound:
             return None
 
     def set_status(self, namespace: str, pool: Snapshot, status: dict[str, Any]) -> Snapshot:
         """Conditional on the version read. Raises Conflict or NotFound."""
-        patch = {"metadata": {"resourceVersion": str(pool.version)}, "status": status}
-        return as_snapshot(self._kube.patch(f"{self._path(namespace, pool.body['name'])}/status", patch))
+        path, read = f"{self._path(namespace, pool.body['name'])}/status", Precondition(pool.uid, str(pool.version))
+        return as_snapshot(KubeObject(patch_if_unchanged(self._kube, path, read, status=status)))
 
     def _path(self, namespace: str, name: str) -> str:
-        return path(namespace, "podpools", name)
+        return path(namespace, POD_POOL.plural, name)

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from domain.ports.pod import ENDPOINTS, GATE, MESSAGE, STATE, Outputs, PodView, readiness
+from domain.kubernetes.names import ENDPOINTS, PORTS_BOUND, PORTS_MESSAGE, PORTS_STATE
+from domain.kubernetes.objects import KubeObject, Precondition
+from domain.ports.pod import Outputs, PodView, readiness
 from events.kube.api import KubeApi, NotFound, path_of
 from events.protocol.schemas import pod_snapshot
 from events.workqueue import Snapshot
+from workers.kube.conditional_writes import join_if_unchanged, patch_if_unchanged
 
 
 def pod_path(namespace: str, name: str) -> str:
@@ -25,7 +28,7 @@ def pods_path(namespace: str) -> str:
 
 
 def view_of(obj: dict[str, Any]) -> PodView:
-    return PodView.from_snapshot(int(obj["metadata"]["resourceVersion"]), pod_snapshot(obj))
+    return PodView.from_snapshot(KubeObject(obj).version, pod_snapshot(obj))
 
 
 class Pods:
@@ -49,28 +52,21 @@ class Pods:
 
         A pod with our readiness gate gets both in one write, so that it is never ready without its endpoints.
         """
-        annotations = {STATE: outputs.state, ENDPOINTS: outputs.endpoints, MESSAGE: outputs.message}
-        patch = {
-            "metadata": {
-                "resourceVersion": str(pod.version),
-                "uid": pod.uid,
-                "annotations": {key: value or None for key, value in annotations.items()},
-            }
-        }
-        path = pod_path(pod.namespace, pod.name)
+        annotations = {PORTS_STATE: outputs.state, ENDPOINTS: outputs.endpoints, PORTS_MESSAGE: outputs.message}
+        metadata = {"annotations": {key: value or None for key, value in annotations.items()}}
+        path, read = pod_path(pod.namespace, pod.name), Precondition(pod.uid, str(pod.version))
         if pod.gate is None:
-            obj = self._kube.patch(path, patch)
+            obj = patch_if_unchanged(self._kube, path, read, metadata)
         else:
-            obj = self._kube.join(
-                f"{path}/status", patch | {"status": {"conditions": [_condition(pod, outputs, self._kube.clock.now())]}}
-            )
+            status = {"conditions": [_condition(pod, outputs, self._kube.clock.now())]}
+            obj = join_if_unchanged(self._kube, f"{path}/status", read, metadata, status=status)
         view = view_of(obj)
         return view, Snapshot(view.version, view.uid, gone=False, body=pod_snapshot(obj))
 
 
 def _condition(pod: PodView, outputs: Outputs, now: datetime) -> dict[str, str]:
     """The time is that of a change of status, as Kubernetes has it."""
-    condition = {"type": GATE, "status": readiness(outputs), "reason": outputs.state or "NothingBound"}
+    condition = {"type": PORTS_BOUND, "status": readiness(outputs), "reason": outputs.state or "NothingBound"}
     if condition["status"] != pod.gate:
         condition["lastTransitionTime"] = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return condition

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from berthmaster.kinds import PORT_POOL
+from domain.kubernetes.objects import KubeObject, Precondition
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Snapshot
-from workers.kube.our_kinds import ROOT, as_snapshot
+from workers.kube.conditional_writes import patch_if_unchanged
+from workers.kube.our_kinds import as_snapshot
 
-PATH = f"{ROOT}/portpools"
-FINALIZER = "berthmaster.dev/port-pool"
+Json = dict[str, Any]
+PATH = PORT_POOL.collection()
 
 
 class PortPools:
@@ -19,19 +22,21 @@ class PortPools:
     def read(self, name: str) -> Snapshot | None:
         """None: the API server says that there is no such pool."""
         try:
-            return as_snapshot(self._kube.get(f"{PATH}/{name}"))
+            return as_snapshot(KubeObject(self._kube.get(f"{PATH}/{name}")))
         except NotFound:
             return None
 
     def set_finalizers(self, pool: Snapshot, finalizers: list[str]) -> Snapshot:
         """Conditional on the version read. Raises Conflict or NotFound."""
-        meta = {"resourceVersion": str(pool.version), "finalizers": finalizers}
-        return as_snapshot(self._kube.patch(f"{PATH}/{pool.body['name']}", {"metadata": meta}))
+        return self._patched(pool, "", {"finalizers": finalizers})
 
-    def set_status(self, pool: Snapshot, status: dict[str, Any]) -> Snapshot:
+    def set_status(self, pool: Snapshot, status: Json) -> Snapshot:
         """Conditional, so that the version it makes is ours alone: no change of the spec hides behind it.
 
         Raises Conflict or NotFound.
         """
-        patch = {"metadata": {"resourceVersion": str(pool.version)}, "status": status}
-        return as_snapshot(self._kube.patch(f"{PATH}/{pool.body['name']}/status", patch))
+        return self._patched(pool, "/status", {}, status=status)
+
+    def _patched(self, pool: Snapshot, part: str, metadata: Json, **parts: Json) -> Snapshot:
+        path, read = f"{PATH}/{pool.body['name']}{part}", Precondition(pool.uid, str(pool.version))
+        return as_snapshot(KubeObject(patch_if_unchanged(self._kube, path, read, metadata, **parts)))

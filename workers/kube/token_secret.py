@@ -10,19 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from domain.kubernetes.names import POOL
+from domain.kubernetes.objects import KubeObject, Precondition, new_object
 from domain.pod_pools.runner_token import made
 from events.kube.api import KubeApi, NotFound, path_of
-from workers.kube.pool_pods import POOL
+from workers.kube.conditional_writes import patch_if_unchanged
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Stored:
-    """`tokens`: name -> password. `version` '': there is no such Secret. `strange`: it is somebody else's."""
+    """`tokens`: name -> password. `read` None: there was no such Secret. `strange`: it is somebody else's."""
 
     tokens: Mapping[str, str] = field(default_factory=dict)
-    version: str = ""
+    read: Precondition | None = None
     strange: bool = False
 
 
@@ -35,23 +37,22 @@ class TokenSecret:
 
     def read(self) -> Stored:
         try:
-            found = self._kube.get(path_of(self._collection, self.name))
+            secret = KubeObject(self._kube.get(path_of(self._collection, self.name)))
         except NotFound:
             return Stored()
-        meta, data = found["metadata"], found.get("data") or {}
-        if (meta.get("labels") or {}).get(POOL) != self._pool:
+        if secret.labels.get(POOL) != self._pool:
             return Stored(strange=True)
+        data: Json = secret.raw.get("data") or {}
         tokens = {name: b64decode(value).decode(errors="replace") for name, value in data.items() if made(name) >= 0}
-        return Stored(tokens, meta["resourceVersion"])
+        return Stored(tokens, secret.precondition)
 
     def write(self, before: Stored, tokens: Mapping[str, str]) -> None:
         """Exactly these tokens. Raises Conflict when it is not as it was read."""
         data: Json = {name: b64encode(text.encode()).decode() for name, text in tokens.items()}
-        meta: Json = {"ownerReferences": [self._owner]}
-        if before.version:
-            gone = dict.fromkeys(before.tokens.keys() - tokens.keys())
-            meta["resourceVersion"] = before.version
-            self._kube.patch(path_of(self._collection, self.name), {"metadata": meta, "data": {**data, **gone}})
+        metadata: Json = {"ownerReferences": [self._owner]}
+        if before.read:
+            data |= dict.fromkeys(before.tokens.keys() - tokens.keys())
+            patch_if_unchanged(self._kube, path_of(self._collection, self.name), before.read, metadata, data=data)
             return
-        meta |= {"name": self.name, "labels": {POOL: self._pool}}
-        self._kube.create(self._collection, {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data})
+        metadata |= {"name": self.name, "labels": {POOL: self._pool}}
+        self._kube.create(self._collection, new_object("v1", "Secret", metadata, data=data))

@@ -35,7 +35,7 @@ def mend_index(services: PodPoolServices, run: Run, namespace: str) -> None:
     indexed = services.claims.all(namespace)
     told = {(claim.name, claim.uid) for claim in services.waiting.all(namespace)} | indexed
     run.keep(services.call_time)
-    there = {claim["metadata"]["uid"]: claim["metadata"]["name"] for claim in PodClaims(services.kube).all(namespace)}
+    there = {claim.uid: claim.name for claim in PodClaims(services.kube).all(namespace)}
     for name, uid in sorted(told):
         if uid not in there:
             log.warning("claim_forgotten", namespace=namespace, claim=name, uid=uid)

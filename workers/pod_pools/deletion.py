@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from berthmaster.jobs.slot_ledger import NotVerified, SlotLedger
+from domain.kubernetes.objects import Pod
 from domain.outcome import Outcome, Settled, Wait
 from workers.kube.pool_pods import PoolPods
 from workers.pod_pools.claim_index_repair import mend_index
@@ -16,7 +17,6 @@ from workers.run import Run
 from workers.stores.slots.claimable import forget_claimable
 from workers.stores.slots.view import PodSlots, standing, view
 
-Json = dict[str, Any]
 LOOK_AGAIN: Final = timedelta(seconds=30)
 JOBS_END: Final = timedelta(hours=1)
 
@@ -55,7 +55,7 @@ def verified(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLe
     return True
 
 
-def sought(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, pod: PodSlots) -> Json | None:
+def sought(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, pod: PodSlots) -> Pod | None:
     """A pod that no list shows, if it is there; the jobs of one that is gone are placed again.
 
     Asked by its name: a pod that is new, of another owner, or without its label is in no list, and may run.

@@ -10,8 +10,10 @@ import structlog
 
 from berthmaster.jobs.slot_ledger import SlotLedger
 from domain.claims.draining import Drain, Next, counted, due, in_order, next_of
-from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, SESSIONS, moment
+from domain.claims.labels import moment
 from domain.claims.pod import Phase
+from domain.kubernetes.names import DRAIN, GIVEN_BACK, PHASE, SESSIONS
+from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.pod_pools.pod_steps import Member, View
 from events.kube.api import Conflict, Denied, Invalid, NotFound
@@ -56,7 +58,7 @@ class Draining:
         left = [due(drain, wait) for drain, (*_, step) in zip(asked, steps, strict=True) if step in WAITING]
         return Drained(done.count(Next.IDLE), bool(done), max(SOON, min(left)) if left else None)
 
-    def _does(self, member: Member, drain: Drain, step: Next, pod: Json) -> bool:
+    def _does(self, member: Member, drain: Drain, step: Next, pod: Pod) -> bool:
         if step is Next.WAIT and drain.id:
             return False
         log.info("pod_drains", pool=self.ledger.pool, pod=member.name, step=step, sessions=drain.sessions)
@@ -69,7 +71,7 @@ class Draining:
             return self._written(pod, {PHASE: Phase.TERMINATING}, {})
         return self._opened(member, pod)
 
-    def _opened(self, member: Member, pod: Json) -> bool:
+    def _opened(self, member: Member, pod: Pod) -> bool:
         """From its claim's token to ours, then the pod, then Redis: what others decided before conflicts."""
         token = f"{self.run.token}/drained"
         if member.view is not View.CLAIMED or not self.ledger.take_over(member.uid, member.token, token):
@@ -80,14 +82,14 @@ class Draining:
         self.services.dispatcher(self.ledger).dispatch(self.ledger.open(member.uid, token) or ())
         return True
 
-    def _written(self, pod: Json, labels: Json, annotations: Json) -> bool:
+    def _written(self, pod: Pod, labels: Json, annotations: Json) -> bool:
         self.run.keep(self.services.call_time)
         try:
-            ClaimPods(self.services.kube, pod["metadata"]["namespace"]).write(pod, labels, annotations)
+            ClaimPods(self.services.kube, pod.namespace).write(pod, labels, annotations)
         except (Conflict, NotFound):
             return False
         except (Denied, Invalid) as error:
-            log.warning("pod_write_refused", pool=self.ledger.pool, pod=pod["metadata"]["name"], reason=str(error))
+            log.warning("pod_write_refused", pool=self.ledger.pool, pod=pod.name, reason=str(error))
             return False
         return True
 
@@ -102,12 +104,12 @@ def _recycled(member: Member, spec: PodPoolSpec, made: str) -> bool:
     return spec.recycle == "reuse" and member.made_of == made
 
 
-def drain_of(member: Member, pod: Json, now: datetime) -> Drain:
+def drain_of(member: Member, pod: Pod, now: datetime) -> Drain:
     """A container that started anew has lost its sessions with all that it knew: nobody else gets such a pod.
 
     A drain that began in the future begins anew, so that none is longer than its length.
     """
-    notes = pod["metadata"].get("annotations") or {}
+    notes = pod.annotations
     began = moment(notes.get(GIVEN_BACK, "").partition(" ")[2])
     if began is None or began > now + EXACT:
         return Drain("", timedelta(0))
@@ -116,7 +118,7 @@ def drain_of(member: Member, pod: Json, now: datetime) -> Drain:
     return Drain(member.drain, max(timedelta(0), now - began), notes.get(DRAIN, ""), answers, sessions, usable)
 
 
-def _started_after(pod: Json, began: datetime) -> bool:
-    containers = (pod.get("status") or {}).get("containerStatuses") or ()
+def _started_after(pod: Pod, began: datetime) -> bool:
+    containers = pod.status.get("containerStatuses") or ()
     starts = (moment(((each.get("state") or {}).get("running") or {}).get("startedAt") or "") for each in containers)
     return any(start > began for start in starts if start)

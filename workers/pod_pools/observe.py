@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from berthmaster.jobs.job import accepted
 from berthmaster.jobs.slot_ledger import Size
-from domain.claims.labels import CLAIMED_BY, CORDON, GIVEN_BACK, PHASE
 from domain.claims.pod import Phase
+from domain.kubernetes.names import CLAIMED_BY, CORDON, GIVEN_BACK, OPENED, PHASE, REVISION, RUNNER, RUNNER_TOKEN
+from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.pod_pools.pod_steps import Care, Member, Patience, Place, View, care, free
 from domain.pod_pools.runner_token import carried
 from domain.pod_pools.signals import Accepts, Pods, Sensed
 from domain.pod_pools.status import SlotCounts
-from workers.kube.claimable_pods import is_ready, phase_of
-from workers.kube.pool_pods import CARRIED, OPENED, REVISION, RUNNER
+from workers.kube.claimable_pods import phase_of
 from workers.stores.slots.view import PodSlots, SlotsView
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,33 +32,31 @@ class Seen:
     now: datetime
 
     members: tuple[Member, ...]
-    objects: dict[str, Json]
+    objects: dict[str, Pod]
     gone: tuple[str, ...]
     slots: SlotsView
-    labelled: tuple[Json, ...] = ()
+    labelled: tuple[Pod, ...] = ()
 
 
-def observed(labelled: list[Json], owned: Callable[[Json], bool], slots: SlotsView, now: datetime) -> Seen:
-    by_uid = {pod["metadata"]["uid"]: pod for pod in labelled if owned(pod)}
+def observed(labelled: list[Pod], owned: Callable[[Pod], bool], slots: SlotsView, now: datetime) -> Seen:
+    by_uid = {pod.uid: pod for pod in labelled if owned(pod)}
     known = {pod.uid: pod for pod in slots.pods}
     members = tuple(_member(pod, known.get(uid), now) for uid, pod in by_uid.items())
     return Seen(now, members, by_uid, tuple(sorted(known.keys() - by_uid.keys())), slots, tuple(labelled))
 
 
-def _member(pod: Json, told: PodSlots | None, now: datetime) -> Member:
-    meta, status = pod["metadata"], pod.get("status") or {}
-    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
-    has = carried(annotations.get(CARRIED))
-    created = datetime.fromisoformat(meta["creationTimestamp"])
+def _member(pod: Pod, told: PodSlots | None, now: datetime) -> Member:
+    labels, annotations = pod.labels, pod.annotations
+    has = carried(annotations.get(RUNNER_TOKEN))
     cordoned = annotations.get(CORDON) == "true"
     return Member(
-        name=meta["name"],
-        uid=meta["uid"],
+        name=pod.name,
+        uid=pod.uid,
         revision=labels.get(REVISION, ""),
-        age=max(now - created, timedelta(0)),
-        phase=status.get("phase", "Pending"),
-        ready=is_ready(status) and not cordoned,
-        terminating="deletionTimestamp" in meta,
+        age=max(now - pod.created, timedelta(0)),
+        phase=pod.phase,
+        ready=pod.ready and not cordoned,
+        terminating=pod.deleting,
         view=View(told.view) if told else View.UNKNOWN,
         busy=told.busy if told else 0,
         silent=told.silent if told else timedelta(0),
@@ -138,6 +134,6 @@ def slot_counts(slots: SlotsView) -> SlotCounts:
     )
 
 
-def spec_of(body: Json) -> PodPoolSpec:
+def spec_of(body: Mapping[str, Any]) -> PodPoolSpec:
     """Raises pydantic's ValidationError."""
     return PodPoolSpec.model_validate(body["spec"])

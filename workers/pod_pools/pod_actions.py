@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 
 from berthmaster.jobs.slot_ledger import Report, SlotLedger
+from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_steps import Care, Member, Patience, View, useless
 from workers.kube.pool_pods import PoolPods
 from workers.pod_pools.scale_down import close_and_delete
@@ -20,7 +20,6 @@ from workers.pod_pools.services import PodPoolServices
 from workers.run import Run
 
 log = structlog.get_logger()
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Caring:
     patience: Patience
     event: Callable[[str, str, str], None]
 
-    def care(self, pod: Json, member: Member, needed: Care) -> None:
+    def care(self, pod: Pod, member: Member, needed: Care) -> None:
         log.info("pod_cared_for", pool=self.ledger.pool, pod=member.name, care=needed)
         if needed is Care.OPEN:
             self._open(pod, member)
@@ -51,12 +50,12 @@ class Caring:
         else:
             self.ledger.set_aside(member.uid, for_good=needed is Care.END)
 
-    def _open(self, pod: Json, member: Member) -> None:
+    def _open(self, pod: Pod, member: Member) -> None:
         if self._written(pod):
             self.services.dispatcher(self.ledger).dispatch(self.ledger.open(member.uid) or ())
             self.ledger.became_ready()
 
-    def _register(self, pod: Json, member: Member) -> None:
+    def _register(self, pod: Pod, member: Member) -> None:
         """Of a pod that has no runner, or whose claim has outlived it: nothing runs there."""
         answer = self.ledger.report(Report(member.uid, member.name, (), self.ledger.verification()))
         self.services.dispatcher(self.ledger).dispatch(answer.placed)  # it may have been the last that was waited for
@@ -65,13 +64,13 @@ class Caring:
         else:
             self._open(pod, member)
 
-    def _lift(self, pod: Json, member: Member) -> None:
+    def _lift(self, pod: Pod, member: Member) -> None:
         """Closed by who is over: whatever it still does conflicts with the write, then the pod opens again."""
         token = f"{self.run.token}/lift"
         if self.ledger.take_over(member.uid, member.token, token) and self._written(pod):
             self.services.dispatcher(self.ledger).dispatch(self.ledger.open(member.uid, token) or ())
 
-    def _remove(self, pod: Json, member: Member) -> None:
+    def _remove(self, pod: Pod, member: Member) -> None:
         """Its jobs are placed again once it is gone, not before."""
         self.ledger.set_aside(member.uid, for_good=True)
         if member.view is View.UNKNOWN and not member.held:
@@ -82,6 +81,6 @@ class Caring:
             log.warning("pod_removed", pool=self.ledger.pool, pod=member.name, reason=reason)
             self.event("PodRemoved", f"{member.name}: {reason}", member.uid)
 
-    def _written(self, pod: Json) -> bool:
+    def _written(self, pod: Pod) -> bool:
         self.run.keep(self.services.call_time)
         return self.pods.write(pod, self.run.token)

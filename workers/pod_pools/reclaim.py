@@ -34,9 +34,9 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
     unknown -= known.keys()
     if unknown:
         run.keep(services.call_time)
-        claims = [claim["metadata"] for claim in PodClaims(services.kube).all(namespace)]
-        wake_claims(run, namespace, {claim["name"] for claim in claims if claim["uid"] in unknown})
-        unknown -= {claim["uid"] for claim in claims}
+        claims = PodClaims(services.kube).all(namespace)
+        wake_claims(run, namespace, {claim.name for claim in claims if claim.uid in unknown})
+        unknown -= {claim.uid for claim in claims}
         dangling += [m for m in held if m.claimed_by in unknown]
     for member in dangling:
         _reclaim(services, run, namespace, member, seen)

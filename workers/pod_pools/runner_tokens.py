@@ -25,12 +25,14 @@ import structlog
 
 from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.spec import length
+from domain.kubernetes.names import RUNNER_TOKEN
+from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.pod_pools.runner_token import Carried, carried, digest, fresh, kept, newest, overdue, when
 from events.kube.api import Denied, Invalid, shown
 from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
-from workers.kube.pool_pods import CARRIED, PoolPods
+from workers.kube.pool_pods import PoolPods
 from workers.kube.token_secret import Stored, TokenSecret
 from workers.pod_pools.services import PodPoolServices
 from workers.run import Run
@@ -76,7 +78,7 @@ class Issued:
 
     @property
     def annotations(self) -> dict[str, str]:
-        return {CARRIED: self.token.text} if self.token else {}
+        return {RUNNER_TOKEN: self.token.text} if self.token else {}
 
     def environment(self, own: list[Json]) -> list[Json]:
         """`own` with the user of the pool."""
@@ -93,14 +95,14 @@ class NoTokens:
     def __init__(self, user: RunnerUser, run: str) -> None:
         self._user, self._run = user, run
 
-    def verify(self, pods: Iterable[Json]) -> Issued:
+    def verify(self, pods: Iterable[Pod]) -> Issued:
         if there := in_pods(pods):
             self._user.ensure(self._run, digests(there))
         else:
             self._user.remove(self._run)
         return Issued()
 
-    def rotate(self, issued: Issued, pods: Iterable[Json], now: datetime, idle: Callable[[], bool]) -> Issued:
+    def rotate(self, issued: Issued, pods: Iterable[Pod], now: datetime, idle: Callable[[], bool]) -> Issued:
         del pods, now, idle
         return issued
 
@@ -118,7 +120,7 @@ class RunnerTokens:
         self._user, self._run, self._secret, self._after, self._keep = user, run, secret, after, keep
         self._stored, self._barrier = Stored(), barrier
 
-    def verify(self, pods: Iterable[Json]) -> Issued:
+    def verify(self, pods: Iterable[Pod]) -> Issued:
         """Makes the user as it must be: Redis may have lost it."""
         there = in_pods(pods)
         if self._barrier:
@@ -132,7 +134,7 @@ class RunnerTokens:
             return self._unread(there, "SecretOfAnother", self._strange())
         return self._good(there)
 
-    def rotate(self, issued: Issued, pods: Iterable[Json], now: datetime, idle: Callable[[], bool]) -> Issued:
+    def rotate(self, issued: Issued, pods: Iterable[Pod], now: datetime, idle: Callable[[], bool]) -> Issued:
         """`issued` is what `verify` said. The first token waits for nothing. What no pod has any more is forgotten."""
         if issued.problem:
             return issued
@@ -221,9 +223,9 @@ def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None
         user.remove(run.token)
 
 
-def in_pods(pods: Iterable[Json]) -> frozenset[Carried]:
+def in_pods(pods: Iterable[Pod]) -> frozenset[Carried]:
     """Of one name there may be two: a person has changed the password between two pods."""
-    said = (carried((pod["metadata"].get("annotations") or {}).get(CARRIED)) for pod in pods)
+    said = (carried(pod.annotations.get(RUNNER_TOKEN)) for pod in pods)
     return frozenset(each for each in said if each)
 
 

@@ -22,7 +22,7 @@ def close_and_delete(
     for _ in range(TRIES):
         run.keep(services.call_time)
         pod = pods.read(member.name, member.uid)
-        if pod is None or "deletionTimestamp" in pod["metadata"]:
+        if pod is None or pod.deleting:
             return True
         if held(pod):
             return False

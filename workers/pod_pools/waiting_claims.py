@@ -21,7 +21,7 @@ def count(waiting: Waiting, pool: str, members: Collection[Member]) -> int:
 
 def wake(run: Run, waiting: Waiting, namespace: str, pool: str, seen: Seen, revision: str) -> None:
     """As many as there are idle pods, every time: so that no wake is lost."""
-    idle = [seen.objects[m.uid]["metadata"].get("labels") or {} for m in seen.members if claimable(m, revision)]
+    idle = [seen.objects[m.uid].labels for m in seen.members if claimable(m, revision)]
     run.touch([pod_claim_key(namespace, claim.name) for claim in _served(waiting, pool, idle)])
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from domain.kubernetes.names import PORT_POOL_FINALIZER
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.port_pools.steps import PortPoolFacts
 from domain.spec_errors import spec_problem
 from events.workqueue import Snapshot
-from workers.kube.port_pools import FINALIZER
 from workers.port_pools.overlap import conflict_of
 from workers.port_services import PortServices
 from workers.scale_up.pool_config import PoolConfig, decode_config
@@ -38,7 +38,7 @@ class PortPoolObservation:
 
 def is_followed(pool: Snapshot) -> bool:
     """Whether the object exists, and its deletion (if any) still waits for our finalizer."""
-    return not pool.gone and not (pool.body["deleting"] and FINALIZER not in pool.body["finalizers"])
+    return not pool.gone and not (pool.body["deleting"] and PORT_POOL_FINALIZER not in pool.body["finalizers"])
 
 
 def observe(services: PortServices, name: str, pool: Snapshot) -> PortPoolObservation:

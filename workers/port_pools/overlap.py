@@ -15,11 +15,11 @@ from workers.stores.ports.view import view
 Json = dict[str, Any]
 
 
-def conflict_of(services: PortServices, pool: Json, spec: PortPoolSpec) -> str:
-    """Why the pool of this snapshot must give no new ports, '' when it may."""
+def conflict_of(services: PortServices, pool: Json, spec: PortPoolSpec) -> str | None:
+    """Why the pool of this snapshot must give no new ports, None when it may."""
     if others := neighbours(services, pool["name"], spec):
         return conflict(_neighbour(services, pool, spec), others)
-    return ""
+    return None
 
 
 def neighbours(services: PortServices, name: str, spec: PortPoolSpec) -> list[Neighbour]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from domain.kubernetes.names import PORT_POOL_FINALIZER
 from events.workqueue import Snapshot
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.priority import Priority
-from workers.kube.port_pools import FINALIZER
 from workers.port_services import PortServices
 from workers.run import Run
 from workers.scale_up.pool_config import PoolConfig
@@ -37,13 +37,13 @@ class PortPoolRun:
 
     def add_finalizer(self) -> None:
         """Keep the object until our resources are removed."""
-        if FINALIZER not in self.pool.body["finalizers"]:
-            self._set_finalizers([*self.pool.body["finalizers"], FINALIZER])
+        if PORT_POOL_FINALIZER not in self.pool.body["finalizers"]:
+            self._set_finalizers([*self.pool.body["finalizers"], PORT_POOL_FINALIZER])
 
     def remove_finalizer(self) -> None:
         """Let Kubernetes delete the object. Raises NotFound when it is gone already."""
-        if FINALIZER in self.pool.body["finalizers"]:
-            self._set_finalizers([name for name in self.pool.body["finalizers"] if name != FINALIZER])
+        if PORT_POOL_FINALIZER in self.pool.body["finalizers"]:
+            self._set_finalizers([name for name in self.pool.body["finalizers"] if name != PORT_POOL_FINALIZER])
 
     def record_write(self, pool: Snapshot) -> None:
         """Go on with the version of the object that this run wrote."""

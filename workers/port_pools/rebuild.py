@@ -10,9 +10,10 @@ import structlog
 
 from berthmaster.errors import TransientError
 from berthmaster.routing import pod_key
+from domain.kubernetes.names import PORTS
 from domain.port_audit.rebuild import Place, RebuildRules, rebuild
 from domain.port_pools.port_pool import PortPoolSpec
-from domain.ports.pod import PORTS, PodView
+from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import CloudNotFound

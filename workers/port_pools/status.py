@@ -37,7 +37,7 @@ def publish_status(
     observed = view(pool_run.ledger)
     findings = Findings(
         invalid=invalid,
-        conflict=config.conflict if config else "",
+        conflict=config.conflict if config else None,
         unusable=notes.unusable(),
         trouble=trouble or notes.trouble(),
         left=left,

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from berthmaster.routing import pod_key
+from domain.kubernetes.names import PORTS
 from domain.port_pools.placement import Ordering, ordering
 from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
 from domain.ports.entry import Entry
-from domain.ports.pod import PORTS, PodView
+from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.want import Want
 from events.workqueue import Standing

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from berthmaster.errors import TerminalError
+from domain.kubernetes.names import PORTS_RETAIN
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
 from domain.ports.backend import Backend
 from domain.ports.entry import Entry, EntryState
 from domain.ports.fitting import fitted, not_permitted
 from domain.ports.holding import by_key
 from domain.ports.observation import Observed
-from domain.ports.pod import RETAIN, PodView
+from domain.ports.pod import PodView
 from domain.ports.request import RequestError, wants_of
 from domain.ports.retain_annotation import retention
 from domain.ports.want import Want
@@ -75,7 +76,7 @@ class World:
             return
         try:
             wants = wants_of(self.pod, default)
-            self.retain = retention(self.pod.annotations.get(RETAIN), retain_for)
+            self.retain = retention(self.pod.annotations.get(PORTS_RETAIN), retain_for)
             self.wants = wants
         except RequestError as error:
             self.problem = str(error)

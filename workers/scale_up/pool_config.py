@@ -13,15 +13,18 @@ from domain.port_pools.port_pool import PortPoolSpec
 
 @dataclass(frozen=True)
 class PoolConfig:
-    """`uid` and `generation` are those of the PortPool with this spec; `conflict` is why it gives no new ports."""
+    """`uid` and `generation` are those of the PortPool with this spec; `conflict` is why it gives no new ports.
+
+    The ledger stores '' where `conflict` is None.
+    """
 
     uid: str
     generation: int
     spec: PortPoolSpec
-    conflict: str = ""
+    conflict: str | None = None
 
     @property
-    def version(self) -> tuple[str, int, str]:
+    def version(self) -> tuple[str, int, str | None]:
         """Changes whenever the ledger must be configured again."""
         return self.uid, self.generation, self.conflict
 
@@ -31,7 +34,7 @@ class PoolConfig:
             "uid": self.uid,
             "generation": self.generation,
             "spec": self.spec.model_dump(by_alias=True, mode="json"),
-            "conflict": self.conflict,
+            "conflict": self.conflict or "",
         }
 
 
@@ -45,7 +48,7 @@ def decode_config(text: bytes) -> PoolConfig | None:
 def _decoded(text: bytes) -> PoolConfig:
     stored = orjson.loads(text)
     spec = PortPoolSpec.model_validate(stored["spec"])
-    return PoolConfig(stored["uid"], stored["generation"], spec, stored.get("conflict", ""))
+    return PoolConfig(stored["uid"], stored["generation"], spec, stored.get("conflict") or None)
 
 
 cached = lru_cache(maxsize=256)(_decoded)

@@ -31,7 +31,7 @@ class AcquiredKeys:
 
 
 def token_of(token: str, length: timedelta) -> str:
-    """The value as `acquire_key` and `unwin` expect it."""
+    """The value as `acquire_key` and `end_scale_up_request` expect it."""
     return f"{token}-{max(1, length // MILLISECOND)}"
 
 

@@ -34,7 +34,7 @@ class RedisBuckets:
 
     def __init__(self, redis: Redis, region: str, rates: RatesSettings) -> None:
         self._redis, self._region, self._rates = redis, region, rates
-        self._acquire = Script(redis, "acquire", Path(__file__).parent / "lua")
+        self._acquire = Script(redis, "take_token", Path(__file__).parent / "lua")
 
     def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:
         rate = self._rates.of(api_class)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import StringConstraints
-
-from berthmaster.names import NAME
-from workers.tasks.payloads import ReconcileKey
+from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
+from workers.tasks.payloads import ReconcileKey, key_of
 
 
 class ReconcilePodClaim(ReconcileKey):
-    key: Annotated[str, StringConstraints(pattern=rf"^podclaim/{NAME}/{NAME}$")]
-    """`podclaim/NAMESPACE/NAME`"""
+    key: Annotated[str, key_of(POD_CLAIM)]
 
 
 class ReconcilePodClaimSet(ReconcileKey):
-    key: Annotated[str, StringConstraints(pattern=rf"^podclaimset/{NAME}/{NAME}$")]
-    """`podclaimset/NAMESPACE/NAME`"""
+    key: Annotated[str, key_of(POD_CLAIM_SET)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from berthmaster import routing
+from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
 from workers.claim_sets.reconciler import PodClaimSetsReconciler
 from workers.claims.reconciler import PodClaimsReconciler
 from workers.tasks.claim_payloads import ReconcilePodClaim, ReconcilePodClaimSet
@@ -13,7 +13,7 @@ from workers.tasks.payloads import takes
 from workers.wiring.process import services
 
 
-@shared_task(name=routing.CLAIMS_RECONCILE)
+@shared_task(name=POD_CLAIM.task)
 @takes(ReconcilePodClaim, discard_key)
 def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
     """Finds the claim a pod, keeps it, moves it, or gives it back."""
@@ -21,7 +21,7 @@ def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
     reconcile_key(parts, asked, PodClaimsReconciler(parts.claims))
 
 
-@shared_task(name=routing.CLAIM_SETS_RECONCILE)
+@shared_task(name=POD_CLAIM_SET.task)
 @takes(ReconcilePodClaimSet, discard_key)
 def reconcile_pod_claim_set(asked: ReconcilePodClaimSet) -> None:
     """Makes and removes claims until there are as many as wanted, of the present template."""

@@ -20,9 +20,10 @@ from berthmaster.celery.envelope import brief
 from berthmaster.celery.settlement import SETTLED
 from berthmaster.jobs.payload import Payload
 from berthmaster.jobs.submission import faults
+from berthmaster.kinds import POD, POD_POOL, PORT_POOL, ResourceKind
 from berthmaster.names import NAME
 from workers.telemetry import metrics
-from workers.telemetry.task_summary import told
+from workers.telemetry.task_summary import summarise
 
 log = structlog.get_logger()
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
@@ -42,19 +43,21 @@ class ReconcileKey(Payload):
     """A service asks, no hint: the key is marked first, so that it is run whether or not something changed."""
 
 
+def key_of(kind: ResourceKind) -> Any:
+    """Describes a field that takes the keys of this kind and no others."""
+    return Field(pattern=f"^{kind.key_pattern}$", description=f"`{kind.key_form}`")
+
+
 class ReconcilePod(ReconcileKey):
-    key: Annotated[str, StringConstraints(pattern=rf"^pod/{NAME}/{NAME}$")]
-    """`pod/NAMESPACE/NAME`"""
+    key: Annotated[str, key_of(POD)]
 
 
 class ReconcilePool(ReconcileKey):
-    key: Annotated[str, StringConstraints(pattern=rf"^portpool/{NAME}$")]
-    """`portpool/NAME`"""
+    key: Annotated[str, key_of(PORT_POOL)]
 
 
 class ReconcilePodPool(ReconcileKey):
-    key: Annotated[str, StringConstraints(pattern=rf"^podpool/{NAME}/{NAME}$")]
-    """`podpool/NAMESPACE/NAME`"""
+    key: Annotated[str, key_of(POD_POOL)]
 
 
 class ScaleUp(Payload):
@@ -115,7 +118,7 @@ def takes(
     def checked(run: Callable[[P], None]) -> Callable[..., str | None]:
         def task(*args: Any, **kwargs: Any) -> str | None:
             with traced(model, args):
-                return told(lambda: run(asked(args, kwargs)))
+                return summarise(lambda: run(asked(args, kwargs)))
 
         task.__name__, task.__doc__, task.__module__ = run.__name__, run.__doc__, run.__module__
         return task

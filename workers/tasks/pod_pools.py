@@ -14,6 +14,7 @@ from berthmaster.jobs.job import Placed
 from berthmaster.jobs.payloads import CancelJob, ConfirmJob, FinishJob, OfJob, SubmitJob
 from berthmaster.jobs.slot_ledger import PAUSE, Change, NotVerified, SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
+from berthmaster.kinds import POD_POOL
 from berthmaster.redis.outage import OUTAGE
 from berthmaster.spec import length
 from domain.pod_pools.pod_pool import PodPoolSpec
@@ -33,7 +34,7 @@ PATIENT: Final[dict[str, Any]] = {
 """A request must not be lost because Redis is being verified; a client that waits says it again anyway."""
 
 
-@shared_task(name=routing.PODPOOLS_RECONCILE)
+@shared_task(name=POD_POOL.task)
 @takes(ReconcilePodPool, discard_key)
 def reconcile_pod_pool(asked: ReconcilePodPool) -> None:
     """Cares for the pool's pods, and makes it as large as its jobs need."""
@@ -70,16 +71,16 @@ def cancel(asked: CancelJob) -> None:
 @takes(FinishJob)
 def finish(asked: FinishJob) -> None:
     """The end of an attempt, from a runner that speaks Celery only."""
-    told = (asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
-    change(asked, "job_finished", lambda ledger: ledger.finish(*told))
+    ending = (asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
+    change(asked, "job_finished", lambda ledger: ledger.finish(*ending))
 
 
 def change(asked: OfJob, event: str, of: Callable[[SlotLedger], Change]) -> None:
     parts = services()
     ledger = parts.podpools.ledger(asked.pool)
-    made = of(ledger)
-    log.info(event, pool=asked.pool, job=asked.id, taken=made.taken, state=made.state)
-    after(parts, ledger, made.placed)
+    change = of(ledger)
+    log.info(event, pool=asked.pool, job=asked.id, taken=change.taken, state=change.state)
+    after(parts, ledger, change.placed)
 
 
 @shared_task(name=routing.SLOTS_SWEEP)

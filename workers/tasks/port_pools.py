@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from berthmaster import routing
+from berthmaster.kinds import PORT_POOL
 from workers.port_pools.reconciler import PortPoolReconciler
 from workers.scale_up.intent import scale_up
 from workers.tasks.keys import discard_key, reconcile_key
@@ -12,7 +13,7 @@ from workers.tasks.payloads import ReconcilePool, ScaleUp, takes
 from workers.wiring.process import services
 
 
-@shared_task(name=routing.POOLS_RECONCILE)
+@shared_task(name=PORT_POOL.task)
 @takes(ReconcilePool, discard_key)
 def reconcile_pool(asked: ReconcilePool) -> None:
     """Validates and configures the pool, rebuilds its ledger where Redis was lost, shows its status."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from berthmaster import routing
+from berthmaster.kinds import POD
 from workers.port_audit.reconciler import audit
 from workers.ports.reconciler import PortsReconciler
 from workers.scale_up.sweep import sweep
@@ -14,7 +15,7 @@ from workers.tasks.ticking import once_a_period
 from workers.wiring.process import services
 
 
-@shared_task(name=routing.PORTS_RECONCILE)
+@shared_task(name=POD.task)
 @takes(ReconcilePod, discard_key)
 def reconcile_pod(asked: ReconcilePod) -> None:
     """Gives the pod the ports that it asks for, or takes back what it does not ask for any more."""

@@ -47,9 +47,9 @@ def sweep_lost(asked: SweepLost) -> None:
     """Repeats the hints that were sent before this message and that nobody has taken."""
     parts = services()
     try:
-        found = parts.queue.sweep_lost(asked.sent, parts.settings.queue.sweep_lost_limit)
+        lost = parts.queue.sweep_lost(asked.sent, parts.settings.queue.sweep_lost_limit)
     except OUTAGE as error:
         warn(log, "sweep_postponed", error, task=routing.QUEUE_SWEEP_LOST)
         return
-    if found:
-        log.warning("lost_hints_repeated", keys=found)
+    if lost:
+        log.warning("lost_hints_repeated", keys=lost)

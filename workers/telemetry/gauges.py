@@ -22,7 +22,7 @@ Samples = Mapping[tuple[str, ...], float]
 """Values of the labels -> number."""
 
 
-class Told(NamedTuple):
+class Gauge(NamedTuple):
     text: str
     labels: tuple[str, ...] = ()
 
@@ -30,36 +30,36 @@ class Told(NamedTuple):
 READABLE: Final = "berthmaster_state_readable"
 HEARTBEAT: Final = "berthmaster_worker_heartbeat_age_seconds"
 GAUGES: Final = {
-    "berthmaster_queue_keys": Told("Keys of the workqueue, by state.", ("state",)),
-    "berthmaster_queue_oldest_seconds": Told("How long the oldest queued key has waited."),
-    "berthmaster_broker_messages": Told("Messages in the queues, if the broker is the Redis of the state.", ("queue",)),
-    "berthmaster_tick_age_seconds": Told("How long ago a periodic task was last done, up to a week.", ("task",)),
-    "berthmaster_tick_period_seconds": Told("How often a periodic task is to be done.", ("task",)),
-    "berthmaster_ports": Told("Ports of a pool: allocated, free, or waited for.", ("pool", "state")),
-    "berthmaster_waiting_pods": Told("Pods that wait: for ports, or for their namespace's share.", ("pool", "reason")),
-    "berthmaster_load_balancers": Told(
+    "berthmaster_queue_keys": Gauge("Keys of the workqueue, by state.", ("state",)),
+    "berthmaster_queue_oldest_seconds": Gauge("How long the oldest queued key has waited."),
+    "berthmaster_broker_messages": Gauge("Messages in the queues, if the state's Redis is the broker.", ("queue",)),
+    "berthmaster_tick_age_seconds": Gauge("How long ago a periodic task was last done, up to a week.", ("task",)),
+    "berthmaster_tick_period_seconds": Gauge("How often a periodic task is to be done.", ("task",)),
+    "berthmaster_ports": Gauge("Ports of a pool: allocated, free, or waited for.", ("pool", "state")),
+    "berthmaster_waiting_pods": Gauge("Pods that wait: for ports, or for their namespace's share.", ("pool", "reason")),
+    "berthmaster_load_balancers": Gauge(
         "Load balancers of a pool: giving ports, filling, retiring, or closed to new ones.", ("pool", "state")
     ),
-    "berthmaster_epoch": Told("Capacity epoch of a pool: each growth raises it.", ("pool",)),
-    "berthmaster_scale_up_open": Told("1 while load balancers are being added to the pool.", ("pool",)),
-    "berthmaster_ledger_verified": Told("1 if the ledger of the pool is trusted, 0 until it is rebuilt.", ("pool",)),
-    "berthmaster_pool_readable": Told(
+    "berthmaster_epoch": Gauge("Capacity epoch of a pool: each growth raises it.", ("pool",)),
+    "berthmaster_scale_up_open": Gauge("1 while load balancers are being added to the pool.", ("pool",)),
+    "berthmaster_ledger_verified": Gauge("1 if the ledger of the pool is trusted, 0 until it is rebuilt.", ("pool",)),
+    "berthmaster_pool_readable": Gauge(
         "0 if the ledger of the pool holds what cannot be read: it has no other gauge then.", ("pool",)
     ),
-    "berthmaster_drift": Told(
+    "berthmaster_drift": Gauge(
         "Differences between AWS, ledger and pods, as the last audit saw them.", ("pool", "kind")
     ),
-    "berthmaster_pool_pods": Told("Pods of a pod pool that have reported, by view.", ("pool", "view")),
-    "berthmaster_pool_size": Told("Pods with slots that a pod pool shall have.", ("pool",)),
-    "berthmaster_slots": Told(
+    "berthmaster_pool_pods": Gauge("Pods of a pod pool that have reported, by view.", ("pool", "view")),
+    "berthmaster_pool_size": Gauge("Pods with slots that a pod pool shall have.", ("pool",)),
+    "berthmaster_slots": Gauge(
         "Slots of a pod pool: running, reserved, free, or closed (idle on a pod that takes no jobs).", ("pool", "state")
     ),
-    "berthmaster_jobs": Told(
+    "berthmaster_jobs": Gauge(
         "Jobs of a pod pool: waiting, running, reserved, or ended and still known.", ("pool", "state")
     ),
-    "berthmaster_claims": Told("Claims on whole pods, by the phase that their status shows.", ("namespace", "phase")),
-    HEARTBEAT: Told("How long ago this worker last showed that it consumes, and that each message is settled in time."),
-    READABLE: Told("1 if Redis answered this scrape: then the other gauges of the state are there."),
+    "berthmaster_claims": Gauge("Claims on whole pods, by the phase that their status shows.", ("namespace", "phase")),
+    HEARTBEAT: Gauge("How long ago this worker last showed that it consumes and settles messages in time."),
+    READABLE: Gauge("1 if Redis answered this scrape: then the other gauges of the state are there."),
 }
 
 
@@ -75,11 +75,11 @@ class StateGauges(Collector):
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         try:
-            told: dict[str, Samples] = {HEARTBEAT: {(): heartbeat.silence()}, **self._read()}
+            samples: dict[str, Samples] = {HEARTBEAT: {(): heartbeat.silence()}, **self._read()}
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can
             warn(log, "state_unreadable", error)
             return [_family(READABLE, {(): 0}), _family(HEARTBEAT, {(): heartbeat.silence()})]
-        return [_family(READABLE, {(): 1}), *(_family(name, samples) for name, samples in told.items())]
+        return [_family(READABLE, {(): 1}), *(_family(name, samples) for name, samples in samples.items())]
 
 
 def _family(name: str, samples: Samples) -> GaugeMetricFamily:

@@ -1,7 +1,6 @@
-"""What a task did, for who looks at it in Flower: lines of the log that tell of a transition become its states, and its
-result.
+"""Summarise in Flower what a task did: log lines of a transition become states of the task, and its result.
 
-So there is one place that tells, the log, and nothing of this where task events are off.
+The log is the only source. Where task events are off, nothing is summarised.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ SHOWN: Final = frozenset(
 )
 UNSAID: Final = frozenset({"event", "level", "logger", "timestamp", "key", "token", "tries"})
 MOST: Final = 20
-"""Lines that a result has; a task that does more says how many."""
+"""Lines of a result at most; a task that does more says how many."""
 
 
-class Story:
-    """Of one task. Its threads tell of it as well, and there Celery knows of no task."""
+class TaskSummary:
+    """Collects the lines of one task. Threads of the task add lines too, and there Celery has no current task."""
 
     def __init__(self, task: Any) -> None:
         self.app, self.hostname, self.id = task.app, task.request.hostname, task.request.id
@@ -41,8 +40,8 @@ class Story:
             self.show(state, words)
 
     def show(self, state: str, words: str) -> None:
-        """A state of the task until its next."""
-        events = self.app.events  # who looks on is no reason for a run to fail
+        """Sends a state of the task, which lasts until its next one. A failure to send does not fail the run."""
+        events = self.app.events
         with suppress(Exception), events.default_dispatcher(hostname=self.hostname) as dispatcher:
             dispatcher.send(f"task-{state}", uuid=self.id, retry=False, result=words)
 
@@ -51,28 +50,28 @@ class Story:
         return "; ".join([*self.lines[:MOST], *more])
 
 
-_story: ContextVar[Story | None] = ContextVar("story", default=None)
+_summary: ContextVar[TaskSummary | None] = ContextVar("summary", default=None)
 
 
-def told(run: Callable[[], None]) -> str | None:
-    """Runs a task; what it did, in a line. None: nothing, or nobody asks."""
+def summarise(run: Callable[[], None]) -> str | None:
+    """Runs a task and returns what it did, in a line. None: it did nothing, or task events are off."""
     if not current_task or not current_task.app.conf.worker_send_task_events:
         run()
         return None
-    story = Story(current_task)
-    token = _story.set(story)
+    summary = TaskSummary(current_task)
+    token = _summary.set(summary)
     try:
         run()
     finally:
-        _story.reset(token)
-    return str(story) or None
+        _summary.reset(token)
+    return str(summary) or None
 
 
 def listen(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """A processor of structlog: changes nothing."""
-    story = _story.get()
-    if story is not None and event.get("event") in SHOWN:
-        story.add(str(event["event"]), in_words(event))
+    """Adds the line to the summary of its task, as a processor of structlog. The line does not change."""
+    summary = _summary.get()
+    if summary is not None and event.get("event") in SHOWN:
+        summary.add(str(event["event"]), in_words(event))
     return event
 
 

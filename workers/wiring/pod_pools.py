@@ -56,9 +56,9 @@ def runner_environment(cluster: str, address: str, pool: str, spec: Json) -> lis
     """What a runner is told about itself; see berthmaster.runner.settings."""
     slots = [slot["accepts"] for slot in spec["slots"]]
     plain = {"CLUSTER": cluster, "POOL": pool, "SLOTS": orjson.dumps(slots).decode(), "REDIS__URL": address}
-    told = [{"name": f"BERTHMASTER_RUNNER__{name}", "value": value} for name, value in plain.items()]
+    variables = [{"name": f"BERTHMASTER_RUNNER__{name}", "value": value} for name, value in plain.items()]
     own = [
         {"name": f"BERTHMASTER_RUNNER__{name}", "valueFrom": {"fieldRef": {"fieldPath": path}}}
         for name, path in FIELDS.items()
     ]
-    return [*told, *own]
+    return [*variables, *own]

@@ -17,14 +17,14 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
+from berthmaster.kinds import OUR_KINDS
 from compose.sandbox.daemon import Daemon, answers
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.kube.server import KubeServer
 
 BUILD = Path(__file__).parents[3] / "tests" / "apiserver" / "build.sh"
-OURS = ("portpools", "podpools", "podclaims", "podclaimsets")
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
-UNCACHED = ("pods", "events", *(f"{plural}.berthmaster.dev" for plural in OURS))
+UNCACHED = ("pods", "events", *(f"{kind.plural}.{kind.group}" for kind in OUR_KINDS))
 """Kinds that `compact` works for."""
 HOW_TO_GET = "It is not built: `make apiserver` builds it (about 14 min, once)."
 

@@ -1,34 +1,45 @@
 --[[ Ends a run: the key becomes clean, waits, or is queued again because of news that came meanwhile.
-KEYS  as in head.lua
-ARGV  key, token, generation taken, wait (ms, 0 = none), tries, <history>.<version> ('' = none) and rest of the
+KEYS  as in lib/keys.lua
+ARGV  key, token, generation taken, wait (ms, 0 = none), attempts, <history>.<version> ('' = none) and rest of the
       snapshot that the run itself wrote, JSON list of pools ('' = as they are), hint
 Returns {accepted, queued}. A stale token changes nothing but marks the key: what its holder did may need a look.
 ]]
-local k, token, gen, wait, attempts, version, rest, list, message = unpack(ARGV)
-if redis.call('HGET', hold, k) ~= token then return {0, touch(k, message)} end
-redis.call('HDEL', hold, k)
-redis.call('ZREM', timer, k)
-if attempts == '0' then redis.call('HDEL', tries, k) else redis.call('HSET', tries, k, attempts) end
-local old = redis.call('HGET', snap, k)
-local same = old and old:sub(1, 7) == version:sub(1, 7) -- else the API's versions went back since this run began
-if same and old:sub(28, 28) == 'L' and old:sub(1, 27) < version then
-  old = version .. rest
-  redis.call('HSET', snap, k, old)
+--- @include "lib/keys"
+--- @include "lib/add_pools"
+--- @include "lib/enqueue"
+--- @include "lib/mark_dirty"
+--- @include "lib/timer_end"
+local key, token, generation, wait, attempts, version, rest, pools, hint = unpack(ARGV)
+if redis.call('HGET', HOLDERS, key) ~= token then return {0, mark_dirty(key, hint)} end
+redis.call('HDEL', HOLDERS, key)
+redis.call('ZREM', TIMER, key)
+if attempts == '0' then redis.call('HDEL', ATTEMPTS, key) else redis.call('HSET', ATTEMPTS, key, attempts) end
+
+local snapshot = redis.call('HGET', SNAPSHOTS, key)
+-- In another history the API's versions went back since this run began.
+local same_history = snapshot and snapshot:sub(1, 7) == version:sub(1, 7)
+if same_history and snapshot:sub(28, 28) == 'L' and snapshot:sub(1, 27) < version then
+  snapshot = version .. rest
+  redis.call('HSET', SNAPSHOTS, key, snapshot)
 end
-local marked = redis.call('HGET', dirty, k) or ''
-local since, upto = marked:match('@(%d+)@([%d.]+)$')
-local echoes = version ~= '' and since == gen and upto <= version -- of what the run wrote: nothing else has come
-if marked ~= gen and not echoes then
-  add_pools(k, list) -- none is forgotten: who marked the key meanwhile may have added one
-  enqueue(k, message)
+
+local last_mark = redis.call('HGET', DIRTY, key) or ''
+local marks_since, marks_until = last_mark:match('@(%d+)@([%d.]+)$')
+-- Echoes of what the run wrote: nothing else has come.
+local only_echoes = version ~= '' and marks_since == generation and marks_until <= version
+if last_mark ~= generation and not only_echoes then
+  add_pools(key, pools) -- whoever marked the key meanwhile may have added one: none is forgotten
+  enqueue(key, hint)
   return {1, 1}
 end
-redis.call('HDEL', dirty, k)
-remember_pools(k, list)
+
+redis.call('HDEL', DIRTY, key)
+if pools == '[]' then redis.call('HDEL', POOLS, key)
+elseif pools ~= '' then redis.call('HSET', POOLS, key, pools) end
 if tonumber(wait) > 0 then
-  redis.call('ZADD', timer, after(wait), k)
-elseif old and old:match('^[%d.]+(%a)') == 'G' then -- with or without a history
-  redis.call('HDEL', snap, k)
-  redis.call('HDEL', tries, k)
+  redis.call('ZADD', TIMER, timer_end(wait), key)
+elseif snapshot and snapshot:match('^[%d.]+(%a)') == 'G' then -- with or without a history
+  redis.call('HDEL', SNAPSHOTS, key)
+  redis.call('HDEL', ATTEMPTS, key)
 end
 return {1, 0}

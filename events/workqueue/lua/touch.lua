@@ -1,11 +1,14 @@
 --[[ Marks keys dirty without a change of their snapshots.
-KEYS  as in head.lua
+KEYS  as in lib/keys.lua
 ARGV  JSON list of pools to remember ('' = none), key, hint, key, hint, ...
 Returns the keys that were queued.
 ]]
-local found = {}
+--- @include "lib/add_pools"
+--- @include "lib/mark_dirty"
+local pools, queued = ARGV[1], {}
 for i = 2, #ARGV, 2 do
-  add_pools(ARGV[i], ARGV[1])
-  if touch(ARGV[i], ARGV[i + 1]) == 1 then found[#found + 1] = ARGV[i] end
+  local key, hint = ARGV[i], ARGV[i + 1]
+  add_pools(key, pools)
+  if mark_dirty(key, hint) == 1 then queued[#queued + 1] = key end
 end
-return found
+return queued

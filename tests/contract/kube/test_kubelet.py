@@ -8,7 +8,7 @@ import pytest
 
 from compose.sandbox.kube.kubelet.player import Player
 from compose.sandbox.kube.kubelet.steps import PREFIX
-from domain.claims.labels import DRAIN, SESSIONS
+from domain.kubernetes.names import DRAIN, SESSIONS
 from events.kube.api import NotFound
 from tests.contract.kube.objects import Json, pod
 from tests.fixtures.kube import Kube

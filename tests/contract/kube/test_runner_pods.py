@@ -12,8 +12,8 @@ import pytest
 
 from compose.sandbox.kube.kubelet.player import Player
 from compose.sandbox.kube.kubelet.runners import Runners, environment
+from domain.kubernetes.names import POOL
 from events.kube.api import NotFound
-from events.publisher.resources import POOL_LABEL
 from tests.contract.kube.objects import Json
 from tests.fixtures.kube import Kube
 from tests.support.waiting import eventually
@@ -27,7 +27,7 @@ def runner(name: str, **more: str) -> Json:
     variables += [{"name": f"BERTHMASTER_RUNNER__{k}", "valueFrom": {"fieldRef": {"fieldPath": f}}} for k, f in own]
     variables += [{"name": key, "value": value} for key, value in more.items()]
     containers = [{"name": "runner", "image": "runner", "env": variables}]
-    return {"metadata": {"name": name, "labels": {POOL_LABEL: "runners"}}, "spec": {"containers": containers}}
+    return {"metadata": {"name": name, "labels": {POOL: "runners"}}, "spec": {"containers": containers}}
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from redis import Redis
 
 from berthmaster.routing import pod_claim_key
-from domain.claims.labels import CLAIMED_BY
+from domain.kubernetes.names import CLAIMED_BY
 from tests.fixtures.kube import Kube
 from tests.support.claims.claim_set_world import QUICK, ClaimSetWorld
 from tests.support.pods.pod_pool_world import PodPoolWorld

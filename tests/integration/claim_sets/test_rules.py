@@ -44,7 +44,7 @@ def test_two_that_choose_different_claims_remove_one(make_set: MakeSet, method: 
 
 @pytest.mark.row("WC-29")
 def test_a_record_that_comes_late_is_refused(make_set: MakeSet) -> None:
-    """Rule intent, by compare-and-set: another was chosen meanwhile, and nothing was written on the first."""
+    """Rule intent: another was chosen meanwhile, and nothing was written on the first."""
     world = three_of_which_one_goes(make_set)
 
     def others() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from domain.claims.labels import CLAIM_SET
+from domain.kubernetes.names import CLAIM_SET
+from domain.kubernetes.objects import Pod
 from domain.outcome import Settled, Wait
 from events.kube.api import KubeApi
 from events.protocol.claim_index import concerned
@@ -208,9 +209,9 @@ def test_a_change_of_a_claims_pod_wakes_the_set(make_set: MakeSet) -> None:
     world = make_set(1)
     world.settle()
     pod = world.api.get(world.path("pods", world.pods["db-0"]))
-    assert concerned(world.redis, [pod]) == {world.key}
+    assert concerned(world.redis, [Pod(pod)]) == {world.key}
     ClaimSetNames(world.redis).drop(world.namespace, world.uid)
-    assert concerned(world.redis, [pod]) == set()
+    assert concerned(world.redis, [Pod(pod)]) == set()
 
 
 def test_a_name_that_somebody_else_has_is_left_out(make_set: MakeSet) -> None:

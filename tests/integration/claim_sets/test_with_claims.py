@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from redis import Redis
 
-from domain.claims.labels import CLAIM_SET, PHASE
+from domain.kubernetes.names import CLAIM_SET, PHASE
 from events.kube.api import Denied
 from tests.fixtures.kube import Kube
 from tests.support.claims.claim_set_world import ClaimSetWorld

@@ -13,7 +13,8 @@ from random import Random
 import pytest
 from redis import Redis
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE
+from domain.kubernetes.objects import KubeObject
 from events.kube.api import NotFound
 from tests.fixtures.kube import SandboxKube
 from tests.support.claims.claim_meanwhile import Dying
@@ -110,7 +111,7 @@ class History:
         claim = self.shop.claims().get(self.name())
         target = self.pod()
         if claim and claim["spec"].get("podName") not in (None, target) and "sourcePod" not in claim["spec"]:
-            self.shop.services.claims.move(claim, target)
+            self.shop.services.claims.move(KubeObject(claim), target)
 
     def lose_redis(self) -> None:
         self.shop.pool.redis.flushall()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from domain.claims.labels import CLAIM_FINALIZER, CORDON, LAST_OWNER
+from domain.kubernetes.names import CLAIM_FINALIZER, CORDON, LAST_OWNER
 from domain.outcome import Settled, Wait
 from events.kube.api import Denied, Invalid, KubeApi, KubeError
 from tests.support.claims.claim_world import READY, ClaimWorld

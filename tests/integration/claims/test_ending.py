@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from domain.claims.labels import ADDED, CLAIM_FINALIZER, CLAIMED_BY
+from domain.kubernetes.names import ADDED_LABELS, CLAIM_FINALIZER, CLAIMED_BY
+from domain.kubernetes.objects import KubeObject
 from domain.outcome import Settled, Wait
 from events.kube.api import Conflict, Invalid
 from tests.support.claims.claim_world import ClaimWorld
@@ -81,7 +82,7 @@ def test_a_claim_that_ends_after_a_loss_of_redis_finds_its_pod_by_the_label(worl
 @pytest.mark.row("WC-19")
 def test_what_a_deleted_claim_asked_for_does_not_matter() -> None:
     meta = {"uid": "u", "name": "a", "deletionTimestamp": "2026-01-01T12:00:00Z"}
-    wish = wish_of({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}})
+    wish = wish_of(KubeObject({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}}))
     assert (wish.claim.deleting, wish.claim.pod, wish.labels) == (True, "p1", {CLAIMED_BY: "u"})
 
 
@@ -123,7 +124,7 @@ def test_what_others_wrote_about_its_labels_keeps_no_claim_and_changes_no_label_
 ) -> None:
     world.pod("p1")
     world.bound()
-    world.annotate("p1", ADDED, told)
+    world.annotate("p1", ADDED_LABELS, told)
     world.delete()
     assert world.run() == Settled()
     assert world.gone()

@@ -10,6 +10,7 @@ from redis import Redis
 
 from domain.backoff import RetryPolicy
 from domain.claims.pod import Phase
+from domain.kubernetes.objects import Pod
 from domain.outcome import Outcome, Settled
 from events.kube.api import Conflict
 from events.workqueue import Workqueue
@@ -24,13 +25,13 @@ HELD = {"berthmaster.dev/claimed-by": "uid-a", "berthmaster.dev/owner": "alice"}
 Json = dict[str, Any]
 
 
-def a_pod(kube: Kube, **labels: str) -> Json:
+def a_pod(kube: Kube, **labels: str) -> Pod:
     meta = {"name": "p1", "labels": {"berthmaster.dev/phase": "Idle", **labels}}
     spec = {"containers": [{"name": "game", "image": "game:1"}]}
-    return kube.api.create(kube.path("pods"), {"metadata": meta, "spec": spec})
+    return Pod(kube.api.create(kube.path("pods"), {"metadata": meta, "spec": spec}))
 
 
-def given_back(redis: Redis, kube: Kube, pod: Json, discard: bool = False) -> bool:
+def given_back(redis: Redis, kube: Kube, pod: Pod, discard: bool = False) -> bool:
     """In a run of its claim."""
 
     class Services:
@@ -57,8 +58,7 @@ def given_back(redis: Redis, kube: Kube, pod: Json, discard: bool = False) -> bo
 def test_nothing_of_its_owner_stays_on_a_pod_but_the_name_of_the_last_one(redis: Redis, kube: Kube) -> None:
     before = a_pod(kube, tier="free")
     pod = ClaimPods(kube.api, kube.namespace).hold(before, HELD, {"tier": "paid", "match": "7"}, "t1")
-    labels = pod["metadata"]["labels"]
-    assert labels == HELD | {"berthmaster.dev/phase": "Bound", "tier": "paid", "match": "7"}
+    assert pod.labels == HELD | {"berthmaster.dev/phase": "Bound", "tier": "paid", "match": "7"}
     assert given_back(redis, kube, pod)
     after = kube.api.get(kube.path("pods", "p1"))["metadata"]
     last = {"berthmaster.dev/phase": "Draining", "berthmaster.dev/last-owner": "alice", "tier": "free"}
@@ -88,10 +88,10 @@ def test_a_pod_is_held_again_in_a_new_version_with_other_added_labels(kube: Kube
     pods = ClaimPods(kube.api, kube.namespace)
     first = pods.hold(a_pod(kube, tier="free"), HELD, {"tier": "paid", "match": "7"}, "t1")
     again = pods.hold(first, HELD, {"tier": "gold"}, "t2")
-    assert again["metadata"]["resourceVersion"] != first["metadata"]["resourceVersion"]
-    assert again["metadata"]["labels"]["tier"] == "gold"
-    assert "match" not in again["metadata"]["labels"]
-    assert pods.release(again, Phase.DRAINING, "d")["metadata"]["labels"]["tier"] == "free"
+    assert again.resource_version != first.resource_version
+    assert again.labels["tier"] == "gold"
+    assert "match" not in again.labels
+    assert pods.release(again, Phase.DRAINING, "d").labels["tier"] == "free"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_pod_is_held_again_in_a_new_version_with_other_added_labels(kube: Kube
 @pytest.mark.row("WC-15")
 def test_whether_a_pod_lives_and_is_ready(status: Json, meta: Json, said: tuple[bool, bool]) -> None:
     told = {"name": "p1", "uid": "u", "creationTimestamp": "2026-01-01T11:00:00Z"} | meta
-    pod = claimable({"metadata": told, "status": status}, NOON)
+    pod = claimable(Pod({"metadata": told, "status": status}), NOON)
     assert (pod.alive, pod.normal) == said
 
 
@@ -128,5 +128,5 @@ READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]
 @pytest.mark.row("WC-11")
 def test_a_pod_whose_kubelet_has_not_done_the_newest_spec_yet_is_not_normal(status: Json) -> None:
     told = {"name": "p1", "uid": "u", "creationTimestamp": "2026-01-01T11:00:00Z", "generation": 2}
-    assert not claimable({"metadata": told, "status": status}, NOON).normal
-    assert claimable({"metadata": told, "status": READY | {"observedGeneration": 2}}, NOON).normal
+    assert not claimable(Pod({"metadata": told, "status": status}), NOON).normal
+    assert claimable(Pod({"metadata": told, "status": READY | {"observedGeneration": 2}}), NOON).normal

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis import Redis
 
+from domain.kubernetes.objects import Pod
 from events.protocol.claim_index import concerned
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaim, WaitingClaims
@@ -16,7 +17,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 def changed(redis: Redis, pod: str, claimed_by: str = "") -> set[str]:
     labels = {"berthmaster.dev/claimed-by": claimed_by} if claimed_by else {}
-    return concerned(redis, [{"metadata": {"namespace": "games", "name": pod, "labels": labels}}])
+    return concerned(redis, [Pod({"metadata": {"namespace": "games", "name": pod, "labels": labels}})])
 
 
 @pytest.mark.row("WC-18")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.claims.labels import ADDED
+from domain.kubernetes.names import ADDED_LABELS
 from tests.support.claims.claim_world import ClaimWorld
 
 
@@ -33,7 +33,7 @@ def test_a_claim_that_overwrote_a_label_before_keeps_its_pod_and_the_label_comes
     world.pod("p1", tier="free")
     world.bound(additionalPodLabels={"match": "7"})
     world.label("p1", "tier", "paid")
-    world.annotate("p1", ADDED, '{"match":null,"tier":"free"}')
+    world.annotate("p1", ADDED_LABELS, '{"match":null,"tier":"free"}')
     world.spec(additionalPodLabels={"tier": "paid"})
     world.run()
     assert (world.phase(), world.pod_of(), world.labels("p1")["tier"]) == ("Bound", "p1", "free")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from domain.claims.labels import CLAIM_FINALIZER, CLAIMED_BY
+from domain.kubernetes.names import CLAIM_FINALIZER, CLAIMED_BY
+from domain.kubernetes.objects import KubeObject, Pod
 from domain.outcome import Settled, Wait
 from events.kube.api import Unavailable
 from events.protocol.claim_index import concerned
@@ -88,7 +90,7 @@ def test_a_pod_that_lost_its_label_before_it_was_deleted_still_wakes_its_claim(w
     world.pod("p1")
     world.bound()
     world.label("p1", CLAIMED_BY, None)
-    assert concerned(world.redis, [world.get("p1")]) == {f"podclaim/{world.namespace}/a"}
+    assert concerned(world.redis, [Pod(world.get("p1"))]) == {f"podclaim/{world.namespace}/a"}
     world.end("p1")
     world.later(timedelta(seconds=20))
     world.run()
@@ -140,8 +142,9 @@ def test_an_error_of_the_api_writes_nothing_and_is_tried_again(world: ClaimWorld
 @pytest.mark.row("WC-06")
 def test_a_claim_that_has_its_label_on_a_pod_adopts_that_one_after_any_loss_of_redis(world: ClaimWorld) -> None:
     """The label is there, the name is not, and Redis knows of nothing."""
-    claim = world.services.claims.set_finalizers(world.claim(), [CLAIM_FINALIZER])
-    world.pod("p1", **{CLAIMED_BY: claim["metadata"]["uid"], "berthmaster.dev/phase": "Bound"})
+    claim = world.services.claims.set_finalizers(KubeObject(world.claim()), [CLAIM_FINALIZER])
+    labels: dict[str, Any] = {CLAIMED_BY: claim.uid, "berthmaster.dev/phase": "Bound"}
+    world.pod("p1", **labels)
     world.pod("p2")
     world.run()
     assert (world.pod_of(), world.holder("p1"), world.holder("p2")) == ("p1", "Bound a", "Idle")

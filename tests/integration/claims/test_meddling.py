@@ -6,10 +6,9 @@ from datetime import datetime
 
 import pytest
 
-from domain.claims.labels import BOUND_AT, CLAIMED_BY, PHASE
+from domain.kubernetes.names import BOUND_AT, CLAIMED_BY, PHASE, POOL
 from tests.support.claims.claim_world import ClaimWorld
 from workers.kube.pod_claims import claim_path
-from workers.kube.pool_pods import POOL
 
 
 @pytest.mark.row("WC-01")

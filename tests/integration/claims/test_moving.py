@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, CORDON, PHASE
+from domain.kubernetes.names import CLAIMED_BY, CORDON, PHASE
 from domain.outcome import Settled, Wait
 from tests.support.claims.claim_meanwhile import standing_still
 from tests.support.claims.claim_world import ClaimWorld

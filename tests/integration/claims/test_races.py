@@ -13,8 +13,9 @@ import pytest
 from redis import Redis
 
 from berthmaster.jobs.slot_ledger import SlotLedger
-from domain.claims.labels import CLAIMED_BY, PHASE
 from domain.claims.pod import ClaimablePod
+from domain.kubernetes.names import CLAIMED_BY, PHASE
+from domain.kubernetes.objects import KubeObject, Pod
 from tests.fixtures.kube import SandboxKube
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.jobs.slot_world import SlotWorld
@@ -45,7 +46,7 @@ def taking(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[C
         def keep(self, at_least: timedelta) -> None:
             """It has its lease."""
 
-    return Taking(services, Kept(), world.namespace, name, wish_of(world.claim(name))).take
+    return Taking(services, Kept(), world.namespace, name, wish_of(KubeObject(world.claim(name)))).take
 
 
 @pytest.mark.row("WC-03", "WC-04")
@@ -55,7 +56,7 @@ def test_of_two_claims_and_one_pod_exactly_one_gets_it_in_a_thousand_runs(
 ) -> None:
     """Also where Redis was lost and each sees the pod open: then its version in Kubernetes decides alone."""
     world, won = world_sandbox, Counter[str]()
-    pod = claimable(world.pod("p1"), world.clock)
+    pod = claimable(Pod(world.pod("p1")), world.clock)
     other = SlotWorld(world.redis, f"{world.namespace}/other")
     other.add(pod.uid, ())
     mine = {"a": world.slots["warm"].ledger, "b": world.slots["warm"].ledger if ledgers == "one" else other.ledger}

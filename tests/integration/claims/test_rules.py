@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE
+from domain.kubernetes.objects import Pod
 from tests.support.claims.claim_meanwhile import CLAIM, POD, standing_still
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.faults.interposed_kube import InterposedKube
@@ -23,7 +24,7 @@ def pending(world: ClaimWorld, name: str = "a", **spec: object) -> None:
 
 @pytest.mark.row("WC-04", "WC-03")
 def test_of_two_runs_of_one_claim_that_take_a_pod_each_keeps_one(world: ClaimWorld) -> None:
-    """Rule extra, and a stale run: the other has bound the claim meanwhile."""
+    """Rule extra: the other has bound the claim meanwhile."""
     pending(world)
     world.pod("p1")
     world.pod("p2")
@@ -126,7 +127,7 @@ def test_a_run_that_wants_to_go_back_does_not_after_the_target_was_taken(world: 
 
 @pytest.mark.row("WC-28")
 def test_a_late_run_drains_no_source_that_the_claim_went_back_to(world: ClaimWorld) -> None:
-    """Rule touch, of the way back: the target was taken and marked, and is gone before the source was given back."""
+    """Rule touch: the target was taken and marked, and is gone before the source was given back."""
     world.pod("p1")
     world.bound()
     world.pod("p2")
@@ -181,7 +182,7 @@ def test_a_run_that_stood_still_before_its_pod_was_lifted_does_not_bind_it(world
 
     def others() -> None:
         assert ledger.take_over(uid, world.read()["metadata"]["uid"], "sweep")
-        ClaimPods(world.api, world.namespace).write(world.get("p1"), {}, {"berthmaster.dev/touched": "sweep"})
+        ClaimPods(world.api, world.namespace).write(Pod(world.get("p1")), {}, {"berthmaster.dev/touched": "sweep"})
         ledger.open(uid, "sweep")
         world.offer()
         if then != "open":
@@ -205,7 +206,7 @@ def test_a_run_that_stood_still_before_it_read_its_pod_asks_the_ledger_again(wor
 
     def others() -> None:
         assert slots.ledger.take_over(uid, world.read()["metadata"]["uid"], "sweep")
-        ClaimPods(world.api, world.namespace).write(world.get("p1"), {}, {"berthmaster.dev/touched": "sweep"})
+        ClaimPods(world.api, world.namespace).write(Pod(world.get("p1")), {}, {"berthmaster.dev/touched": "sweep"})
         slots.ledger.open(uid, "sweep")
         slots.submit("j", "apply")
         assert slots.state("j") == "placed"

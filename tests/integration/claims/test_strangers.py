@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE, POOL, REVISION
 from tests.support.claims.claim_world import IMAGE, READY, ClaimWorld
-from workers.kube.pool_pods import POOL, REVISION
 
 
 def stranger(world: ClaimWorld, **labels: str) -> dict[str, Any]:

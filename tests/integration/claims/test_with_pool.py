@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from domain.claims.labels import CLAIM_FINALIZER, PHASE
+from domain.kubernetes.names import CLAIM_FINALIZER, PHASE
+from domain.kubernetes.objects import KubeObject
 from tests.fixtures.kube import Kube
 from tests.support.claims.claim_shop import Shop
 from workers.kube.pod_claims import claim_path
@@ -104,7 +105,7 @@ def test_a_move_ends_with_the_old_pod_free_again(open_shop: Callable[..., Shop])
     shop.settle(4)
     source = shop.held()["c0"]
     (target,) = shop.pool.names() - {source}
-    shop.services.claims.move(shop.claims()["c0"], target)
+    shop.services.claims.move(KubeObject(shop.claims()["c0"]), target)
     shop.settle()
     assert shop.held() == {"c0": target}
     claim = shop.claims()["c0"]

@@ -6,10 +6,10 @@ import orjson
 import pytest
 from redis import Redis
 
+from domain.kubernetes.names import REVISION
 from tests.fixtures.kube import SandboxKube
 from tests.support.claims.claim_set_world import ClaimSetWorld
 from tests.support.command_line import berthmaster
-from workers.kube.pool_pods import REVISION
 
 
 @pytest.fixture

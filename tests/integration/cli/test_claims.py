@@ -6,11 +6,10 @@ import orjson
 import pytest
 from redis import Redis
 
-from domain.claims.labels import CORDON
+from domain.kubernetes.names import CORDON, POOL
 from tests.fixtures.kube import SandboxKube
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.command_line import berthmaster
-from workers.kube.pool_pods import POOL
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from berthmaster.kinds import OUR_KINDS
 from compose.sandbox.kube.apply import apply, manifests
 from compose.sandbox.kube.small import SmallKube
 from compose.sandbox.redis_server import RedisServer
@@ -23,7 +24,6 @@ Json = dict[str, Any]
 Places = dict[str, str | None]
 GROUP = "berthmaster.dev/v1alpha1"
 PORT_POOLS = f"/apis/{GROUP}/portpools"
-KINDS = ["PortPool", "PodPool", "PodClaim", "PodClaimSet"]
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def bare(tmp_path: Path, redis_right: RedisServer) -> Iterator[tuple[SmallKube, 
 
 def test_kinds_that_are_not_installed_are_named(bare: tuple[SmallKube, Places]) -> None:
     wrong = examined(bare[1])
-    assert wrong == {f"{kind} is installed": "not installed: kubectl apply -f deploy/crds" for kind in KINDS}
+    assert wrong == {f"{kind.name} is installed": "not installed: kubectl apply -f deploy/crds" for kind in OUR_KINDS}
 
 
 def without_precreate(spec: Json) -> None:

@@ -67,7 +67,7 @@ def test_a_waiting_key_and_the_key_of_a_killed_worker_run_in_time(
 
 @pytest.mark.row("TM-03")
 def test_a_wait_that_began_while_time_was_ahead_ends_in_time(queue: Workqueue, clock: RedisClock) -> None:
-    """The shortest trace without rule clock's note: forward and back between two sweeps."""
+    """The shortest trace without the note of rule `clock`: forward and back between two sweeps."""
     queue.sweep_due()
     clock.move(600)
     assert queue.done(taken(queue, KEY, MINUTE), SHORT)
@@ -77,6 +77,7 @@ def test_a_wait_that_began_while_time_was_ahead_ends_in_time(queue: Workqueue, c
 
 @pytest.mark.row("TM-03")
 def test_a_lease_lives_on_when_time_goes_back(queue: Workqueue, clock: RedisClock) -> None:
+    """Rule clock."""
     queue.sweep_due()
     run = taken(queue, KEY, MINUTE)
     clock.move(-600)

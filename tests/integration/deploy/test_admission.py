@@ -11,7 +11,7 @@ import pytest
 
 from compose.sandbox.accounts import token
 from compose.sandbox.kube.real import RealKube
-from domain.ports.pod import GATE
+from domain.kubernetes.names import PORTS_BOUND
 from events.kube.api import Denied, Invalid, KubeApi
 from tests.integration.deploy.conftest import Kubectl
 from tests.support.deployed import DEPLOY
@@ -27,7 +27,7 @@ REFUSAL: Final = "ValidatingAdmissionPolicy"
 
 def pod(name: str, owners: list[Json]) -> Json:
     meta = {"name": name, "labels": {"app": "a"}, "annotations": {"team": "red"}, "ownerReferences": owners}
-    spec = {"containers": [{"name": "a", "image": "a"}], "readinessGates": [{"conditionType": GATE}]}
+    spec = {"containers": [{"name": "a", "image": "a"}], "readinessGates": [{"conditionType": PORTS_BOUND}]}
     return {"metadata": meta, "spec": spec}
 
 
@@ -102,7 +102,7 @@ def test_the_workers_account_writes_nothing_of_others(worker: KubeApi, admin: Ku
 
 @pytest.mark.row("HO-09")
 def test_the_workers_account_writes_what_is_its_own(worker: KubeApi, admin: KubeApi) -> None:
-    bound = {"status": {"conditions": [{"type": GATE, "status": "True"}]}}
+    bound = {"status": {"conditions": [{"type": PORTS_BOUND, "status": "True"}]}}
     for name in ("theirs", "pooled"):
         worker.patch(f"{PODS}/{name}", meta(annotations={"berthmaster.dev/ports-state": "Pending"}))
         worker.join(f"{PODS}/{name}/status", meta(annotations={"berthmaster.dev/ports-state": "Bound"}) | bound)

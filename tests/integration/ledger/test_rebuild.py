@@ -147,7 +147,7 @@ def test_waiters_and_intents_of_before_are_gone(pool: LivePool) -> None:
     pool.configure([])
     pool.fail("games/a")
     pool.growth.intent(pool.view().epoch, limits())
-    pool.redis.hdel(f"{pool.ledger.prefix}meta", "inc")  # an old copy has come back
+    pool.redis.hdel(f"{pool.ledger.prefix}meta", "incarnation")  # an old copy has come back
     pool.rebuild()
     assert pool.waiting() == set()
     assert not pool.growth.pressure(timedelta(hours=1)).intent_open
@@ -215,13 +215,13 @@ def test_a_ledger_of_another_server_is_not_ready(pool: LivePool, redis: Redis) -
     """A promoted replica, or a restart: the data are here and the incarnation is not."""
     pool.allocate("games/a")
     meta = f"{pool.ledger.prefix}meta"
-    stamped: bytes = redis.hget(meta, "inc")  # type: ignore[assignment] # the synchronous client
+    stamped: bytes = redis.hget(meta, "incarnation")  # type: ignore[assignment] # the synchronous client
     server, mark = stamped.decode().split("/")
     for other in (f"{'0' * len(server)}/{mark}", f"{server[:-1]}/{mark}", f"{server}0/{mark}", server, ""):
-        redis.hset(meta, "inc", other)
+        redis.hset(meta, "incarnation", other)
         with pytest.raises(NotReady):
             pool.run()
-    redis.hset(meta, "inc", stamped)
+    redis.hset(meta, "incarnation", stamped)
 
 
 def test_a_client_that_does_not_know_its_server_is_never_ready(pool: LivePool, redis_url: str) -> None:

@@ -36,6 +36,7 @@ def test_a_second_release_does_not_free_the_port_of_another(pool: LivePool) -> N
 
 @pytest.mark.row("AL-18", "BD-23")
 def test_a_late_release_of_the_old_uid_does_not_free_the_port_of_the_new_one(pool: LivePool) -> None:
+    """Rule byarn."""
     (held,) = pool.allocate(uid="new")
     run = pool.run()
     for late in (run.releasing, run.free, run.confirm, run.foreign):
@@ -140,6 +141,7 @@ def test_the_sweep_takes_no_port_that_has_an_owner_or_is_not_of_the_pool(pool: L
 
 @pytest.mark.row("BD-19")
 def test_a_bound_entry_whose_listener_is_missing_loses_it(pool: LivePool) -> None:
+    """Rule audit."""
     (held,) = pool.allocate()
     bound = replace(held, state=EntryState.BOUND, listener="arn:l", target_group="arn:g", target="10.0.0.1:7000")
     pool.run().record(held.uid, [bound])

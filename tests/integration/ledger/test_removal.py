@@ -31,6 +31,7 @@ def test_an_empty_load_balancer_retires_and_gives_no_ports(pool: LivePool) -> No
 
 @pytest.mark.row("PP-28")
 def test_a_load_balancer_with_an_allocation_does_not_retire_whatever_its_state(pool: LivePool) -> None:
+    """Rule whileempty."""
     lb = load_balancer()
     (held,) = pool.allocate("games/a")
     assert not pool.retirement.retire(lb, NOW)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi, KubeError
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.jobs.slot_world import Runner
-from workers.kube.pool_pods import POOL
 from workers.stores.pool_names import PodPoolNames
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from berthmaster.jobs.slot_ledger import NotVerified
 from berthmaster.routing import pod_claim_key
-from domain.claims.labels import LAST_OWNER
+from domain.kubernetes.names import LAST_OWNER
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import fill

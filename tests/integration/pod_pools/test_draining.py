@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from domain.claims.labels import DRAIN, GIVEN_BACK, PHASE, SESSIONS
+from domain.kubernetes.names import DRAIN, GIVEN_BACK, PHASE, SESSIONS
 from domain.outcome import Wait
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
@@ -88,7 +88,7 @@ def test_a_dry_run_says_what_becomes_of_a_drain_and_does_nothing(make_pool: Make
 @pytest.mark.row("WC-23", "WC-22")
 @pytest.mark.parametrize("told", ["", "none", "0", "-1 drain-1", "0 drain-0", "1 drain-1"])
 def test_what_was_not_measured_for_this_drain_is_not_idle(make_pool: MakePool, told: str) -> None:
-    """Rule ask; and when the time is over the pod is replaced."""
+    """Rule ask: when the time is over the pod is replaced."""
     claimant = given_back(make_pool, drainTimeout="1m")
     pool = claimant.pool
     pool.run()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
 from tests.support.jobs.slot_world import Runner

@@ -10,6 +10,7 @@ import pytest
 from redis import Redis
 
 from berthmaster.routing import pod_claim_key
+from domain.kubernetes.objects import Pod
 from domain.outcome import Settled, Wait
 from events.kube.api import KubeApi
 from events.protocol.claim_index import concerned
@@ -183,7 +184,7 @@ def test_a_pool_wakes_a_claim_that_has_its_pod_and_that_nobody_remembers(redis: 
     assert woken(shop.pool) == {pod_claim_key(shop.namespace, "c0")}
     shop.run("c0")
     told = shop.api.get(shop.pool.pod_path(pod))
-    assert concerned(redis, [told]) == {pod_claim_key(shop.namespace, "c0")}
+    assert concerned(redis, [Pod(told)]) == {pod_claim_key(shop.namespace, "c0")}
 
 
 @pytest.mark.row("WC-45", "WC-18")

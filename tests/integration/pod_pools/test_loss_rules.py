@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from domain.kubernetes.names import OPENED
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.meanwhile import AfterList, fill, live, meanwhile, standing_still, states
 from tests.support.pods.pod_pool_world import PodPoolWorld
-from workers.kube.pool_pods import OPENED
 
 
 @pytest.mark.row("SL-05", "SL-13", "SD-18")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from domain.claims.labels import PHASE, SESSIONS
+from domain.kubernetes.names import PHASE, SESSIONS
 from events.kube.api import KubeApi
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE, POOL
 from tests.integration.pod_pools.conftest import MakePool
 from tests.integration.pod_pools.test_held_pods import bound
 from tests.support.pods.pod_pool_world import Json, PodPoolWorld
-from workers.kube.pool_pods import POOL
 
 LABELS = pytest.mark.parametrize("label", [None, "another"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, GIVEN_BACK, LAST_OWNER, OWNER, PHASE
+from domain.kubernetes.names import CLAIMED_BY, GIVEN_BACK, LAST_OWNER, OWNER, PHASE
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import AfterList, live, meanwhile
@@ -24,7 +24,7 @@ def grown_old(claimant: Claimant) -> None:
 
 @pytest.mark.row("WC-06", "WC-45", "WC-38")
 def test_a_take_whose_worker_died_is_lifted_after_a_while_and_not_before(make_pool: MakePool) -> None:
-    """Rule lift: taken in Redis, never written. What the worker still writes conflicts (rule bump)."""
+    """Rule lift: taken in Redis, never written. What the worker still writes conflicts (rule `bump`)."""
     pool = make_pool(maxIdle=1, maxReplicas=1, slots=[])
     grow(pool)
     claimant = Claimant(pool)

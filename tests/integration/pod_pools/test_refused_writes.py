@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from domain.claims.labels import GIVEN_BACK, PHASE
+from domain.kubernetes.names import GIVEN_BACK, PHASE
 from domain.outcome import Outcome
 from events.kube.api import Denied, Invalid, KubeError
 from tests.integration.pod_pools.conftest import MakePool

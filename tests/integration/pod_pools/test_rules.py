@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from domain.kubernetes.objects import Pod
 from events.kube.api import Denied
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.faults.interposed_kube import InterposedKube
@@ -51,7 +52,7 @@ def test_a_deletion_that_conflicts_asks_for_its_fence_again(make_pool: MakePool)
         (told,) = (p for p in pool.ledger_pods() if p.uid == uid)
         assert told.view == "fenced"
         assert pool.slots.ledger.take_over(uid, told.token, "sweep")
-        assert PoolPods(pool.api, pool.namespace, "runners", {}).write(pod, "sweep")
+        assert PoolPods(pool.api, pool.namespace, "runners", {}).write(Pod(pod), "sweep")
 
     standing_still(pool, "DELETE", others)
     assert len(live(pool)) == 2
@@ -126,7 +127,7 @@ def test_a_pool_whose_pods_cannot_be_deleted_still_does_its_jobs(make_pool: Make
 
 @pytest.mark.row("SL-28", "SL-18", "SL-21")
 def test_a_pod_that_cannot_be_removed_does_not_keep_the_pool_from_growing(make_pool: MakePool) -> None:
-    """Rule lift, of pods that are of no use any more."""
+    """Rule lift: of pods that are of no use any more."""
     pool = make_pool(maxReplicas=2)
     pool.slots.submit("j0")
     pool.settle()

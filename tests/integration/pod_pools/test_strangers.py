@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE, POOL, REVISION
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.pod_pool_world import PodPoolWorld
-from workers.kube.pool_pods import POOL, REVISION
 
 
 @pytest.mark.parametrize("marks", [{PHASE: "Idle"}, {PHASE: "Bound", CLAIMED_BY: "u"}, {PHASE: "Draining"}, {}])

@@ -13,10 +13,11 @@ from redis import Redis
 from redis.exceptions import NoPermissionError
 
 from berthmaster.redis.incarnation import connect
+from domain.kubernetes.names import POOL, RUNNER_TOKEN
+from domain.kubernetes.objects import Pod
 from events.kube.api import Denied, KubeApi
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.token_world import SECRET, TokenWorld, text
-from workers.kube.pool_pods import CARRIED, POOL
 from workers.pod_pools.runner_tokens import NoTokens
 from workers.stores.slots.user import RunnerUser
 
@@ -87,7 +88,7 @@ def test_pods_with_two_passwords_of_one_token_both_stay(make: Make, order: int) 
     world = make()
     world.pool.settle()
     (token,), (old,) = world.stored(), world.good()
-    pods = [*world.pool.pods(), {"metadata": {"annotations": {CARRIED: f"{token}:{'0' * 64}"}}}]
+    pods = [*map(Pod, world.pool.pods()), Pod({"metadata": {"annotations": {RUNNER_TOKEN: f"{token}:{'0' * 64}"}}})]
     user = RunnerUser(world.pool.redis, f"{world.pool.namespace}/runners")
     NoTokens(user, f"{time.time_ns() // 1000}-late").verify(pods[::order])
     assert world.good() == {old, "0" * 64}

@@ -31,7 +31,10 @@ def sandboxed(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -> It
 def test_wherever_a_run_is_killed_nobody_is_locked_out_and_the_next_goes_on(
     sandboxed: TokenWorld, at: int, after: bool
 ) -> None:
-    """At each call of Kubernetes, in the run that makes the token, the one that replaces it, and the one after that."""
+    """Rule goodfirst.
+
+    At each call of Kubernetes, in the run that makes the token, the one that replaces it, and the one after that.
+    """
     world, pool = sandboxed, sandboxed.pool
     killed(world, at, after)
     pool.settle()

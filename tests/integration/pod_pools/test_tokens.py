@@ -104,6 +104,7 @@ def test_no_token_is_replaced_while_a_slot_is_in_use(make: Make, phases: tuple[s
 
 @pytest.mark.row("SD-26")
 def test_a_pod_that_gets_a_job_after_the_rotation_keeps_its_token_until_the_job_ends(make: Make) -> None:
+    """Rule keepsecret."""
     world = make(maxReplicas=1)
     world.pool.settle()
     (old,), pods = world.stored(), world.pool.names()
@@ -141,6 +142,7 @@ def test_a_lost_user_is_made_again_before_anybody_must_report(make: Make) -> Non
 
 @pytest.mark.row("SD-26")
 def test_a_secret_that_was_deleted_locks_no_running_pod_out(make: Make) -> None:
+    """Rule frompods."""
     world = make()
     world.pool.settle()
     (old,) = world.good()
@@ -188,6 +190,7 @@ class ReadsSlowly(KubeApi):
 
 @pytest.mark.row("SD-26")
 def test_an_older_run_that_wakes_up_and_makes_a_token_takes_none_from_a_newer_run(make: Make) -> None:
+    """Rule secretversion."""
     world = make(minReplicas=0)
     pool = world.pool
     pool.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berthmaster.routing import pod_claim_key
-from domain.claims.labels import CORDON
+from domain.kubernetes.names import CORDON
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import fill, keep_terminating, let_go, live
@@ -96,7 +96,7 @@ def test_a_pool_grows_by_one_pod_for_each_claim_that_waits_and_by_no_more(make_p
 
 @pytest.mark.row("WC-09", "WC-36")
 def test_warm_pods_stay_beside_those_for_claims_that_wait(make_pool: MakePool) -> None:
-    """Three warm, five claims: three have one at once."""
+    """Rule additive: three warm, five claims: three have one at once."""
     pool = make_pool(maxIdle=3, slots=[])
     grow(pool)
     for n in range(3):

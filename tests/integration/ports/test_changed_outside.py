@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from domain.ports.pod import ENDPOINTS
+from domain.kubernetes.names import ENDPOINTS
 from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.tampered import bound, carrier, listeners, once, shown, sound
@@ -169,7 +169,10 @@ def test_a_strangers_listener_is_counted_when_it_comes_and_when_it_goes(fleet: F
 def test_a_listener_of_another_pod_in_the_place_of_a_bound_one_is_decided_by_the_tag_rule(
     fleet: Fleet, aws: Aws
 ) -> None:
-    """p0's listener was replaced by hand with one that says p1's; p1 does not publish that port: p0 gets it back."""
+    """Rule tagrule.
+
+    p0's listener was replaced by hand with one that says p1's; p1 does not publish that port: p0 gets it back.
+    """
     before = bound(fleet)
     one, two = listeners(fleet)[0], next(each for each in listeners(fleet) if each.tags[OWNER].endswith("/p1"))
     fleet.driver.delete_listener(one.arn)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from domain.ports.pod import ENDPOINTS
+from domain.kubernetes.names import ENDPOINTS
 from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.precreated import WANT, registered, stocked

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from berthmaster.routing import pod_key
+from domain.kubernetes.names import PORTS_BOUND
 from domain.outcome import Wait
-from domain.ports.pod import GATE
 from tests.fixtures.aws import Aws
 from tests.integration.ports.test_readiness import said
 from tests.support.ports.fleet import Fleet
@@ -31,7 +31,7 @@ def looked(fleet: Fleet) -> None:
 def test_a_pod_is_shown_its_ports_once_all_its_targets_are_healthy(fleet: Fleet, aws: Aws) -> None:
     aws.health("10.0.0.1:7778", healthy=False)
     fleet.pool("arena", publishWhen="Healthy")
-    fleet.pod("a", "7777/UDP@arena,7778/TCP@arena", ip="10.0.0.1", gates=[GATE])
+    fleet.pod("a", "7777/UDP@arena,7778/TCP@arena", ip="10.0.0.1", gates=[PORTS_BOUND])
     fleet.settle()
     state, rows, message = fleet.shown("a")
     assert (state, rows, message) == (

@@ -49,7 +49,7 @@ CALLS_OF_A_BIND = ["ensure_target_group", "ensure_listener", "register", "show"]
 @pytest.mark.row("EV-09", "EV-05", "BD-17")
 @pytest.mark.parametrize("call", CALLS_OF_A_BIND)
 def test_a_bind_that_was_overtaken_leaves_what_its_heir_made(fleet: Fleet, aws: Aws, call: str) -> None:
-    """open, confirm: its scripts are refused, so that it publishes nothing."""
+    """Rules open, confirm: its scripts are refused, so that it publishes nothing."""
     two_bound(fleet)
     fleet.pod("c", "7777/UDP@arena", ip="10.0.0.3")
     fleet.sync()
@@ -64,7 +64,7 @@ def test_a_bind_that_was_overtaken_leaves_what_its_heir_made(fleet: Fleet, aws: 
 @pytest.mark.row("EV-09", "FZ-06")
 @pytest.mark.parametrize("call", CALLS_OF_A_BIND)
 def test_a_bind_whose_pod_was_deleted_and_recreated_meanwhile_harms_nobody(fleet: Fleet, aws: Aws, call: str) -> None:
-    """alluids: the heir releases what the old UID has; what the late call still makes, the audit finds."""
+    """Rule alluids: the heir releases what the old UID has; what the late call still makes, the audit finds."""
     two_bound(fleet)
     fleet.pod("c", "7777/UDP@arena", ip="10.0.0.3")
     fleet.sync()
@@ -84,7 +84,7 @@ def test_a_bind_whose_pod_was_deleted_and_recreated_meanwhile_harms_nobody(fleet
 @pytest.mark.row("EV-09", "BD-31")
 @pytest.mark.parametrize("call", CALLS_OF_A_BIND)
 def test_a_bind_publishes_nothing_on_a_pod_that_opted_out_meanwhile(fleet: Fleet, aws: Aws, call: str) -> None:
-    """precond: the write names the version that the run read."""
+    """Rule precond: the write names the version that the run read."""
     two_bound(fleet)
     fleet.pod("c", "7777/UDP@arena", ip="10.0.0.3")
     fleet.sync()
@@ -100,7 +100,7 @@ def test_a_bind_publishes_nothing_on_a_pod_that_opted_out_meanwhile(fleet: Fleet
 @pytest.mark.row("EV-09", "AL-17", "AL-18")
 @pytest.mark.parametrize("call", ["delete_listener", "delete_target_group"])
 def test_a_release_that_was_overtaken_takes_nothing_from_the_next_owner(fleet: Fleet, aws: Aws, call: str) -> None:
-    """By ARN only, and free only by its own token: the port has another owner by now."""
+    """Rule byarn: by ARN only, and free only by its own token: the port has another owner by now."""
     two_bound(fleet)
     port = fleet.shown("a")[1][0]["port"]
     fleet.delete("a")
@@ -120,7 +120,7 @@ def test_a_release_that_was_overtaken_takes_nothing_from_the_next_owner(fleet: F
 
 @pytest.mark.row("BD-13", "EV-09")
 def test_a_live_pod_stops_showing_a_port_before_the_port_is_released(fleet: Fleet, aws: Aws) -> None:
-    """clearfirst: when the first delete is called, nothing is published any more."""
+    """Rule clearfirst: when the first delete is called, nothing is published any more."""
     two_bound(fleet)
     fleet.annotate("a", ports=None)
     fleet.sync()
@@ -133,7 +133,7 @@ def test_a_live_pod_stops_showing_a_port_before_the_port_is_released(fleet: Flee
 
 @pytest.mark.row("EV-09")
 def test_a_port_that_is_being_released_is_not_taken_back_by_a_change_of_mind(fleet: Fleet, aws: Aws) -> None:
-    """oneway: the pod opts in again while its port is being deleted: it gets one, freshly bound."""
+    """Rule oneway: the pod opts in again while its port is being deleted: it gets one, freshly bound."""
     two_bound(fleet)
     fleet.annotate("a", ports=None)
     fleet.sync()

@@ -129,6 +129,7 @@ class TestLateCalls:
 def test_a_stale_target_whose_address_another_pod_has_is_replaced_and_that_pod_is_left_alone(
     fleet: Fleet, aws: Aws
 ) -> None:
+    """Rule addressfirst."""
     arn = stocked(fleet, aws, tcp=0, udp=2)
     fleet.pod("b", WANT, ip="10.0.0.2")
     fleet.settle()
@@ -233,7 +234,10 @@ def test_tags_of_precreated_things_that_were_removed_are_restored(fleet: Fleet, 
 
 @pytest.mark.row("BD-17", "BD-21")
 def test_the_audit_finds_what_a_caller_left_that_died_with_the_call_on_the_wire(fleet: Fleet, aws: Aws) -> None:
-    """At a port of nobody, at one of a bound pod, and instead of its own: nobody was told that there is something."""
+    """Rule audittargets.
+
+    At a port of nobody, at one of a bound pod, and instead of its own: nobody was told that there is something.
+    """
     arn = stocked(fleet, aws, tcp=1, udp=2)
     for n in range(2):
         fleet.pod(f"p{n}", WANT, ip=f"10.0.0.{n + 1}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from domain.ports.pod import GATE
+from domain.kubernetes.names import PORTS_BOUND
 from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
 from workers.kube.pods import Pods
@@ -14,7 +14,7 @@ from workers.kube.pods import Pods
 
 def condition(fleet: Fleet, name: str = "a") -> dict[str, Any] | None:
     conditions = fleet.api.get(fleet.pod_path(name))["status"].get("conditions") or ()
-    return next((each for each in conditions if each["type"] == GATE), None)
+    return next((each for each in conditions if each["type"] == PORTS_BOUND), None)
 
 
 def said(fleet: Fleet) -> tuple[str, str]:
@@ -27,7 +27,7 @@ def said(fleet: Fleet) -> tuple[str, str]:
 @pytest.mark.row("BD-11")
 def test_a_pod_with_the_gate_is_ready_once_its_ports_are_bound_and_no_longer_when_they_are_not(fleet: Fleet) -> None:
     fleet.pool("arena")
-    fleet.pod("a", "7777/UDP@arena", gates=[GATE])
+    fleet.pod("a", "7777/UDP@arena", gates=[PORTS_BOUND])
     fleet.settle()
     assert said(fleet) == ("False", "WaitBackend")
     fleet.address("a", "10.0.0.1")
@@ -47,7 +47,7 @@ def test_a_pod_with_the_gate_is_ready_once_its_ports_are_bound_and_no_longer_whe
 @pytest.mark.row("BD-11")
 def test_other_conditions_are_left_alone(fleet: Fleet) -> None:
     fleet.pool("arena")
-    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[GATE])
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[PORTS_BOUND])
     started = {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     fleet.api.join(f"{fleet.pod_path('a')}/status", {"status": {"conditions": [started]}})
     fleet.settle()
@@ -70,7 +70,7 @@ def test_a_pod_without_the_gate_gets_no_condition(fleet: Fleet) -> None:
 def test_a_pod_is_never_ready_without_its_endpoints_nor_before_its_port_is_given_back(fleet: Fleet, aws: Aws) -> None:
     """Whatever fails between: each version that the API server has had is right in itself."""
     fleet.pool("arena")
-    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[GATE])
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[PORTS_BOUND])
     fleet.settle()
     aws.fault("DeleteListener", code="InternalFailure", status=500)
     fleet.annotate("a", ports=None)
@@ -83,9 +83,9 @@ def test_a_pod_is_never_ready_without_its_endpoints_nor_before_its_port_is_given
 @pytest.mark.row("BD-11")
 def test_a_condition_that_somebody_else_changed_is_set_right(fleet: Fleet) -> None:
     fleet.pool("arena")
-    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[GATE])
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[PORTS_BOUND])
     fleet.settle()
-    wrong = {"status": {"conditions": [{"type": GATE, "status": "False"}]}}
+    wrong = {"status": {"conditions": [{"type": PORTS_BOUND, "status": "False"}]}}
     fleet.api.join(f"{fleet.pod_path('a')}/status", wrong)
     fleet.settle()
     assert said(fleet) == ("True", "Bound")
@@ -95,7 +95,7 @@ def test_a_condition_that_somebody_else_changed_is_set_right(fleet: Fleet) -> No
 def test_a_run_that_is_late_does_not_make_a_pod_ready(fleet: Fleet) -> None:
     """The condition carries the version that the run read, as the annotations do."""
     fleet.pool("arena")
-    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[GATE])
+    fleet.pod("a", "7777/UDP@arena", ip="10.0.0.1", gates=[PORTS_BOUND])
     fleet.sync()
     fleet.drain()
     pods = Overtaken(fleet)

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from berthmaster.routing import pod_key
-from domain.ports.pod import ENDPOINTS, STATE
+from domain.kubernetes.names import ENDPOINTS, PORTS_STATE
 from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Fuse, Interposed, Killed
 from tests.support.ports.fleet import Fleet
@@ -48,6 +48,7 @@ def test_after_a_flush_every_pod_keeps_its_ports_and_no_call_writes(fleet: Fleet
 
 @pytest.mark.row("FZ-05", "EV-10")
 def test_pods_deleted_while_redis_was_away_leave_nothing(fleet: Fleet, aws: Aws) -> None:
+    """Rule afterstamp."""
     three_bound(fleet)
     fleet.redis.flushall()
     fleet.delete("p0")
@@ -59,6 +60,7 @@ def test_pods_deleted_while_redis_was_away_leave_nothing(fleet: Fleet, aws: Aws)
 @pytest.mark.row("EV-10", "AL-02")
 @pytest.mark.parametrize("at", range(6))
 def test_a_bind_that_died_before_the_flush_is_cleaned_up_and_done_again(fleet: Fleet, aws: Aws, at: int) -> None:
+    """Rule resync."""
     three_bound(fleet)
     fleet.pod("x", "a=7777/UDP@arena,b=7778/TCP@arena", ip="10.0.0.9")
     fleet.sync()
@@ -79,6 +81,7 @@ def test_a_bind_that_died_before_the_flush_is_cleaned_up_and_done_again(fleet: F
 
 @pytest.mark.row("EV-10", "EV-09")
 def test_a_run_that_began_before_the_flush_writes_nothing_after_the_rebuild(fleet: Fleet, aws: Aws) -> None:
+    """Rule incarnation."""
     three_bound(fleet)
     fleet.pod("x", "7777/UDP@arena", ip="10.0.0.9")
     fleet.sync()
@@ -100,11 +103,11 @@ def test_a_run_that_began_before_the_flush_writes_nothing_after_the_rebuild(flee
 
 @pytest.mark.row("EV-10", "AL-19")
 def test_a_collision_is_resolved_in_favour_of_the_clouds_tag(fleet: Fleet, aws: Aws) -> None:
-    """An annotation says that a port is p1's, the listener on it says p0's: p1 gets another."""
+    """Rules surplus, tagrule: an annotation says that a port is p1's, the listener on it says p0's: p1 gets another."""
     three_bound(fleet)
     stolen = fleet.shown("p0")[1]
     text = fleet.api.get(fleet.pod_path("p0"))["metadata"]["annotations"][ENDPOINTS]
-    fleet.api.patch(fleet.pod_path("p1"), {"metadata": {"annotations": {ENDPOINTS: text, STATE: "Bound"}}})
+    fleet.api.patch(fleet.pod_path("p1"), {"metadata": {"annotations": {ENDPOINTS: text, PORTS_STATE: "Bound"}}})
     fleet.redis.flushall()
     fleet.settle()
     assert fleet.shown("p0")[1] == stolen
@@ -166,6 +169,7 @@ def test_an_orphan_younger_than_the_grace_is_left_alone(fleet: Fleet, aws: Aws) 
 
 
 def test_a_listener_deleted_by_hand_is_made_again_on_the_same_port(fleet: Fleet, aws: Aws) -> None:
+    """Rule audit."""
     before = three_bound(fleet)
     lb = fleet.driver.find_owned_load_balancers(fleet.cluster)[0]
     fleet.driver.delete_listener(fleet.driver.listeners(lb.arn)[0].arn)

@@ -47,7 +47,7 @@ def test_a_load_balancer_that_stays_empty_is_removed_and_one_in_use_is_not(fleet
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("at", range(6))
 def test_whatever_dies_during_a_removal_the_next_run_ends_it(fleet: Fleet, aws: Aws, at: int, after: bool) -> None:
-    """listeners, tag, listeners, delete, target groups, delete of a spare one."""
+    """Rule resume: listeners, tag, listeners, delete, target groups, delete of a spare one."""
     lb = one_idle(fleet)
     tags = pool_tags(fleet.cluster, "arena") | {LOAD_BALANCER: lb.name}
     group = fleet.driver.ensure_target_group(f"bm-spare-{at}", "TCP", 1, GroupSettings(aws.ids.vpc), tags)
@@ -98,6 +98,7 @@ def test_a_stranger_that_the_ledger_remembers_and_aws_has_no_more_keeps_nothing(
 
 @pytest.mark.row("PP-28")
 def test_a_strangers_listener_that_comes_late_keeps_it_retiring(fleet: Fleet, aws: Aws) -> None:
+    """Rules lookagain, neverback."""
     lb = one_idle(fleet)
     made: list[str] = []
     look(fleet, Interposed(fleet.driver, "tag", lambda: made.append(listen(aws, lb))))
@@ -161,7 +162,7 @@ def test_a_pod_that_comes_before_it_retires_keeps_it(fleet: Fleet, aws: Aws) -> 
 
 @pytest.mark.row("PP-28")
 def test_a_slow_worker_deletes_only_the_load_balancer_that_it_confirmed(fleet: Fleet, aws: Aws) -> None:
-    """Its lease is over: another worker has removed it, and its slot has a new one with a pod."""
+    """Rule samearn: its lease is over: another worker has removed it, and its slot has a new one with a pod."""
     one_idle(fleet)
 
     def another_removes_it() -> None:
@@ -197,7 +198,7 @@ def test_after_a_loss_of_redis_a_tagged_one_is_given_to_nobody_and_goes(fleet: F
 
 @pytest.mark.row("PP-28")
 def test_a_worker_that_tags_after_a_loss_of_redis_deletes_nothing_that_is_used(fleet: Fleet, aws: Aws) -> None:
-    """Rule confirm: the rebuild saw no tag, the load balancer gives ports again, and AWS does not show it yet."""
+    """Rule confirmretired: the rebuild saw no tag, the load balancer gives ports again, which AWS does not show yet."""
     lb = one_idle(fleet)
 
     def lose() -> None:

@@ -100,6 +100,7 @@ def test_a_retained_port_is_released_when_its_time_is_over(fleet: Fleet, aws: Aw
 
 @pytest.mark.row("BD-22", "PP-01")
 def test_retained_ports_are_given_to_nobody_else(fleet: Fleet, aws: Aws) -> None:
+    """Rule droptargets."""
     both, own = "a=7777/UDP@arena, b=7778/UDP@arena", {"enabled": False}
     bound(fleet, ports=both, endPort=30001, autoCreate=own, loadBalancers=[_existing(fleet, aws)])
     fleet.delete("a")

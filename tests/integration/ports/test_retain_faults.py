@@ -32,6 +32,7 @@ def die(fleet: Fleet, at: int, after: bool) -> bool:
 @pytest.mark.row("BD-22", "BD-17", "AL-21")
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_worker_that_dies_at_any_call_costs_no_retained_port(fleet: Fleet, aws: Aws, after: bool) -> None:
+    """Rules retag, tagfirst."""
     bound(fleet, ports="a=7777/UDP@arena, b=7778/TCP@arena")
     before = places(fleet)
     deaths = 0
@@ -59,6 +60,7 @@ def test_a_worker_that_dies_at_any_call_costs_no_retained_port(fleet: Fleet, aws
 @pytest.mark.row("BD-22", "AL-19", "EV-10")
 @pytest.mark.parametrize("when", ["bound", "retained", "taken over"])
 def test_a_retained_port_survives_a_loss_of_redis(fleet: Fleet, aws: Aws, when: str) -> None:
+    """Rule keeptag."""
     bound(fleet, ports=RANGE)
     before = places(fleet)
     fleet.delete("a")

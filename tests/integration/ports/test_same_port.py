@@ -147,6 +147,7 @@ def test_a_number_that_another_takes_in_between_is_given_up_for_the_next(fleet: 
 
 @pytest.mark.row("AL-10", "AL-12", "AL-02")
 def test_a_run_that_dies_between_two_pools_leaves_no_half_behind(fleet: Fleet, aws: Aws) -> None:
+    """Rule nohalf."""
     settled_pools(fleet)
     ask(fleet, "a")
     fleet.sync()
@@ -197,7 +198,10 @@ def test_the_number_is_found_again_after_a_loss_of_redis(fleet: Fleet, aws: Aws)
 @pytest.mark.row("AL-10", "SU-13")
 @pytest.mark.parametrize("pool", ["arena", "lobby"])
 def test_a_port_that_becomes_free_before_the_pod_is_on_the_list_is_not_missed(fleet: Fleet, pool: str) -> None:
-    """The shortest trace of tests/models/same_port.py: nobody wakes it for what became free after it looked."""
+    """Rule freshlook.
+
+    The shortest trace of tests/models/same_port.py: nobody wakes it for what became free after it looked.
+    """
     pools(fleet)
     holding(fleet, "arena", 30000, 30002, 30004)
     holding(fleet, "lobby", 30001, 30003)
@@ -210,7 +214,7 @@ def test_a_port_that_becomes_free_before_the_pod_is_on_the_list_is_not_missed(fl
         fleet.sync()
         fleet.run_pod(holder)
 
-    run_disturbed(fleet, "a", pool, give_back, before="wait")
+    run_disturbed(fleet, "a", pool, give_back, before="join_waiting_list")
     assert fleet.state("a") != "NoPortAvailable"
     fleet.due()
     fleet.settle()

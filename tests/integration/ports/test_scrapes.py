@@ -64,6 +64,6 @@ def test_what_the_last_audit_saw_is_a_gauge_until_the_next(fleet: Fleet, redis_u
 @pytest.mark.row("EV-15")
 def test_a_ledger_that_must_be_rebuilt_says_so(fleet: Fleet, redis_url: str, tmp_path: Path) -> None:
     crowded(fleet)
-    fleet.redis.hset("{pp:arena}meta", "inc", "another/1")
+    fleet.redis.hset("{pp:arena}meta", "incarnation", "another/1")
     with idle_worker(redis_url, tmp_path) as worker:
         assert worker.total("berthmaster_ledger_verified", pool="arena") == 0

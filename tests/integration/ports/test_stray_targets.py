@@ -16,6 +16,7 @@ from workers.port_audit.reconciler import audit
 
 @pytest.mark.row("BD-17", "BD-21")
 def test_a_target_of_a_late_call_is_deregistered_by_a_run_of_the_pod(fleet: Fleet, aws: Aws) -> None:
+    """Rule askcomparison."""
     before = bound(fleet)
     groups = {
         listener.target_group_arn: fleet.driver.targets(listener.target_group_arn) for listener in listeners(fleet)

@@ -36,6 +36,7 @@ def container_ports(fleet: Fleet, name: str) -> list[int]:
 
 @pytest.mark.row("EV-03", "BD-12")
 def test_a_pod_whose_change_was_never_told_is_served_as_it_is_now(asking: Fleet, aws: Aws) -> None:
+    """Rule reread."""
     asking.annotate("a", ports="7778/TCP@arena")
     assert isinstance(asking.run_pod("a"), Settled)
     assert (asking.state("a"), container_ports(asking, "a")) == ("Bound", [7778])
@@ -78,7 +79,10 @@ def test_a_pod_that_the_publisher_does_not_follow_gets_no_port_when_its_pool_cha
 
 @pytest.mark.row("EV-03", "EV-04")
 def test_what_such_a_run_wrote_does_not_hide_that_the_pod_has_left(asking: Fleet, aws: Aws) -> None:
-    """A pod that lost the label that the publisher selects by: the run cannot know, the publisher says so later."""
+    """Rule ownread.
+
+    A pod that lost the label that the publisher selects by: the run cannot know, the publisher says so later.
+    """
     left = asking.annotate("a", ports="7778/TCP@arena")
     asking.run_pod("a")
     assert asking.state("a") == "Bound"

@@ -11,8 +11,8 @@ import pytest
 from compose.sandbox.kube.real import RealKube
 from compose.sandbox.kube.server import KubeServer
 from compose.sandbox.kube.small import SmallKube
+from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi
-from events.publisher.resources import POOL_LABEL
 from tests.support.pods.pods import failed_event, pod
 from tests.support.servers.publishing import IdleWorker, publishing
 from tests.support.servers.scripted_watch import PODS, POOL_PODS, ScriptedApi, version_of
@@ -105,7 +105,7 @@ def test_what_was_restored_while_no_publisher_ran_is_found_by_its_first_list(
 def test_versions_that_were_overtaken_before_a_list_came_are_found_by_one_object(
     api: ScriptedApi, redis_url: str, worker: IdleWorker
 ) -> None:
-    """No version of a list is below anything known, but a pod is older than it was."""
+    """Rule newhistory: no version of a list is below anything known, but a pod is older than it was."""
     stored = api.world.put(PODS, pod("a", uid="u1"))
     restore = api.world.backup()
     with publishing(api.url, redis_url):
@@ -148,11 +148,11 @@ def test_pods_of_pools_and_failures_are_followed_into_a_new_history(
         eventually(lambda: "uid-of-e1" in str(worker.told()))
         for _ in range(5):
             api.world.put("/none", pod("x"))
-        api.world.put(POOL_PODS, pod("p", ports=None, labels={POOL_LABEL: "runners"}))
+        api.world.put(POOL_PODS, pod("p", ports=None, labels={POOL: "runners"}))
         eventually(lambda: "podpool/games/runners" in worker.hinted())
         restore()
         api.world.put(EVENTS, failed_event("y", name="e2"))
-        api.world.put(POOL_PODS, pod("q", ports=None, labels={POOL_LABEL: "others"}))
+        api.world.put(POOL_PODS, pod("q", ports=None, labels={POOL: "others"}))
         api.cut()
         eventually(lambda: "podpool/games/others" in worker.hinted() and "uid-of-e2" in str(worker.told()))
         eventually(lambda: running.metric("api_histories_total") == 1)

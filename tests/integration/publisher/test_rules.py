@@ -64,6 +64,7 @@ class TestFence:
     def test_the_first_mark_of_a_replaced_publisher_is_refused(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker
     ) -> None:
+        """Rule epoch."""
         with publishing(api.url, redis_url, lease=UNAWARE, **DEAF) as old:
             assert worker.queue.claim(f"{old.process.lease.number + 1}:heir")  # and the heir has not marked yet
             api.world.put(PODS, pod("a"))
@@ -88,6 +89,7 @@ class TestEpoch:
     def test_after_the_lease_was_deleted_by_hand_an_equal_number_of_another_holder_takes_over(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker
     ) -> None:
+        """Rule epoch."""
         with publishing(api.url, redis_url, lease=UNAWARE, **DEAF) as old:
             api.world.delete(LEASES, f"default/{LEASE}")
             with publishing(api.url, redis_url) as new:
@@ -113,6 +115,7 @@ class TestDiffAgainstRedis:
     def test_what_redis_forgot_while_the_stream_was_quiet_comes_back(
         self, api: ScriptedApi, redis_url: str, redis: Redis, worker: IdleWorker
     ) -> None:
+        """Rule probe."""
         stored = api.world.put(PODS, pod("a"))
         with publishing(api.url, redis_url) as running:
             redis.flushall()
@@ -124,7 +127,10 @@ class TestDiffAgainstRedis:
     def test_a_deletion_that_redis_forgot_again_is_found_by_the_next_list(
         self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker, tmp_path: Path
     ) -> None:
-        """The old copy of Redis has the pod alive; the publisher's own memory says that it is gone and dealt with."""
+        """Rule againstredis.
+
+        The old copy of Redis has the pod alive; the publisher's own memory says that it is gone and dealt with.
+        """
         api.world.put(PODS, pod("a", uid="u1"))
         with publishing(api.url, mortal.url, **DEAF):
             pass
@@ -151,6 +157,7 @@ class TestWatermark:
     def test_an_event_replayed_after_its_tombstone_was_removed_does_not_bring_the_pod_back(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker
     ) -> None:
+        """Rule watermark."""
         with publishing(api.url, redis_url):
             api.world.put(PODS, pod("a"))
             api.world.delete(PODS, "games/a")
@@ -170,7 +177,7 @@ class TestStamp:
     def test_redis_that_restarts_between_list_and_stamp_is_not_stamped(
         self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker
     ) -> None:
-        """Marks of the first list may be missing after the restart: the second claim lists again."""
+        """Rule stamp: marks of the first list may be missing after the restart: the second claim lists again."""
         api.kinds.add(POOLS)
         api.world.put(PODS, pod("a"))
         taken: list[object] = []
@@ -195,6 +202,7 @@ class TestStamp:
     def test_workers_take_nothing_before_all_first_lists_are_in(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker
     ) -> None:
+        """Rules samestamp, freshread."""
         api.world.put(PODS, pod("a"))
         api.kinds.add(POOLS)
         api.lists[POOLS].extend([failing_list(503, "ServiceUnavailable")] * 8)
@@ -220,7 +228,7 @@ class TestStamp:
     def test_a_redis_process_that_is_another_is_noticed_by_the_next_mark_even_if_it_kept_the_claim(
         self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker
     ) -> None:
-        """An old copy may hold the epoch of now and lack marks: only the stamp tells."""
+        """Rule probe: an old copy may hold the epoch of now and lack marks: only the stamp tells."""
         with publishing(api.url, mortal.url, **DEAF) as running:
             mortal.stop()  # writes everything
             mortal.start()

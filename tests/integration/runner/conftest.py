@@ -35,8 +35,9 @@ class RunnerPool:
         self.ledger.begin([])
         assert preload(self.ledger) == ""
 
-    def start(self, pod: str, pool: str = "prefork", slots: Any = SLOTS, **more: str) -> CeleryProcess:
-        environment = {
+    def settings(self, pod: str, slots: Any = SLOTS) -> dict[str, str]:
+        """The environment of the pod's container."""
+        return {
             "BERTHMASTER_RUNNER__POOL": POOL,
             "BERTHMASTER_RUNNER__POD": pod,
             "BERTHMASTER_RUNNER__UID": f"uid-{pod}",
@@ -45,8 +46,10 @@ class RunnerPool:
             "BERTHMASTER_RUNNER__HEARTBEAT": "300ms",
             "BERTHMASTER_RUNNER__SPOOL": str(self.directory / f"spool-{pod}"),
             "PYTHONPATH": ":".join(sys.path),
-            **more,
         }
+
+    def start(self, pod: str, pool: str = "prefork", slots: Any = SLOTS, **more: str) -> CeleryProcess:
+        environment = self.settings(pod, slots) | more
         options = ("--pool", pool, "--loglevel", "INFO")
         runner = CeleryProcess(
             "worker", pod, self.directory, self.url, environment, options, "tests.support.jobs.runner_app"

@@ -108,7 +108,7 @@ def runner(redis: Redis, tmp_path: Path) -> OneRunner:
 
 @pytest.mark.row("SL-11", "SL-22")
 def test_a_start_whose_answer_is_slow_is_not_taken_for_lost(runner: OneRunner) -> None:
-    """Rule order: reports go out meanwhile, and the process starts after all. It must not be placed a second time."""
+    """Rule newerreport: reports go out meanwhile, the process starts after all, and is not placed a second time."""
 
     def two_reports() -> None:
         runner.beat()
@@ -126,7 +126,7 @@ def test_a_start_whose_answer_is_slow_is_not_taken_for_lost(runner: OneRunner) -
 
 @pytest.mark.row("SL-11", "SL-13")
 def test_a_start_whose_answer_is_slow_while_redis_is_lost_is_not_placed_again(runner: OneRunner) -> None:
-    """Rules order, report: no new incarnation hears a report while an older one may still grant a start."""
+    """Rules newerreport, report: no new incarnation hears a report while an older one may still grant a start."""
 
     def lost() -> None:
         runner.redis.flushall()

@@ -48,6 +48,7 @@ def frozen_replica(group: SentinelGroup) -> None:
 def test_workers_take_nothing_from_a_new_master_while_the_old_one_takes_writes(
     two_replicas: SentinelGroup, tmp_path: Path
 ) -> None:
+    """Rules oldmaster, onewriter."""
     old = two_replicas.master()
     chosen, log = RedisSettings(url=two_replicas.url), tmp_path / "log"
     with ScriptedApi() as api, connect_state(chosen) as client:

@@ -151,7 +151,7 @@ def test_a_start_whose_answer_is_lost_is_found_by_its_absence(world: SlotWorld) 
 
 @pytest.mark.row("SL-12", "SL-22")
 def test_a_report_says_nothing_of_what_was_placed_and_not_started(world: SlotWorld) -> None:
-    """Rule order: the message is still on its way, and the runner cannot know of it."""
+    """Rule newerreport: the message is still on its way, and the runner cannot know of it."""
     world.add("a")
     world.submit("j")
     for _ in range(3):

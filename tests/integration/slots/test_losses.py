@@ -50,7 +50,7 @@ def test_a_reserved_job_whose_pod_is_lost_is_planned_again(world: SlotWorld) -> 
 
 @pytest.mark.row("SL-22")
 def test_a_process_that_its_runner_does_not_list_any_more_is_lost_once_a_newer_list_says_so(world: SlotWorld) -> None:
-    """Rules list, order."""
+    """Rules list, newerreport."""
     runner = world.add("a")
     world.submit("j")
     stale = runner.report()

@@ -19,6 +19,7 @@ def served(world: World) -> World:
 
 
 def test_a_new_history_takes_lower_versions_and_what_became_of_an_object(served: World) -> None:
+    """Rule ownhistory."""
     served.queue.marks(EPOCH, [mark(50), mark(60, OTHER)])
     served.run_all()
     assert served.queue.enter_history(EPOCH, anew=True)
@@ -38,6 +39,7 @@ def test_within_the_new_history_versions_are_compared_again(served: World) -> No
 
 
 def test_what_a_run_wrote_before_the_restore_is_not_stored_after_it(served: World) -> None:
+    """Rule laterun."""
     served.mark(50)
     late = served.take()
     served.queue.enter_history(EPOCH, anew=True)

@@ -22,6 +22,7 @@ def test_a_thousand_events_of_a_key_are_one_message_and_one_run_of_the_last(worl
 
 @pytest.mark.row("EV-06")
 def test_a_thousand_events_during_a_run_are_one_more_run(world: World) -> None:
+    """Rule generation."""
     world.mark(1)
     world.broker.pop()
     taken = world.take()
@@ -33,6 +34,7 @@ def test_a_thousand_events_during_a_run_are_one_more_run(world: World) -> None:
 
 
 def test_a_done_with_a_wait_gives_way_to_a_mark_during_the_run(world: World) -> None:
+    """Rule generation."""
     world.mark(1)
     world.broker.pop()
     taken = world.take()
@@ -55,6 +57,7 @@ def test_doubled_hints_run_a_key_once(world: World) -> None:
 
 @pytest.mark.row("EV-03")
 def test_a_lost_hint_is_sent_again_by_the_sweep(world: World) -> None:
+    """Rule lostsweep."""
     world.mark(1)
     world.queued_long_ago()
     world.broker.lose_all()
@@ -89,6 +92,7 @@ def test_a_sweep_that_dies_before_it_publishes_is_made_good_by_the_next(apart: W
 
 
 def test_sweeps_through_a_backlog_send_nothing_twice(world: World) -> None:
+    """Rule lostsweep."""
     keys = [f"pod/a/{n}" for n in range(300)]
     world.queue.marks(EPOCH, [mark(1, key) for key in keys])
     for key in keys:
@@ -107,6 +111,7 @@ def test_sweeps_through_a_backlog_send_nothing_twice(world: World) -> None:
 
 
 def test_one_sweep_is_outstanding(world: World) -> None:
+    """Rule lostsweep."""
     sent = world.queue.ask_sweep_lost()
     assert sent is not None
     assert world.queue.ask_sweep_lost() is None

@@ -72,6 +72,7 @@ class Crowd:
 
 @pytest.mark.row("EV-09")
 def test_a_paused_holder_can_write_nothing_after_a_take_over(world: World) -> None:
+    """Rule holder."""
     world.mark(1)
     paused = world.take()
     world.end_timer()
@@ -110,6 +111,7 @@ def test_an_ended_lease_is_taken_over_before_any_sweep(world: World) -> None:
 
 
 def test_a_dead_holder_s_key_is_queued_again_when_its_lease_ends(world: World) -> None:
+    """Rule lease."""
     world.mark(1)
     world.broker.lose_all()
     world.take()
@@ -131,6 +133,7 @@ def test_a_renewed_lease_does_not_end(world: World) -> None:
 
 @pytest.mark.row("EV-09", "EV-10")
 def test_a_token_never_comes_back_after_a_flush(world: World) -> None:
+    """Rule nonce."""
     world.mark(1)
     paused = world.queue.take(KEY, HOUR, "same")
     world.redis.flushall()
@@ -147,6 +150,7 @@ def test_a_token_never_comes_back_after_a_flush(world: World) -> None:
 
 @pytest.mark.row("EV-09")
 def test_a_token_is_higher_than_the_last_although_the_clock_is_behind(world: World) -> None:
+    """Rule nonce."""
     ahead = (world.now() + 3_600_000) * 1000
     world.redis.hset("{queue}meta", "tok", ahead)
     world.mark(1)

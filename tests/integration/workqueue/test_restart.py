@@ -33,6 +33,7 @@ def kept(server: RedisServer) -> Iterator[World]:
 
 @pytest.mark.row("EV-10", "EV-11")
 def test_nothing_is_taken_under_another_run_id(server: RedisServer, kept: World) -> None:
+    """Rule samestamp."""
     kept.mark(1)
     kept.mark(1, OTHER)
     held = kept.take(OTHER)
@@ -48,6 +49,7 @@ def test_nothing_is_taken_under_another_run_id(server: RedisServer, kept: World)
 
 @pytest.mark.row("EV-10")
 def test_a_list_that_was_begun_under_another_run_id_is_not_stamped(server: RedisServer, kept: World) -> None:
+    """Rule stamp."""
     assert kept.queue.claim(EPOCH)
     assert kept.queue.marks(EPOCH, [mark(1)], relist=True) == [1]
     restart(server)

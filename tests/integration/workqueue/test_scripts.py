@@ -8,16 +8,42 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from berthmaster.redis.scripts import Script, Scripts
+from berthmaster.redis.scripts import Script, Scripts, script_text
 from events.workqueue.queue import LUA
 from tests.integration.workqueue.world import EPOCH, World, mark
 
 
 @pytest.fixture
-def double(redis: Redis, tmp_path: Path) -> Script:
-    (tmp_path / "head.lua").write_text("local function twice(n) return n * 2 end\n")
-    (tmp_path / "double.lua").write_text("return twice(tonumber(ARGV[1]))\n")
-    return Scripts(redis, tmp_path)["double"]
+def folder(tmp_path: Path) -> Path:
+    """A script that takes in two functions, of which one needs the other."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/sum.lua").write_text("local function sum(a, b) return a + b end\n")
+    twice = '--- @include "lib/sum"\nlocal function twice(n) return sum(n, n) end\n'
+    (tmp_path / "lib/twice.lua").write_text(twice)
+    includes = '--- @include "lib/twice"\n--- @include "lib/sum"\n'
+    (tmp_path / "double.lua").write_text(f"{includes}return sum(twice(tonumber(ARGV[1])), 0)\n")
+    return tmp_path
+
+
+@pytest.fixture
+def double(redis: Redis, folder: Path) -> Script:
+    return Scripts(redis, folder)["double"]
+
+
+def test_a_file_that_is_included_twice_is_taken_in_once_before_who_needs_it(folder: Path) -> None:
+    lines = script_text(folder, "double").splitlines()
+    assert [line.partition("(")[0] for line in lines] == ["local function sum", "local function twice", "return sum"]
+
+
+def test_an_include_that_does_not_exist_is_an_error(folder: Path) -> None:
+    (folder / "lib/sum.lua").unlink()
+    with pytest.raises(FileNotFoundError, match=r"sum\.lua"):
+        script_text(folder, "double")
+
+
+def test_what_is_included_is_no_script_of_its_own(redis: Redis, folder: Path) -> None:
+    with pytest.raises(KeyError):
+        Scripts(redis, folder)["lib/sum"]
 
 
 def test_a_script_is_given_to_a_server_that_does_not_have_it(redis: Redis, double: Script) -> None:
@@ -46,10 +72,8 @@ def test_a_batch_of_marks_is_one_request_of_evals_alone(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(LUA.glob("*.lua")), ids=lambda path: path.stem)
-def test_every_script_is_short_and_says_what_it_takes_and_gives(path: Path) -> None:
+def test_every_script_says_what_it_takes_and_gives(path: Path) -> None:
     text = path.read_text()
     header = text[: text.index("]]")]
     assert text.startswith("--[[ ")
-    assert len(text.splitlines()) <= 60
-    assert "KEYS" in header
-    assert path.stem == "head" or ("ARGV" in header and "Returns" in header)
+    assert all(part in header for part in ("KEYS", "ARGV", "Returns"))

@@ -31,12 +31,14 @@ def test_what_redis_knows_is_what_was_marked(world: World) -> None:
 
 
 def test_no_snapshot_means_unknown(world: World) -> None:
+    """Rule unknown."""
     world.queue.touch([KEY])
     assert world.waiting() == [KEY]
     assert world.take().snapshot is None
 
 
 def test_a_request_of_one_s_own_runs_a_settled_key_on_its_snapshot(world: World) -> None:
+    """Rule markfirst."""
     world.mark(3)
     world.run_all()
     world.queue.touch([KEY, OTHER])
@@ -122,6 +124,7 @@ def test_the_event_of_a_write_that_comes_before_its_run_is_done_is_no_news_eithe
 @pytest.mark.row("EV-03", "EV-12")
 @pytest.mark.parametrize("first", ["request", "event"])
 def test_a_request_before_or_after_the_event_of_a_run_s_own_write_runs_the_key_again(world: World, first: str) -> None:
+    """Rule onlyechoes."""
     world.mark(1)
     taken = world.take()
     if first == "request":
@@ -135,6 +138,7 @@ def test_a_request_before_or_after_the_event_of_a_run_s_own_write_runs_the_key_a
 
 @pytest.mark.row("EV-03")
 def test_the_end_of_the_object_is_no_echo(world: World) -> None:
+    """Rule onlyechoes."""
     world.mark(1)
     taken = world.take()
     world.mark(2, gone=True)
@@ -160,6 +164,7 @@ def test_events_of_an_earlier_holder_s_time_are_no_echoes_of_the_next(world: Wor
 
 
 def test_an_own_write_does_not_hide_a_newer_version(world: World) -> None:
+    """Rule onlynewer."""
     world.mark(1)
     taken = world.take()
     world.mark(3)

@@ -37,6 +37,7 @@ def test_no_sweep_ends_a_wait_before_its_time(waiting: World) -> None:
 
 
 def test_a_mark_ends_a_wait(waiting: World) -> None:
+    """Rule timer."""
     assert waiting.mark(2) == 1
     assert (waiting.place(), waiting.waiting()) == ("Q", [KEY])
     assert [run.tries for run in waiting.run_all()] == [1]
@@ -49,6 +50,7 @@ def test_an_old_version_does_not_end_a_wait(waiting: World) -> None:
 
 
 def test_a_wait_that_is_over_runs_the_key_once(waiting: World) -> None:
+    """Rule timer."""
     waiting.end_timer()
     assert waiting.queue.sweep_due() == 1
     assert waiting.queue.sweep_due() == 0

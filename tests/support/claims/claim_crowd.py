@@ -9,7 +9,7 @@ from threading import Event, Thread
 from typing import Any, Final
 from zlib import crc32
 
-from domain.claims.labels import DRAIN, SESSIONS
+from domain.kubernetes.names import DRAIN, SESSIONS
 from events.kube.api import KubeApi, KubeError, NotFound
 from tests.support.jobs.runner_pods import pods_of_pools
 

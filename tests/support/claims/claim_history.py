@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import orjson
 
-from domain.claims.labels import CLAIMED_BY, PHASE
+from domain.kubernetes.names import CLAIMED_BY, PHASE, POOL
 from events.kube.api import KubeApi, KubeError
-from events.publisher.resources import POOL_LABEL
 
 Json = dict[str, Any]
 CLAIMS: Final = "podclaims"
@@ -108,7 +107,7 @@ class ClaimHistory:
         return version
 
     def _keep(self, version: Version) -> None:
-        if version.kind == CLAIMS or POOL_LABEL in (version.body["metadata"].get("labels") or {}):
+        if version.kind == CLAIMS or POOL in (version.body["metadata"].get("labels") or {}):
             with self._lock:
                 self._versions.append(version)
 

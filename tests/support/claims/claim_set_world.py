@@ -11,7 +11,7 @@ from redis import Redis
 
 from berthmaster.routing import pod_claim_set_key
 from domain.backoff import RetryPolicy
-from domain.claims.labels import CLAIM_SET, CLAIMED_BY, DELETION_COST, TEMPLATE_HASH
+from domain.kubernetes.names import CLAIM_SET, CLAIMED_BY, DELETION_COST, TEMPLATE_HASH
 from domain.outcome import Outcome, Settled
 from events.kube.api import KubeApi
 from events.workqueue import Workqueue

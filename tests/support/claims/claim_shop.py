@@ -9,7 +9,7 @@ from typing import Any
 from redis import Redis
 
 from berthmaster.routing import pod_claim_key
-from domain.claims.labels import DRAIN, PHASE, SESSIONS
+from domain.kubernetes.names import DRAIN, PHASE, SESSIONS
 from events.kube.api import KubeApi
 from tests.support.pods.pod_pool_world import QUICK, PodPoolWorld
 from workers.claims.reconciler import PodClaimsReconciler
@@ -49,7 +49,7 @@ class Shop:
         self.api.create(claim_path(self.namespace, ""), body | {"spec": {"poolName": "runners"} | spec})
 
     def claims(self) -> dict[str, Json]:
-        return {each["metadata"]["name"]: each for each in self.services.claims.all(self.namespace)}
+        return {claim.name: dict(claim.raw) for claim in self.services.claims.all(self.namespace)}
 
     def round(self) -> None:
         """Everybody once: the pool, kubelet, the workloads, and each claim."""

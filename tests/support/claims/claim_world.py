@@ -12,8 +12,9 @@ from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.routing import pod_claim_key
 from domain.backoff import RetryPolicy
-from domain.claims.labels import CLAIMED_BY, LAST_OWNER, OWNER, PHASE
 from domain.claims.pod import Phase
+from domain.kubernetes.names import CLAIMED_BY, LAST_OWNER, OWNER, PHASE, POOL, REVISION
+from domain.kubernetes.objects import KubeObject, Pod
 from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Workqueue
@@ -25,7 +26,6 @@ from workers.kube.events import KubeEvents
 from workers.kube.our_kinds import as_snapshot
 from workers.kube.pod_claims import PodClaims, claim_path
 from workers.kube.pod_pools import owner_reference
-from workers.kube.pool_pods import POOL, REVISION
 from workers.reconcile import reconcile
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaims
@@ -89,7 +89,7 @@ class ClaimWorld:
         template = {"metadata": {"labels": labels or {}}, "spec": IMAGE}
         path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{self.namespace}/podpools"
         made = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
-        self.owners[name] = [owner_reference(as_snapshot(made))]
+        self.owners[name] = [owner_reference(as_snapshot(KubeObject(made)))]
         self.slots[name] = SlotWorld(self.redis, f"{self.namespace}/{name}")
         self.services.pools.add(f"{self.namespace}/{name}")
         self.offer(name)
@@ -111,7 +111,7 @@ class ClaimWorld:
         """What the run of a pool says: which of its pods a claim may have."""
         ledger, token = self.slots[pool].ledger, "9999999999999999-offer"
         ledger.resize(token, None, 0, 5000, 0)
-        seen = [claimable(pod, self.clock) for pod in self.pods()]
+        seen = [claimable(Pod(pod), self.clock) for pod in self.pods()]
         found = [pod for pod in seen if pod.pool == pool and pod.free and pod.normal and not pod.cordoned]
         aged = [replace(pod, created=(created or {}).get(pod.name, pod.created)) for pod in found]
         keep_claimable(ledger, token, self.revision, aged)
@@ -156,7 +156,7 @@ class ClaimWorld:
     def holder(self, pod: str) -> str:
         """Phase of a pod, with the name of the claim that has it."""
         labels = self.labels(pod)
-        names = {claim["metadata"]["uid"]: claim["metadata"]["name"] for claim in self.claims()}
+        names = {claim.uid: claim.name for claim in self.claims()}
         uid = labels.get(CLAIMED_BY, "")
         return f"{labels[PHASE]} {names.get(uid, uid)}".strip()
 
@@ -189,7 +189,7 @@ class ClaimWorld:
     def read(self, name: str = "a") -> Json:
         return self.api.get(claim_path(self.namespace, name))
 
-    def claims(self) -> list[Json]:
+    def claims(self) -> list[KubeObject]:
         return self.services.claims.all(self.namespace)
 
     def pod_of(self, name: str = "a") -> str:
@@ -211,7 +211,7 @@ class ClaimWorld:
         self.api.patch(claim_path(self.namespace, name), {"spec": changes})
 
     def move(self, target: str, name: str = "a") -> None:
-        self.services.claims.move(self.read(name), target)
+        self.services.claims.move(KubeObject(self.read(name)), target)
 
     def delete(self, name: str = "a") -> None:
         self.api.delete(claim_path(self.namespace, name))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from domain.claims.labels import CLAIMED_BY, GIVEN_BACK, LAST_OWNER, OWNER, PHASE
 from domain.claims.pod import ClaimablePod, Phase
+from domain.kubernetes.names import CLAIMED_BY, GIVEN_BACK, LAST_OWNER, OWNER, PHASE
 from events.kube.api import Conflict, NotFound
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.stores.slots.claimable import page

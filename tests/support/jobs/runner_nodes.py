@@ -221,4 +221,4 @@ def _unremembered(pod: Pod) -> list[str]:
 
 
 def _untold(pod: Pod) -> list[str]:
-    return [kept.attempt for kept in Spool(pod.spool).all() if not kept.told]
+    return [kept.attempt for kept in Spool(pod.spool).all() if not kept.acknowledged]

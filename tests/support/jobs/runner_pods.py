@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi, KubeError
-from events.publisher.resources import POOL_LABEL
 from tests.support.servers.celery_worker import CeleryProcess
 
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ def pods_of_pools(api: KubeApi, path: str, stop: Event) -> Iterator[dict[str, Js
     """By UID, again and again until `stop`."""
     while not stop.wait(0.3):
         with suppress(KubeError):
-            yield {pod["metadata"]["uid"]: pod for pod in api.list(path, labelSelector=POOL_LABEL)["items"]}
+            yield {pod["metadata"]["uid"]: pod for pod in api.list(path, labelSelector=POOL)["items"]}
 
 
 class RunnerPods:

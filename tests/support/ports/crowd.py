@@ -8,7 +8,8 @@ from random import Random
 from typing import Any, Final
 
 from compose.sandbox.workload import PODS
-from domain.ports.pod import CERTIFICATE, ENABLED, PORTS, RETAIN, SAME_PORT, PodView, PortsState
+from domain.kubernetes.names import CERTIFICATE, PORTS, PORTS_ENABLED, PORTS_RETAIN, SAME_PORT
+from domain.ports.pod import PodView, PortsState
 from events.kube.api import KubeApi
 from events.protocol.schemas import pod_snapshot
 
@@ -39,9 +40,9 @@ class Request:
         """As a patch that leaves nothing of another request."""
         return {
             PORTS: self.ports,
-            ENABLED: self.enabled,
+            PORTS_ENABLED: self.enabled,
             CERTIFICATE: self.certificate,
-            RETAIN: self.retain,
+            PORTS_RETAIN: self.retain,
             SAME_PORT: self.same,
         }
 

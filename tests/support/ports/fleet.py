@@ -18,8 +18,8 @@ from redis import Redis
 from berthmaster.routing import pod_key, port_pool_key
 from compose.sandbox.aws.remote import Network
 from domain.backoff import RetryPolicy
+from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_MESSAGE, PORTS_STATE
 from domain.outcome import Outcome
-from domain.ports.pod import ENDPOINTS, MESSAGE, PORTS, STATE
 from events.kube.api import KubeApi, NotFound
 from events.protocol.event_stream import EventStream
 from events.protocol.schemas import pod_snapshot, pool_snapshot
@@ -129,7 +129,7 @@ class Fleet:
     def shown(self, name: str) -> tuple[str, list[dict[str, Any]], str]:
         """(state, endpoints, message) of a pod."""
         notes = self.api.get(self.pod_path(name))["metadata"].get("annotations") or {}
-        return notes.get(STATE, ""), json.loads(notes.get(ENDPOINTS) or "[]"), notes.get(MESSAGE, "")
+        return notes.get(PORTS_STATE, ""), json.loads(notes.get(ENDPOINTS) or "[]"), notes.get(PORTS_MESSAGE, "")
 
     def state(self, name: str) -> str:
         return self.shown(name)[0]

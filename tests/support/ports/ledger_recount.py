@@ -1,6 +1,6 @@
 """Counts a pool's ledger again from its entries, and names everything in its books that says otherwise.
 
-The only place in the tests that knows how the ledger is laid out in Redis (workers/stores/lua/names_head.lua).
+The only place in the tests that knows how the ledger is laid out in Redis (workers/stores/lua/lib/keys.lua).
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class Books:
     def number(self, field: str) -> int:
         return int(self.meta.get(field, 0))
 
-    def names(self, letter: str) -> set[str]:
-        return {field[2:] for field in self.lbs if field.startswith(f"{letter}:")}
+    def names(self, field: str) -> set[str]:
+        return {key.partition(":")[2] for key in self.lbs if key.startswith(f"{field}:")}
 
-    def of(self, letter: str, lb: str) -> int:
-        return int(self.lbs.get(f"{letter}:{lb}", 0))
+    def of(self, field: str, lb: str) -> int:
+        return int(self.lbs.get(f"{field}:{lb}", 0))
 
     def facts(self, lb: str) -> dict[str, Any]:
-        found: dict[str, Any] = orjson.loads(self.lbs[f"j:{lb}"])
+        found: dict[str, Any] = orjson.loads(self.lbs[f"facts:{lb}"])
         return found
 
     def absent(self, lb: str) -> set[int]:
         """Ports without their precreated listener."""
-        return set(orjson.loads(self.lbs.get(f"a:{lb}", b"[]")) or ())
+        return set(orjson.loads(self.lbs.get(f"absent:{lb}", b"[]")) or ())
 
     def bits(self, lb: str) -> set[int]:
-        stored = self.lbs.get(f"b:{lb}", b"")
+        stored = self.lbs.get(f"taken:{lb}", b"")
         return {byte * 8 + bit for byte in range(len(stored)) for bit in range(8) if stored[byte] >> bit & 1}
 
 
@@ -94,30 +94,30 @@ def _ports(books: Books) -> Iterator[str]:
     places = Counter((lb, port) for _, lb, port in _held(books))
     yield from (f"{place} has {owners} owners" for place, owners in places.items() if owners > 1)
     start = books.number("start")
-    for lb in books.names("u") | books.names("j") | {lb for lb, _ in places}:
-        foreign = set(books.facts(lb)["foreign"] or ()) if f"j:{lb}" in books.lbs else set()
+    for lb in books.names("used") | books.names("facts") | {lb for lb, _ in places}:
+        foreign = set(books.facts(lb)["foreign"] or ()) if f"facts:{lb}" in books.lbs else set()
         held = {port for name, port in places if name == lb}
         yield from (f"{lb}:{port} is held, and foreign" for port in held & foreign)
         taken = {port - start for port in held | foreign | books.absent(lb) if start <= port <= 65535}
         if books.bits(lb) != taken:
             yield f"{lb} has the bits {sorted(books.bits(lb))}, taken are {sorted(taken)}"
-        if books.of("u", lb) != len(held):
+        if books.of("used", lb) != len(held):
             yield f"{lb} counts {books.of('u', lb)} in use, {len(held)} are"
 
 
 def _counts(books: Books) -> Iterator[str]:
-    free = sum(max(0, books.of("c", lb) - books.of("u", lb)) for lb in books.names("c"))
+    free = sum(max(0, books.of("capacity", lb) - books.of("used", lb)) for lb in books.names("capacity"))
     if books.number("free") != free:
         yield f"free is {books.number('free')}, {free} are"
-    slots = {str(books.facts(lb)["slot"]): lb for lb in books.names("j") if books.facts(lb)["slot"] >= 0}
+    slots = {str(books.facts(lb)["slot"]): lb for lb in books.names("facts") if books.facts(lb)["slot"] >= 0}
     if books.slots != slots:
         yield f"slots are {books.slots}, load balancers say {slots}"
 
 
 def _indexes(books: Books) -> Iterator[str]:
-    roomy = {lb for lb in books.names("c") if books.of("c", lb) > books.of("u", lb)}
+    roomy = {lb for lb in books.names("capacity") if books.of("capacity", lb) > books.of("used", lb)}
     order = {lb: float(books.facts(lb)["position"]) for lb in roomy}
-    room = {lb: float(books.of("u", lb)) for lb in roomy}
+    room = {lb: float(books.of("used", lb)) for lb in roomy}
     if books.order != order:
         yield f"order is {books.order}, with room are {order}"
     if books.room != room:
@@ -162,32 +162,32 @@ def _list(books: Books) -> Iterator[str]:
 def _stock(books: Books) -> Iterator[str]:
     """A free port of a precreated pool is in stock, and only such are missing that are not."""
     start, held = books.number("start"), _held(books)
-    for lb in books.names("a"):
+    for lb in books.names("absent"):
         mine, absent = {port for _, name, port in held if name == lb}, books.absent(lb)
         foreign = set(books.facts(lb)["foreign"] or ())
         stocked = {port for port in range(start, start + books.number("size")) if f"{lb}:{port}" in books.stock}
         if absent != set(range(start, start + books.number("size"))) - stocked - mine - foreign:
             yield f"{lb} lacks {sorted(absent)}, has {sorted(stocked)}, held are {sorted(mine)}"
-        if lb in books.names("c") and books.of("c", lb) != len((stocked | mine) - (foreign - mine)):
+        if lb in books.names("capacity") and books.of("capacity", lb) != len((stocked | mine) - (foreign - mine)):
             yield f"{lb} can carry {books.of('c', lb)}, {sorted(stocked)} are in stock, {sorted(mine)} held"
         if int(books.coming.get(lb, 0)) > len(absent):
             yield f"{books.coming[lb]} are to come on {lb}, {len(absent)} are missing"
-    yield from (f"{lb} has a stock and is not in the pool" for lb in set(books.coming) - books.names("a"))
+    yield from (f"{lb} has a stock and is not in the pool" for lb in set(books.coming) - books.names("absent"))
 
 
 def _idle(books: Books) -> Iterator[str]:
-    for lb in books.names("j"):
-        if not books.of("u", lb) and f"e:{lb}" not in books.lbs:
+    for lb in books.names("facts"):
+        if not books.of("used", lb) and f"empty:{lb}" not in books.lbs:
             yield f"nobody knows since when {lb} is empty"
-        if f"r:{lb}" in books.lbs and books.of("c", lb):
+        if f"retiring:{lb}" in books.lbs and books.of("capacity", lb):
             yield f"{lb} is retiring and may carry {books.of('c', lb)}"
 
 
 def grow_old(redis: Redis, prefix: str, by: timedelta) -> None:
     """As if every load balancer had been empty for that much longer."""
     books = read(redis, prefix)
-    for lb in books.names("e"):
-        redis.hset(f"{prefix}lbs", f"e:{lb}", str(books.of("e", lb) - by // timedelta(milliseconds=1)))
+    for lb in books.names("empty"):
+        redis.hset(f"{prefix}lbs", f"empty:{lb}", str(books.of("empty", lb) - by // timedelta(milliseconds=1)))
 
 
 def _times(books: Books) -> Iterator[str]:

@@ -89,7 +89,7 @@ class LivePool:
         names = list(owners)
         first = int(self.token().partition("-")[0])
         tokens = [f"{first + n}-many" for n in range(len(names))]
-        opened = self._pipelined("open", ([INCARNATION, n, t] for n, t in zip(names, tokens, strict=True)))
+        opened = self._pipelined("open_run", ([INCARNATION, n, t] for n, t in zip(names, tokens, strict=True)))
         runs = [PoolRun(self.ledger, n, t, reply[1:]) for n, t, reply in zip(names, tokens, opened, strict=True)]
         questions = ([INCARNATION, run.question(uid_of(run.name), single(ports), IN_ORDER)] for run in runs)
         replies = self._pipelined("allocate", questions)

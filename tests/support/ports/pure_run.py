@@ -1,8 +1,7 @@
 """Whole runs of the port decisions without Redis, Kubernetes and AWS: the steps, done on plain dictionaries.
 
 `PureWorld` is a ledger of several pools, the pods, and a cloud that may fail or hold foreign listeners. A run may be
-stopped after any number of its steps, as a crash would. What must never happen, in any order of things, is asserted
-here at every step; what must have happened in the end is the test's business.
+stopped after any number of its steps, as a crash would. What must never happen is asserted here at every step.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from domain.kubernetes.names import PORTS
 from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import HEALTHY, Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import after_cloud_error, next_step
 from domain.ports.observation import Observed
-from domain.ports.pod import PORTS, Annotations, Outputs, PodView, PortsState
+from domain.ports.pod import Annotations, Outputs, PodView, PortsState
 from domain.ports.steps import (
     Allocate,
     AllocateTogether,

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from domain.kubernetes.names import ENDPOINTS, PORTS_MESSAGE, PORTS_RETAIN, PORTS_STATE
 from domain.ports.holding import Id
-from domain.ports.pod import ENDPOINTS, MESSAGE, RETAIN, STATE, Outputs, PodView, readiness
+from domain.ports.pod import Outputs, PodView, readiness
 from domain.ports.request import RequestError, wants_of
 from domain.ports.retain_annotation import retention
 from domain.ports.want import Want
@@ -41,13 +42,13 @@ def request(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], int, s
         return (), 0, ""
     try:
         wants = wants_of(pod, default)
-        return wants, retention(pod.annotations.get(RETAIN), timedelta(days=1)), ""
+        return wants, retention(pod.annotations.get(PORTS_RETAIN), timedelta(days=1)), ""
     except RequestError as error:
         return (), 0, str(error)
 
 
 def with_outputs(pod: PodView, outputs: Outputs, version: int) -> PodView:
-    written = {STATE: outputs.state, ENDPOINTS: outputs.endpoints, MESSAGE: outputs.message}
+    written = {PORTS_STATE: outputs.state, ENDPOINTS: outputs.endpoints, PORTS_MESSAGE: outputs.message}
     kept = {key: value for key, value in pod.annotations.items() if key not in written}
     gate = None if pod.gate is None else readiness(outputs)
     shown = {key: value for key, value in written.items() if value}

@@ -61,7 +61,10 @@ def time_is_over(fleet: Fleet, name: str = "a") -> None:
     """Of what is retained for that name, as if it had begun long ago; then the sweep comes."""
     prefix, owner = fleet.services.ledger("arena").prefix, f"{fleet.namespace}/{name}"
     stored: Any = fleet.redis.hget(f"{prefix}owners", owner)
-    held = {place: entry | ({"z": 1} if "z" in entry else {}) for place, entry in json.loads(stored).items()}
+    held = {
+        place: entry | ({"expires_at": 1} if "expires_at" in entry else {})
+        for place, entry in json.loads(stored).items()
+    }
     fleet.redis.hset(f"{prefix}owners", owner, json.dumps(held))
     fleet.redis.zadd(f"{prefix}retained", {owner: 1})
     sweep(fleet.services)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from domain.ports.pod import ENDPOINTS, PORTS, STATE
+from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_STATE
 from domain.ports.target import address_of, target_text
 from events.kube.api import KubeApi
 from tests.fixtures.aws import Aws
@@ -61,7 +61,7 @@ def check_cloud(fleet: Fleet, aws: Aws) -> None:
     assert not orphans, f"orphan target groups: {orphans}"
     for pod in pods:
         notes, uid = pod["metadata"].get("annotations") or {}, pod["metadata"]["uid"]
-        for row in json.loads(notes.get(ENDPOINTS) or "[]") if notes.get(STATE) == "Bound" else []:
+        for row in json.loads(notes.get(ENDPOINTS) or "[]") if notes.get(PORTS_STATE) == "Bound" else []:
             for port in range(row["port"], row["endPort"] + 1):
                 there = {(row["loadBalancer"], port, owner) for owner in (uid, "")} & places
                 assert there, f"{pod['metadata']['name']} has no listener: {row}"

@@ -16,7 +16,7 @@ from threading import Condition, Event, Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from events.publisher.resources import POOL_LABEL
+from domain.kubernetes.names import POOL
 
 Json = dict[str, Any]
 PODS, POOLS = "/api/v1/pods", "/apis/berthmaster.dev/v1alpha1/portpools"
@@ -174,7 +174,7 @@ class Call(BaseHTTPRequestHandler):
     def asked(self) -> tuple[str, dict[str, str]]:
         parts = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        path = POOL_PODS if query.get("labelSelector") == POOL_LABEL else parts.path
+        path = POOL_PODS if query.get("labelSelector") == POOL else parts.path
         self.server.api.requests.append((self.command, path, query))
         return path, query
 

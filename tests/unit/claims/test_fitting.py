@@ -15,7 +15,7 @@ BIG = {"size": "big"}
 @pytest.mark.parametrize(
     ("one", "why"),
     [
-        (pod("a", labels=BIG), ""),
+        (pod("a", labels=BIG), None),
         (pod("a", pool="", labels=BIG), "it is of no pool"),
         (pod("a", pool="cold", labels=BIG), "it is of pool cold, and the claim wants one of warm"),
         (pod("a"), "it has not the labels size=big"),
@@ -29,5 +29,5 @@ BIG = {"size": "big"}
     ],
 )
 @pytest.mark.row("WC-08", "WC-28")
-def test_a_pod_will_do_or_it_is_said_why_not(one: ClaimablePod, why: str) -> None:
+def test_a_pod_will_do_or_it_is_said_why_not(one: ClaimablePod, why: str | None) -> None:
     assert unfit(Claim("c1", pool="warm", selector=BIG), one, "r1") == why

@@ -8,8 +8,9 @@ import pytest
 
 from domain.claim_sets.pod_claim_set import ClaimMeta, ClaimTemplate
 from domain.claims.claim import ClaimPhase
-from domain.claims.labels import CLAIMED_BY, DELETION_COST, TEMPLATE_HASH
 from domain.claims.pod_claim import PodClaimSpec
+from domain.kubernetes.names import CLAIMED_BY, DELETION_COST, TEMPLATE_HASH
+from domain.kubernetes.objects import KubeObject, Pod
 from workers.claim_sets.observe import member
 from workers.kube.pod_claim_sets import template_hash
 
@@ -17,15 +18,15 @@ Json = dict[str, Any]
 READY: Json = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 
 
-def claim(phase: str | None = "Bound", **spec: Any) -> Json:
+def claim(phase: str | None = "Bound", **spec: Any) -> KubeObject:
     meta = {"name": "db-0", "uid": "u", "resourceVersion": "7", "creationTimestamp": "2026-01-01T12:00:00Z"}
     status = {"status": {"phase": phase}} if phase else {}
-    return {"metadata": meta | {"labels": {TEMPLATE_HASH: "h"}}, "spec": {"podName": "p"} | spec, **status}
+    return KubeObject({"metadata": meta | {"labels": {TEMPLATE_HASH: "h"}}, "spec": {"podName": "p"} | spec, **status})
 
 
-def pods(by: str = "u", status: Json = READY, cost: str = "", node: str = "n", **meta: Any) -> dict[str, Json]:
+def pods(by: str = "u", status: Json = READY, cost: str = "", node: str = "n", **meta: Any) -> dict[str, Pod]:
     told = {"name": "p", "labels": {CLAIMED_BY: by}, "annotations": {DELETION_COST: cost}} | meta
-    return {"p": {"metadata": told, "spec": {"nodeName": node}, "status": status}}
+    return {"p": Pod({"metadata": told, "spec": {"nodeName": node}, "status": status})}
 
 
 @pytest.mark.row("WC-30")

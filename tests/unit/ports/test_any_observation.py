@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_ENABLED, PORTS_MESSAGE, PORTS_RETAIN, PORTS_STATE, SAME_PORT
 from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import Backend
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.lifecycle import next_step
 from domain.ports.observation import Observed
-from domain.ports.pod import ENABLED, ENDPOINTS, MESSAGE, PORTS, RETAIN, SAME_PORT, STATE, PodView, PortsState
+from domain.ports.pod import PodView, PortsState
 from domain.ports.request import parse_ports
 from domain.ports.steps import Allocate, AllocateTogether, Look, Release, Rollback, Stop
 from domain.ports.target import address_of
@@ -72,10 +73,10 @@ def published_texts(draw: st.DrawFn, held: list[Entry]) -> str:
 notes = st.fixed_dictionaries(
     {},
     optional={
-        STATE: st.sampled_from([*PortsState, "", "nonsense"]),
-        MESSAGE: st.text(max_size=5),
-        ENABLED: st.sampled_from(["true", "false", "no"]),
-        RETAIN: st.sampled_from(["true", "60s", "false", "for ever"]),
+        PORTS_STATE: st.sampled_from([*PortsState, "", "nonsense"]),
+        PORTS_MESSAGE: st.text(max_size=5),
+        PORTS_ENABLED: st.sampled_from(["true", "false", "no"]),
+        PORTS_RETAIN: st.sampled_from(["true", "60s", "false", "for ever"]),
         SAME_PORT: st.sampled_from(["true", "x"]),
         "berthmaster.dev/odd": st.just("x"),
     },

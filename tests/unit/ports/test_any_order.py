@@ -9,11 +9,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from domain.kubernetes.names import PORTS, PORTS_ENABLED, PORTS_RETAIN, SAME_PORT
 from domain.port_pools.port_pool import PoolState
 from domain.ports.endpoints import published
 from domain.ports.entry import Entry, EntryState
 from domain.ports.holding import by_key, whole
-from domain.ports.pod import ENABLED, PORTS, RETAIN, SAME_PORT, Outputs, PodView, PortsState
+from domain.ports.pod import Outputs, PodView, PortsState
 from domain.ports.request import parse_ports
 from domain.ports.same_port import groups, settled_port
 from domain.ports.steps import Allocate, AllocateTogether, Rollback, Stop
@@ -40,8 +41,8 @@ ANNOTATIONS = st.sampled_from(
 )
 IPS = st.sampled_from([(), ("10.0.0.1",), ("10.0.0.2",), ("fd00::1",)])
 NOTES = st.fixed_dictionaries(
-    {RETAIN: st.sampled_from(["false", "true", "1h", "odd"])},
-    optional={ENABLED: st.just("false"), SAME_PORT: st.just("true")},
+    {PORTS_RETAIN: st.sampled_from(["false", "true", "1h", "odd"])},
+    optional={PORTS_ENABLED: st.just("false"), SAME_PORT: st.just("true")},
 )
 CRASH = st.sampled_from([99, 99, 99, 1, 2, 3, 4, 5, 6])
 

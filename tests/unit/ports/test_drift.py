@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from domain.kubernetes.names import ENDPOINTS, PORTS
 from domain.port_audit.difference import Difference, DifferenceKind, Remedy
 from domain.port_audit.drift import Comparison, differences
 from domain.port_audit.rebuild import TaggedEntry
@@ -20,7 +21,7 @@ from domain.port_audit.sides import (
     UnusableLoadBalancer,
 )
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pod import ENDPOINTS, PORTS, PodView
+from domain.ports.pod import PodView
 from tests.support.ports.builders import entry
 
 OWNER, PLACE = "games/a", ("lb-0", 30000)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.kubernetes.names import CERTIFICATE, SAME_PORT
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.fitting import fitted
-from domain.ports.pod import CERTIFICATE, SAME_PORT, PodView
+from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from tests.support.ports.builders import pool_spec
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from domain.kubernetes.names import PORTS_ENABLED
 from domain.port_pools.port_pool import PoolState
 from domain.ports.endpoints import published
 from domain.ports.entry import EntryState
-from domain.ports.pod import ENABLED, PortsState
+from domain.ports.pod import PortsState
 from domain.ports.steps import Provision
 from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, bound_world, entry, give, kinds, world
@@ -44,7 +45,7 @@ def test_a_new_address_is_registered_even_if_the_rest_of_the_request_cannot_be_m
 @pytest.mark.row("BD-12")
 def test_isolation_works_in_spite_of_a_mistake_in_the_annotation() -> None:
     made = bound_world()
-    made.pod(ports="7777", notes={ENABLED: "false"})
+    made.pod(ports="7777", notes={PORTS_ENABLED: "false"})
     made.run()
     assert targets(made) == [""]
 

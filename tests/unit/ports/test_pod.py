@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.ports.pod import PORTS, STATE, Outputs, PodView
+from domain.kubernetes.names import PORTS, PORTS_STATE
+from domain.ports.pod import Outputs, PodView
 from events.protocol.schemas import pod_snapshot
 from tests.support.pods.pods import pod
 
@@ -88,5 +89,5 @@ def test_the_first_address_of_the_family_counts() -> None:
 def test_outputs_are_shown_when_the_readiness_condition_says_so_too(
     gate: str | None, shown: str, wanted: str, done: bool
 ) -> None:
-    seen = PodView("games", "a", "u", 1, {STATE: shown}, gate=gate)
+    seen = PodView("games", "a", "u", 1, {PORTS_STATE: shown}, gate=gate)
     assert seen.shows(Outputs(wanted)) is done

@@ -51,7 +51,7 @@ def test_quic_is_served_by_udp_and_tls_by_nobody() -> None:
     spec = pool_spec(precreate=Precreate(tcp=3, udp=2))
     assert kind_of(Protocol.QUIC) == kind_of(Protocol.UDP) == 2
     tls = Want("arena", 443, Protocol.TLS, ())
-    assert uncovered(spec, [tls]).startswith("TLS is asked for and precreate has no TLS listeners")
+    assert str(uncovered(spec, [tls])).startswith("TLS is asked for and precreate has no TLS listeners")
 
 
 @pytest.mark.row("PP-11")
@@ -66,9 +66,9 @@ def test_quic_is_served_by_udp_and_tls_by_nobody() -> None:
 )
 def test_what_no_precreated_listener_can_serve_is_named(asked: str, said: str) -> None:
     told = uncovered(pool_spec(precreate=Precreate(tcp=2, tcp_udp=1)), parse_ports(asked))
-    assert told.startswith(said)
+    assert (told or "").startswith(said)
     assert bool(told) == bool(said)
 
 
 def test_a_pool_without_precreated_listeners_covers_everything() -> None:
-    assert uncovered(pool_spec(), parse_ports("7777/UDP@arena")) == ""
+    assert uncovered(pool_spec(), parse_ports("7777/UDP@arena")) is None

@@ -1,4 +1,4 @@
-"""What the ledger must be after Redis was lost (protocols: Rebuild)."""
+"""What the ledger must be after Redis was lost (docs/protocols.md, 'Rebuild of a ledger')."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_STATE
 from domain.port_audit.rebuild import Place, RebuildRules, RebuiltLedger, TaggedEntry, rebuild
 from domain.ports.entry import Entry, EntryState
-from domain.ports.pod import ENDPOINTS, PORTS, STATE, PodView
+from domain.ports.pod import PodView
 from tests.support.ports.pure_run import PurePool
 from tests.unit.ports.worlds import bound_world
 
@@ -25,7 +26,7 @@ def pod(name: str = "a", ports: str | None = ONE, shows: list[Place] | None = No
         {"pool": "arena", "loadBalancer": lb, "port": port, "containerPort": 7777, "target": "10.0.0.1:7777"}
         for lb, port in shows or []
     ]
-    notes = {STATE: "Bound", ENDPOINTS: json.dumps(rows)} | ({PORTS: ports} if ports is not None else {})
+    notes = {PORTS_STATE: "Bound", ENDPOINTS: json.dumps(rows)} | ({PORTS: ports} if ports is not None else {})
     made = PodView("games", name, f"uid-{name}", 1, notes, ("10.0.0.1",), "Running")
     return replace(made, **changes)
 

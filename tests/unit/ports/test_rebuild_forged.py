@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from domain.kubernetes.names import PORTS
 from domain.port_audit.rebuild import RebuildRules, rebuild
 from domain.ports.entry import EntryState
-from domain.ports.pod import PORTS, PodView
+from domain.ports.pod import PodView
 from tests.unit.ports.test_rebuild import ONE, found, pod, states
 
 

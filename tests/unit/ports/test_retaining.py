@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.kubernetes.names import PORTS_RETAIN
 from domain.port_pools.port_pool import PoolState
 from domain.ports.entry import EntryState
-from domain.ports.pod import RETAIN, Outputs, PortsState
+from domain.ports.pod import Outputs, PortsState
 from domain.ports.request import RequestError
 from domain.ports.retain_annotation import LONGEST, retention
 from domain.ports.steps import Relabel, Retain, Stop
@@ -58,7 +59,7 @@ def test_every_text_is_a_length_within_the_limit_or_an_error(text: str) -> None:
 
 def retaining(ports: str = ONE, retain: str = "true", **pools: PurePool) -> PureWorld:
     """A bound pod `a` that wants its ports retained."""
-    made = world(ports, {"notes": {RETAIN: retain}}, **pools)
+    made = world(ports, {"notes": {PORTS_RETAIN: retain}}, **pools)
     made.run()
     assert made.shown().state == PortsState.BOUND
     return made
@@ -66,12 +67,12 @@ def retaining(ports: str = ONE, retain: str = "true", **pools: PurePool) -> Pure
 
 def comes_back(made: PureWorld, ports: str | None = ONE, retain: str = "true") -> None:
     made.pods.pop("a", None)
-    made.pod("a", ports, uid="uid-2", ips=("10.0.0.2",), notes={RETAIN: retain})
+    made.pod("a", ports, uid="uid-2", ips=("10.0.0.2",), notes={PORTS_RETAIN: retain})
 
 
 @pytest.mark.row("BD-22")
 def test_ports_are_bound_with_their_retention_and_no_step_more() -> None:
-    made = world(TWO, {"notes": {RETAIN: "1h"}})
+    made = world(TWO, {"notes": {PORTS_RETAIN: "1h"}})
     assert kinds(made.run()) == ["Allocate", "Provision", "Provision", "Show", "Stop"]
     assert {e.retain for e in made.held()} == {3600}
 
@@ -87,7 +88,7 @@ def test_the_ports_of_a_pod_that_is_gone_are_retained_and_then_left_alone() -> N
 
 @pytest.mark.row("BD-22", "AL-17")
 def test_only_what_was_bound_is_retained() -> None:
-    made = world(ONE, {"notes": {RETAIN: "true"}, "ips": ()})
+    made = world(ONE, {"notes": {PORTS_RETAIN: "true"}, "ips": ()})
     made.run()
     del made.pods["a"]
     assert kinds(made.run()) == ["Release", "Stop"]
@@ -151,7 +152,7 @@ def test_a_pod_without_the_request_gives_up_what_was_retained(ports: str | None)
 @pytest.mark.row("BD-22")
 def test_a_pod_that_ended_is_shown_without_its_port_before_that_is_retained() -> None:
     made = retaining()
-    made.pod("a", ONE, phase="Succeeded", notes={RETAIN: "true"})
+    made.pod("a", ONE, phase="Succeeded", notes={PORTS_RETAIN: "true"})
     assert kinds(made.run()) == ["Clear", "Retain", "Show", "Stop"]
     assert made.shown() == Outputs()
 
@@ -197,11 +198,11 @@ def test_of_two_ports_left_for_one_want_one_is_kept() -> None:
 @pytest.mark.row("BD-22")
 def test_a_change_of_retention_is_labelled_on_what_is_bound() -> None:
     made = retaining(TWO)
-    made.pod("a", TWO, notes={RETAIN: "2h"})
+    made.pod("a", TWO, notes={PORTS_RETAIN: "2h"})
     (step, _) = made.run()
     assert isinstance(step, Relabel)
     assert (len(step.entries), step.retain) == (2, 7200)
-    made.pod("a", TWO, notes={RETAIN: "for ever"})
+    made.pod("a", TWO, notes={PORTS_RETAIN: "for ever"})
     made.run()
     assert {e.retain for e in made.held()} == {7200}
 

@@ -7,9 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from domain.kubernetes.names import ENDPOINTS, PORTS_ENABLED
 from domain.port_pools.port_pool import PoolState
 from domain.ports.lifecycle import MISSING_POOL, REBUILDING, WAITING_POD
-from domain.ports.pod import ENABLED, ENDPOINTS, Outputs, PortsState
+from domain.ports.pod import Outputs, PortsState
 from domain.ports.steps import Stop
 from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, VOICE, bound_world, kinds, world
@@ -131,7 +132,7 @@ def test_a_result_is_confirmed_by_the_run_that_shows_it() -> None:
 @pytest.mark.row("BD-01", "BD-12")
 def test_a_disabled_pod_keeps_its_port_but_gets_no_traffic() -> None:
     made = bound_world()
-    made.pod(notes={ENABLED: "False"})
+    made.pod(notes={PORTS_ENABLED: "False"})
     assert kinds(made.run()) == ["Disable", "Show", "Stop"]
     (held,) = made.held()
     assert (held.target, held.listener) == ("", "listener/bm-arena-0:30000")
@@ -144,9 +145,9 @@ def test_a_disabled_pod_keeps_its_port_but_gets_no_traffic() -> None:
 
 @pytest.mark.row("BD-12")
 def test_a_pod_that_starts_disabled_is_never_registered() -> None:
-    made = world(pod={"notes": {ENABLED: "false"}})
+    made = world(pod={"notes": {PORTS_ENABLED: "false"}})
     made.run()
-    assert made.shown() == Outputs(PortsState.DISABLED, "", f"isolated by {ENABLED}=false")
+    assert made.shown() == Outputs(PortsState.DISABLED, "", f"isolated by {PORTS_ENABLED}=false")
     assert made.held()[0].target == ""
 
 

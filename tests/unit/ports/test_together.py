@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.ports.pod import RETAIN, SAME_PORT
+from domain.kubernetes.names import PORTS_RETAIN, SAME_PORT
 from domain.ports.request import parse_ports
 from domain.ports.same_port import firsts, free, groups, in_common, mask, shortest
 from tests.support.ports.builders import pool_spec
@@ -95,7 +95,7 @@ def test_the_annotation_moves_no_port_that_is_there() -> None:
 def test_ports_that_wait_for_the_next_pod_are_taken_over_in_pool_after_pool() -> None:
     made = PureWorld(pools={"arena": PurePool(), "lobby": PurePool()})
     taken(made, "arena", 30000)
-    notes = TRUE | {RETAIN: "1h"}
+    notes = TRUE | {PORTS_RETAIN: "1h"}
     made.pod("a", BOTH, notes=notes)
     made.run()
     before = places(made)

@@ -48,6 +48,7 @@ def test_a_known_pod_that_took_its_annotation_away_is_marked() -> None:
 
 @pytest.mark.row("FZ-05")
 def test_a_known_pod_that_the_list_lacks_is_gone_at_the_lists_version_under_the_uid_that_redis_knows() -> None:
+    """Rule goneversion."""
     (mark,) = difference([], {"pod/games/a": Known(5, "u1", gone=False)}, 9)
     assert (mark.version, mark.uid, mark.gone) == (9, "u1", True)
     assert orjson.loads(mark.body) == {"namespace": "games", "name": "a", "uid": "u1"}
@@ -104,6 +105,7 @@ def known_now(version: int, uid: str = "uid-of-a", gone: bool = False, history: 
 def test_a_list_that_contradicts_what_was_known_before_it_is_of_another_history(
     items: list[Item], known: dict[str, Known], version: int
 ) -> None:
+    """Rule newhistory."""
     with pytest.raises(NewHistoryError):
         require_history(items, known, version, HISTORY)
 

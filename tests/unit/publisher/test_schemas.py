@@ -5,16 +5,10 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from events.protocol.schemas import (
-    ALLOCATION_FAILED,
-    GATE,
-    AllocationFailed,
-    Changed,
-    CloudEvent,
-    cloud_event,
-    pod_snapshot,
-)
-from events.publisher.resources import pods, port_pools
+from berthmaster.kinds import PORT_POOL
+from domain.kubernetes.names import PORTS_BOUND
+from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, Changed, CloudEvent, cloud_event, pod_snapshot
+from events.publisher.resources import pods, resource_of
 from events.publisher.sender import entry
 from tests.support.pods.pods import PORTS, pod, port_pool
 
@@ -50,10 +44,14 @@ def test_a_pod_that_is_being_deleted_and_one_that_is_ready_say_so() -> None:
 @pytest.mark.parametrize(
     ("gates", "conditions", "kept"),
     [
-        (["other"], [{"type": GATE, "status": "True"}], None),
-        ([GATE], [], ""),
-        ([GATE], [{"type": GATE}], ""),
-        (["other", GATE], [{"type": "Ready", "status": "True"}, {"type": GATE, "status": "False"}], "False"),
+        (["other"], [{"type": PORTS_BOUND, "status": "True"}], None),
+        ([PORTS_BOUND], [], ""),
+        ([PORTS_BOUND], [{"type": PORTS_BOUND}], ""),
+        (
+            ["other", PORTS_BOUND],
+            [{"type": "Ready", "status": "True"}, {"type": PORTS_BOUND, "status": "False"}],
+            "False",
+        ),
     ],
 )
 def test_our_readiness_condition_is_kept_for_pods_with_our_gate(
@@ -73,7 +71,7 @@ def test_an_address_that_only_the_old_field_has_is_kept() -> None:
 
 def test_a_pool_snapshot_does_not_change_with_its_status() -> None:
     pool = {**port_pool(), "status": {"state": "Active"}}
-    assert port_pools().snapshot(pool) == port_pools().snapshot(port_pool())
+    assert resource_of(PORT_POOL).snapshot(pool) == resource_of(PORT_POOL).snapshot(port_pool())
 
 
 @pytest.mark.parametrize("gone, kind", [(False, "dev.berthmaster.pod.changed"), (True, "dev.berthmaster.pod.deleted")])
@@ -105,5 +103,6 @@ def test_a_failure_is_a_cloud_event_that_says_who_reported_it() -> None:
 
 def test_the_key_of_a_resource_names_kind_namespace_and_name() -> None:
     assert pods().item(pod("a", resourceVersion="1")).mark.key == "pod/games/a"
-    assert port_pools().item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}}).mark.key == "portpool/p"
-    assert orjson.loads(port_pools().item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}}).mark.body)
+    pool = resource_of(PORT_POOL).item(port_pool() | {"metadata": {"name": "p", "resourceVersion": "1"}})
+    assert pool.mark.key == "portpool/p"
+    assert orjson.loads(pool.mark.body)

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from berthmaster.kinds import PORT_POOL
 from events.kube.api import KubeApi
-from events.publisher.resources import pods, port_pools
+from events.publisher.resources import pods, resource_of
 from events.publisher.watch import Absent, Batch, Change, Listing, Watch
 from events.settings import KubernetesSettings, WatchSettings
 from tests.support.pods.pods import pod
@@ -50,7 +51,7 @@ class Followed:
     def __init__(self, api: ScriptedApi, path: str = PODS, **settings: Any) -> None:
         kube = KubeApi.connect(KubernetesSettings(server=api.url))
         self.stop = Event()
-        resource = pods() if path == PODS else port_pools()
+        resource = pods() if path == PODS else resource_of(PORT_POOL)
         self.watch = Watch(kube, resource, WatchSettings(**{**FAST, **settings}), self.stop)
         self.changes = self.watch.follow()
         self.reasons: list[str] = []
@@ -95,6 +96,7 @@ def test_a_list_comes_first_then_what_happens_after_it(api: ScriptedApi) -> None
 
 @pytest.mark.row("EV-01")
 def test_lists_are_never_taken_from_the_servers_cache_and_watches_ask_for_bookmarks(api: ScriptedApi) -> None:
+    """Rule consistent."""
     followed = Followed(api)
     followed.take(1)
     api.world.put(PODS, pod("a"))

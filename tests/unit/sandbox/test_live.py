@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
 from rich.text import Text
 
+from compose.sandbox.drawing import draw
 from compose.sandbox.live import Screen
 from compose.sandbox.picture import Balancer, Picture, Pool
 from domain.ports.pod import PodView
@@ -26,3 +29,22 @@ def test_each_bar_has_a_line_of_its_own(width: int) -> None:
     lines = Text.from_ansi(out.getvalue()).plain.splitlines()
     assert [line.split()[0] for line in lines[2:]] == ["bm-arena-0", "bm-arena-1"]
     assert {*lines[1].strip()} <= {*"━╺╸"}
+
+
+def test_a_picture_of_the_view_shows_its_text_and_needs_no_other_file(tmp_path: Path) -> None:
+    screen = Screen(Console(file=io.StringIO()), 0, 3)
+    screen.close()
+    screen.look(SEEN)
+    draw(screen.render(), tmp_path / "view.svg")
+    picture = (tmp_path / "view.svg").read_text(encoding="utf-8")
+    assert "bm-arena-0" in "".join(ElementTree.fromstring(picture).itertext())
+    assert "url(http" not in picture
+
+
+def test_what_follows_the_last_view_begins_on_a_line_of_its_own() -> None:
+    out = io.StringIO()
+    screen = Screen(Console(file=out), 0, 3)
+    screen.look(SEEN)
+    for _ in range(2):
+        screen.close()
+    assert out.getvalue().endswith("0/50\n")

@@ -7,12 +7,13 @@ import json
 import pytest
 
 from compose.sandbox.picture import Balancer, Picture, Pool, Runners, missing
-from domain.ports.pod import ENDPOINTS, MESSAGE, STATE, PodView
+from domain.kubernetes.names import ENDPOINTS, PORTS_MESSAGE, PORTS_STATE
+from domain.ports.pod import PodView
 
 
 def pod(name: str, port: int = 0, state: str = "Bound", message: str = "") -> PodView:
     row = {"pool": "arena", "loadBalancer": "lb-0", "port": port, "containerPort": 7777}
-    notes = {STATE: state, MESSAGE: message} | ({ENDPOINTS: json.dumps([row])} if port else {})
+    notes = {PORTS_STATE: state, PORTS_MESSAGE: message} | ({ENDPOINTS: json.dumps([row])} if port else {})
     return PodView("games", name, f"uid-{name}", 1, notes)
 
 

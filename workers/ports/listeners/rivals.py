@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from domain.kubernetes.names import PORTS
 from domain.ports.endpoints import shown
 from domain.ports.entry import Entry
-from domain.ports.pod import PORTS, PodView
+from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.target import address_of
 from workers.port_services import PortServices

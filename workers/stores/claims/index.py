@@ -52,8 +52,8 @@ class ClaimIndex:
 
     def all(self, namespace: str) -> set[tuple[str, str]]:
         """Name and UID of those that are remembered."""
-        told: Any = self._redis.hgetall(f"{prefix(namespace)}named")
-        return {(name.decode(), orjson.loads(each)["u"]) for name, each in told.items()}
+        told: Any = self._redis.hgetall(f"{prefix(namespace)}records")
+        return {(name.decode(), orjson.loads(each)["uid"]) for name, each in told.items()}
 
     def due(self, namespace: str, period: timedelta) -> bool:
         """Whether it is so long ago that somebody was told so, or that Redis was new."""
@@ -75,7 +75,7 @@ class ClaimIndex:
 
     def tried(self, namespace: str, uid: str) -> frozenset[str] | None:
         """Pods that it may have taken. None: Redis does not know, list them and say so by `may_have_tried`."""
-        status, *names = self._scripts["tried"]([prefix(namespace)], (INCARNATION, uid))
+        status, *names = self._scripts["tried_pods"]([prefix(namespace)], (INCARNATION, uid))
         return None if status == b"UNKNOWN" else frozenset(name.decode() for name in names)
 
     def may_have_tried(self, namespace: str, uid: str, pods: Collection[str]) -> None:

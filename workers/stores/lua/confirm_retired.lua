@@ -2,8 +2,11 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, name, ARN.
 -- Returns {'NOT_READY'} | {'CHANGED'} | {'OK'}.
+--- @include "lib/keys"
+--- @include "lib/verified_under"
+--- @include "lib/use_of"
 local server, lb, arn = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-local row = call('HMGET', LBS, 'j:' .. lb, 'r:' .. lb)
-local mine = row[1] and row[2] and cjson.decode(row[1]).arn == arn
-return { mine and use_of(lb) == 0 and 'OK' or 'CHANGED' }
+if not verified_under(server) then return { 'NOT_READY' } end
+local row = call('HMGET', LBS, 'facts:' .. lb, 'retiring:' .. lb)
+local facts, retiring = row[1] and cjson.decode(row[1]), row[2]
+return { facts and retiring and facts.arn == arn and use_of(lb) == 0 and 'OK' or 'CHANGED' }

@@ -2,15 +2,21 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, cursor, age in microseconds, about how many fences to look at.
 -- Returns {'NOT_READY'} | {'OK', cursor of the next page ('0': this was the last), fences forgotten}.
+--- @include "lib/keys"
+--- @include "lib/verified_under"
+--- @include "lib/now_us"
+--- @include "lib/token_time"
 local server, cursor, age, page = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
+if not verified_under(server) then return { 'NOT_READY' } end
 local oldest, pruned = now_us() - age, 0
-local found = call('HSCAN', FENCES, cursor, 'COUNT', page)
-for i = 1, #found[2], 2 do
-  if number_of(found[2][i + 1]) < oldest then
-    call('HDEL', FENCES, found[2][i])
+local reply = call('HSCAN', FENCES, cursor, 'COUNT', page)
+local next_cursor, fences = reply[1], reply[2]
+for i = 1, #fences, 2 do
+  local name, token = fences[i], fences[i + 1]
+  if token_time(token) < oldest then
+    call('HDEL', FENCES, name)
     pruned = pruned + 1
   end
 end
 call('HSET', META, 'floor', string.format('%.0f', math.max(oldest, tonumber(call('HGET', META, 'floor') or 0))))
-return { 'OK', found[1], pruned }
+return { 'OK', next_cursor, pruned }

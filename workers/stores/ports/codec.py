@@ -1,4 +1,4 @@
-"""How entries look in Redis: short keys, one JSON object an owner (`w u s l t a k x r z`, see entries_head.lua)."""
+"""How entries look in Redis: one JSON object an owner, as lua/lib/entries_of.lua describes it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,34 @@ def entries_of(pool: str, held: dict[str, dict[str, Any]]) -> tuple[Entry, ...]:
     found: list[Entry] = []
     for key, item in held.items():
         lb, _, port = key.rpartition(":")
-        wants = item["w"] if isinstance(item["w"], list) else [item["w"]]
+        wants = item["want"] if isinstance(item["want"], list) else [item["want"]]
         found += [_entry(pool, lb, int(port) + n, want, item) for n, want in enumerate(wants)]
     return tuple(sorted(found, key=attrgetter("lb", "port")))
 
 
 def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, Any]) -> Entry:
-    get, uid, state = item.get, item["u"], STATES[item["s"]]
-    known = (get("l") or "", get("t") or "", get("a") or "", get("k") or "")
+    get, uid, state = item.get, item["uid"], STATES[item["state"]]
+    cloud = (get("listener") or "", get("target_group") or "", get("target") or "")
+    token, tried = get("token") or "", tuple(get("tried") or ())
     return Entry(
-        pool, lb, port, want, uid, state, *known, tuple(get("x") or ()), int(get("r") or 0), int(get("z") or 0)
+        pool, lb, port, want, uid, state, *cloud, token, tried, int(get("retain") or 0), int(get("expires_at") or 0)
     )
 
 
 def encode_item(entry: Entry) -> Item:
     """What `record` may change."""
-    item: Item = {"s": entry.state, "l": entry.listener, "t": entry.target_group, "a": entry.target}
-    return item | ({"r": entry.retain} if entry.retain else {})
+    item: Item = {
+        "state": entry.state,
+        "listener": entry.listener,
+        "target_group": entry.target_group,
+        "target": entry.target,
+    }
+    return item | ({"retain": entry.retain} if entry.retain else {})
 
 
 def encode_owner(entries: Iterable[Entry]) -> dict[str, Item]:
-    """A whole owner, as `stamp` writes it."""
-    return {e.key: encode_item(e) | {"w": e.want, "u": e.uid, "k": e.token} for e in entries}
+    """A whole owner, as `finish_rebuild` writes it."""
+    return {e.key: encode_item(e) | {"want": e.want, "uid": e.uid, "token": e.token} for e in entries}
 
 
 def texts(replies: Iterable[Any]) -> tuple[str, ...]:

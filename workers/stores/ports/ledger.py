@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -17,16 +18,16 @@ from redis import Redis
 
 from berthmaster.errors import StaleToken, TransientError
 from berthmaster.redis.incarnation import INCARNATION, doubt_at_times
-from berthmaster.redis.scripts import Script
+from berthmaster.redis.scripts import Scripts
 from domain.port_pools.placement import Ordering
 from domain.ports.entry import Entry
 from workers.stores.ports.codec import encode_item, entries_of, texts
-from workers.stores.ports.scripts import HEADS, LUA, SCRIPTS
 
 Ask = tuple[str, int] | tuple[str, int, int]
 """A want's key, how many ports in a row and, in a pool of precreated listeners, their kind (domain.ports.precreate)."""
 EXPIRED_PAGE: Final = 1000
 EXPIRED_AGAIN: Final = timedelta(minutes=1)
+LUA: Final = Path(__file__).parents[1] / "lua"
 PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
 
 
@@ -38,13 +39,9 @@ class EntryChanged(StaleToken):
     """The entry is no longer what this run saw: another run, a rebuild or the sweep came between."""
 
 
-def load_scripts(redis: Redis) -> dict[str, Script]:
-    """Every script of the ledger behind its heads. Reads files, so call it once a process."""
-    heads = {
-        kind: "".join((LUA / f"{part}.lua").read_text(encoding="utf-8") for part in parts)
-        for kind, parts in HEADS.items()
-    }
-    return {name: Script(redis, name, LUA, heads[kind]) for name, kind in SCRIPTS.items()}
+def load_scripts(redis: Redis) -> Scripts:
+    """Every script of the ledger. Reads files, so call it once a process."""
+    return Scripts(redis, LUA)
 
 
 @dataclass(frozen=True)
@@ -160,7 +157,7 @@ class PoolRun:
         return Closed() if reply[0] == b"CLOSED" else None
 
     def candidates(self, ports: int) -> Candidates:
-        _, created, freed, *bits = self._script("candidates", ports)
+        _, created, freed, *bits = self._script("list_candidates", ports)
         return Candidates(int(created), freed.decode(), tuple(bits))
 
     def wait(self, ports: int, kinds: Sequence[int], freed: str) -> Full | Capped | None:
@@ -168,7 +165,7 @@ class PoolRun:
 
         None: some have become free since the look that said `freed`.
         """
-        reply = self._script("wait", ports, ",".join(map(str, kinds)), freed)
+        reply = self._script("join_waiting_list", ports, ",".join(map(str, kinds)), freed)
         if reply[0] == b"QUOTA":
             return _capped(reply)
         return Full(reply[1].decode(), texts(reply[2])) if reply[0] == b"OK" else None
@@ -192,51 +189,51 @@ class PoolRun:
 
     def record(self, uid: str, entries: Sequence[Entry]) -> None:
         """Writes state, ARNs and target of each entry. Raises EntryChanged when one is not this uid's any more."""
-        self._checked("record", uid, orjson.dumps({e.key: encode_item(e) for e in entries}))
+        self._checked("record_entries", uid, orjson.dumps({e.key: encode_item(e) for e in entries}))
 
     def aim(self, entry: Entry, target: str) -> Aim:
         """Notes, before the call, that `target` (ip:port, '' = none) will be registered for a precreated port."""
-        listener, group, wish, *tried = self._checked("aim", entry.uid, entry.key, target)[1:]
+        listener, group, wish, *tried = self._checked("announce_target", entry.uid, entry.key, target)[1:]
         return Aim(listener.decode(), group.decode(), wish.decode(), frozenset(texts(tried[0])))
 
     def aimed(self, entry: Entry, wish: str) -> bool:
         """Records target and state. True: its targets must be compared (again), for `wish` was not the last."""
-        return bool(self._checked("aimed", entry.uid, entry.key, entry.target, entry.state, wish)[1])
+        return bool(self._checked("record_target", entry.uid, entry.key, entry.target, entry.state, wish)[1])
 
     def releasing(self, entry: Entry) -> None:
-        self._checked("releasing", entry.uid, entry.key, entry.listener, entry.target_group)
+        self._checked("mark_releasing", entry.uid, entry.key, entry.listener, entry.target_group)
 
     def free(self, entry: Entry) -> tuple[str, ...]:
         """Returns the names that were woken."""
-        return texts(self._checked("free", entry.uid, entry.key)[1])
+        return texts(self._checked("free_entry", entry.uid, entry.key)[1])
 
     def retain(self, entry: Entry) -> int:
         """Keeps it for the next pod of the name, with these ARNs; the ms at which that is over."""
-        return int(self._checked("retain", entry.uid, entry.key, entry.listener, entry.target_group)[1])
+        return int(self._checked("retain_entry", entry.uid, entry.key, entry.listener, entry.target_group)[1])
 
     def inherit(self, uid: str, entries: Sequence[Entry]) -> None:
         """Gives entries of dead pods of the name to `uid`. Raises EntryChanged when the time of one was over."""
-        self._checked("inherit", uid, orjson.dumps({e.key: e.uid for e in entries}))
+        self._checked("inherit_entries", uid, orjson.dumps({e.key: e.uid for e in entries}))
 
     def confirm(self, entry: Entry) -> None:
-        self._checked("confirm", entry.uid, entry.key)
+        self._checked("confirm_entry", entry.uid, entry.key)
 
     def give_way(
         self, entry: Entry, name: str, uid: str, want: str, listener: str, target_group: str
     ) -> tuple[str, ...]:
         """Returns the names whose namespace has room for them in its share now."""
-        return texts(self._checked("give_way", entry.uid, entry.key, name, uid, want, listener, target_group)[1])
+        return texts(self._checked("hand_over_entry", entry.uid, entry.key, name, uid, want, listener, target_group)[1])
 
     def foreign(self, entry: Entry) -> tuple[str, ...]:
         """Returns the names that were woken."""
-        return texts(self._checked("foreign", entry.uid, entry.key)[1])
+        return texts(self._checked("mark_port_foreign", entry.uid, entry.key)[1])
 
     def crowded(self, entry: Entry) -> tuple[str, ...]:
         """AWS takes no more listeners on its load balancer. Returns the names that were woken."""
-        return texts(self._checked("crowded", entry.uid, entry.key)[1])
+        return texts(self._checked("mark_load_balancer_full", entry.uid, entry.key)[1])
 
     def leave(self) -> tuple[str, ...]:
-        return texts(self._script("leave")[1])
+        return texts(self._script("leave_waiting_list")[1])
 
     def _checked(self, script: str, *args: Any) -> list[bytes]:
         reply = self._script(script, *args)
@@ -259,7 +256,7 @@ class PoolRun:
 class Ledger:
     """The ledger of `pool`. Cheap to make: the scripts are shared."""
 
-    def __init__(self, redis: Redis, scripts: dict[str, Script], pool: str) -> None:
+    def __init__(self, redis: Redis, scripts: Scripts, pool: str) -> None:
         self.redis, self.pool, self.prefix, self._scripts = redis, pool, f"{{pp:{pool}}}", scripts
 
     def call(self, script: str, *args: Any) -> list[Any]:
@@ -272,21 +269,21 @@ class Ledger:
 
     def open(self, name: str, token: str) -> PoolRun:
         """Raises NotReady, or StaleToken when a run with a newer token was here."""
-        status, *rest = self.call("open", INCARNATION, name, token)
+        status, *rest = self.call("open_run", INCARNATION, name, token)
         if status == b"LOW":
             raise StaleToken(f"a newer run has opened {name} in pool {self.pool}")
         return PoolRun(self, name, token, rest)
 
     def expire(self, again: timedelta = EXPIRED_AGAIN) -> tuple[str, ...]:
         """Ends the time of retained entries; names that have something to release, each told again after `again`."""
-        return texts(self.call("expire", INCARNATION, EXPIRED_PAGE, again // timedelta(milliseconds=1))[1])
+        return texts(self.call("expire_retained", INCARNATION, EXPIRED_PAGE, again // timedelta(milliseconds=1))[1])
 
     def orphan(self, name: str, uid: str, key: str, listener: str, target_group: str) -> str:
         """Takes a free port as releasing for the owner in an orphan's tag: OK.
 
         Else TAKEN (it has an owner, or a stranger's listener) or OUTSIDE (it is no port of the ledger's).
         """
-        return str(self.call("orphan", INCARNATION, name, uid, key, listener, target_group)[0].decode())
+        return str(self.call("take_orphan", INCARNATION, name, uid, key, listener, target_group)[0].decode())
 
 
 def _capped(reply: Sequence[Any]) -> Capped:

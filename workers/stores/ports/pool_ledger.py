@@ -87,11 +87,11 @@ class Growth:
 
     def give_up_win(self, epoch: str, token: str) -> None:
         """The winner deletes its key, and only its own."""
-        self.ledger.call("unwin", self.key_of(epoch), token)
+        self.ledger.call("end_scale_up_request", self.key_of(epoch), token)
 
     def back_off(self, epoch: str, token: str, wait: timedelta) -> None:
         """A winner that failed keeps others away for a while: its key ends after `wait`."""
-        self.ledger.call("unwin", self.key_of(epoch), token, max(1, wait // timedelta(milliseconds=1)))
+        self.ledger.call("end_scale_up_request", self.key_of(epoch), token, max(1, wait // timedelta(milliseconds=1)))
 
     def failures(self, add: int) -> int:
         """How many winners in a row have failed; `add` 0 starts anew. Forgotten after an hour."""
@@ -126,16 +126,16 @@ class Growth:
 
     def adopt(self, slot: int) -> str | None:
         """Opens an intent for a load balancer outside the ledger; the epoch to ask at, None when that cannot be now."""
-        status, *rest = self.ledger.call("adopt", INCARNATION, secrets.token_hex(8), slot)
+        status, *rest = self.ledger.call("adopt_load_balancer", INCARNATION, secrets.token_hex(8), slot)
         return rest[0].decode() if status == b"OK" else None
 
     def missing(self, name: str, entry: Entry) -> bool:
         """AWS does not have the listener of an entry any more. False: the entry has changed since."""
-        return bool(self.ledger.call("missing", INCARNATION, name, entry.key, entry.listener)[0] == b"OK")
+        return bool(self.ledger.call("forget_listener", INCARNATION, name, entry.key, entry.listener)[0] == b"OK")
 
     def distrust(self) -> None:
         """The ledger is wrong, and the pool's next run rebuilds it."""
-        self.ledger.call("distrust", INCARNATION)
+        self.ledger.call("revoke_verification", INCARNATION)
 
     def under_way(self) -> bool:
         """Whether a winner may still be creating load balancers: its key lives as long as that can take.
@@ -156,7 +156,7 @@ class Growth:
         """
         slots = orjson.dumps(limits.slots) if limits.slots else b"[]"
         args = (secrets.token_hex(8), limits.capacity, limits.per_round, limits.most, slots)
-        status, *rest = self.ledger.call("intent", INCARNATION, epoch, *args)
+        status, *rest = self.ledger.call("open_intent", INCARNATION, epoch, *args)
         if status != b"INTENT":
             return str(status.decode())
         intent = orjson.loads(rest[0])
@@ -164,13 +164,15 @@ class Growth:
 
     def close(self, intent: Intent, made: Sequence[PoolLoadBalancer]) -> tuple[str, ...] | None:
         """Adds them, raises the epoch, ends the intent. The names that were woken; None: it was not the open intent."""
-        status, *rest = self.ledger.call("close", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in made]))
+        status, *rest = self.ledger.call(
+            "close_intent", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in made])
+        )
         return texts(rest[1]) if status == b"OK" else None
 
     def pressure(self, forgotten: timedelta) -> Pressure:
         """Wakes who fits, also those that were woken `forgotten` ago and made no progress."""
         _, epoch, short, intent_open, woken = self.ledger.call(
-            "wake", INCARNATION, forgotten // timedelta(milliseconds=1)
+            "sweep_waiting_list", INCARNATION, forgotten // timedelta(milliseconds=1)
         )
         return Pressure(epoch.decode(), int(short), bool(intent_open), texts(woken))
 
@@ -180,14 +182,14 @@ class Growth:
         """The mark of a rebuild, None when the ledger is ready for the server as it is now."""
         doubt(self.redis)
         mark = secrets.token_hex(8)
-        return mark if self.ledger.call("rebuild", INCARNATION, mark)[0] == b"OK" else None
+        return mark if self.ledger.call("begin_rebuild", INCARNATION, mark)[0] == b"OK" else None
 
     def stamp(self, mark: str, start: int, owners: dict[str, dict[str, Item]]) -> bool:
         """Writes the owners that the world shows.
 
         False: Redis was lost or replaced since the mark was left, or another rebuild was first.
         """
-        reply = self.ledger.call("stamp", INCARNATION, mark, start, orjson.dumps(owners))
+        reply = self.ledger.call("finish_rebuild", INCARNATION, mark, start, orjson.dumps(owners))
         return bool(reply[0] == b"OK")
 
     def configure(
@@ -221,5 +223,5 @@ class Growth:
 
     def drop(self) -> int:
         """Forgets the pool; or how many owners it still has."""
-        status, *rest = self.ledger.call("drop", INCARNATION)
+        status, *rest = self.ledger.call("drop_pool", INCARNATION)
         return int(rest[0]) if status == b"BUSY" else 0

@@ -34,7 +34,7 @@ class Stock:
         """In the order of the load balancers. Not one moment with anything else."""
         coming: Any = self._redis.hgetall(f"{self._prefix}coming")
         names = [name.decode() for name in coming]
-        fields = [letter + name for name in names for letter in ("j:", "a:")]
+        fields = [field + name for name in names for field in ("facts:", "absent:")]
         rows: Any = self._redis.hmget(f"{self._prefix}lbs", fields) if fields else []
         found = [
             _gap(name, int(coming[name.encode()]), orjson.loads(facts), orjson.loads(ports))
@@ -65,12 +65,12 @@ class Stock:
 
     def put(self, key: str, listener: str, target_group: str) -> tuple[str, ...]:
         """The names that were woken."""
-        status, *rest = self._ledger.call("stock", INCARNATION, key, listener, target_group)
+        status, *rest = self._ledger.call("add_to_stock", INCARNATION, key, listener, target_group)
         return texts(rest[0]) if status == b"OK" else ()
 
     def lost(self, key: str, listener: str) -> bool:
         """AWS does not have that listener any more. False: it is not in stock either."""
-        return bool(self._ledger.call("unstock", INCARNATION, key, listener)[0] == b"OK")
+        return bool(self._ledger.call("remove_from_stock", INCARNATION, key, listener)[0] == b"OK")
 
     def wish(self, key: str) -> str:
         """The wish to compare that stands, '' for none."""
@@ -79,7 +79,7 @@ class Stock:
 
     def compare(self, key: str) -> None:
         """Whoever owns the port, now or next, looks at what AWS has registered for it."""
-        self._ledger.call("compare", INCARNATION, key)
+        self._ledger.call("request_comparison", INCARNATION, key)
 
 
 def _gap(name: str, missing: int, facts: dict[str, Any], ports: Any) -> Gap:

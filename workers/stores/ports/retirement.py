@@ -16,7 +16,7 @@ class Retirement:
 
     def retire(self, lb: PoolLoadBalancer, delay: timedelta) -> bool:
         """It gives no ports from now on. False: it is in use, was until lately, or somebody waits for its ports."""
-        return self._said("retire", lb, delay // MILLISECOND)
+        return self._said("retire_load_balancer", lb, delay // MILLISECOND)
 
     def confirm(self, lb: PoolLoadBalancer) -> bool:
         """It is still retiring, and empty."""
@@ -24,7 +24,7 @@ class Retirement:
 
     def forget(self, lb: PoolLoadBalancer) -> bool:
         """AWS does not have it any more: its slot is free."""
-        return self._said("forget", lb)
+        return self._said("forget_load_balancer", lb)
 
     def put_off(self, lb: PoolLoadBalancer, wait: timedelta) -> None:
         """Nobody tries to remove it for that long."""

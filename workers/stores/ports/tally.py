@@ -15,7 +15,7 @@ LB_STATES: Final = ("giving", "filling", "retiring", "closed")
 
 
 def ask(pipe: Pipeline, prefix: str) -> None:
-    pipe.hmget(f"{prefix}meta", "inc", "epoch", "free", "demand", "intent")
+    pipe.hmget(f"{prefix}meta", "incarnation", "epoch", "free", "demand", "intent")
     pipe.hgetall(f"{prefix}lbs")
     pipe.hlen(f"{prefix}demand")
     pipe.hlen(f"{prefix}cap")
@@ -28,8 +28,8 @@ def count(
 ) -> Numbers:
     """In the order of `ask`; '' is the state of a gauge that has none."""
     inc, epoch, free, demand, intent = meta
-    used = sum(int(number) for field, number in lbs.items() if field.startswith(b"u:"))
-    states = Counter(_state(field[2:], lbs, coming) for field in lbs if field.startswith(b"j:"))
+    used = sum(int(number) for field, number in lbs.items() if field.startswith(b"used:"))
+    states = Counter(_state(field[6:], lbs, coming) for field in lbs if field.startswith(b"facts:"))
     kinds = Counter(one.partition(b"|")[0].decode() for one in drift)
     return {
         "berthmaster_ports": {"allocated": used, "free": int(free or 0), "waiting": int(demand or 0)},
@@ -43,8 +43,8 @@ def count(
 
 
 def _state(lb: bytes, lbs: dict[bytes, bytes], coming: list[bytes]) -> str:
-    if b"r:" + lb in lbs:
+    if b"retiring:" + lb in lbs:
         return "retiring"
     if lb in coming:
         return "filling"
-    return "giving" if b"c:" + lb in lbs else "closed"
+    return "giving" if b"capacity:" + lb in lbs else "closed"

@@ -51,7 +51,7 @@ def view(ledger: Ledger) -> LedgerView:
     def text(name: bytes) -> str:
         return str(meta.get(name, b"").decode())
 
-    rows = (_load_balancer(field[2:], lbs, now) for field in lbs if field.startswith(b"j:"))
+    rows = (_load_balancer(field[6:], lbs, now) for field in lbs if field.startswith(b"facts:"))
     ordered = tuple(sorted(rows, key=lambda lb: (lb.position, lb.name)))
     return LedgerView(
         text(b"epoch"),
@@ -66,19 +66,19 @@ def view(ledger: Ledger) -> LedgerView:
 
 
 def _load_balancer(name: bytes, lbs: dict[bytes, bytes], now: int) -> PoolLoadBalancer:
-    known: dict[str, Any] = orjson.loads(lbs[b"j:" + name])
+    known: dict[str, Any] = orjson.loads(lbs[b"facts:" + name])
     return PoolLoadBalancer(
         name.decode(),
         known["arn"],
         known["dns"],
         known["slot"],
         known["position"],
-        capacity=int(lbs.get(b"c:" + name, 0)),
+        capacity=int(lbs.get(b"capacity:" + name, 0)),
         foreign=tuple(known["foreign"] or ()),
-        used=int(lbs.get(b"u:" + name, 0)),
-        gives=b"c:" + name in lbs,
-        retiring=b"r:" + name in lbs,
-        empty_for=timedelta(milliseconds=now - int(lbs.get(b"e:" + name, now))),
+        used=int(lbs.get(b"used:" + name, 0)),
+        gives=b"capacity:" + name in lbs,
+        retiring=b"retiring:" + name in lbs,
+        empty_for=timedelta(milliseconds=now - int(lbs.get(b"empty:" + name, now))),
     )
 
 

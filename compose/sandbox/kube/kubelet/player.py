@@ -17,7 +17,7 @@ from compose.sandbox.kube.kubelet.pool import AddressPool
 from compose.sandbox.kube.kubelet.runners import Runners, is_runner
 from compose.sandbox.kube.kubelet.steps import Answer, Bind, End, Later, Pace, Report, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Key, Timers
-from domain.claims.labels import SESSIONS
+from domain.kubernetes.names import SESSIONS
 from events.kube.api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
 
 Json = dict[str, Any]

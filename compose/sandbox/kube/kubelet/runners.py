@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from compose.sandbox.environment import MARK, cut_off
 from compose.sandbox.kube.kubelet.steps import End, Later, Report, Step, with_condition
+from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi, NotFound
-from events.publisher.resources import POOL_LABEL
 
 Json = dict[str, Any]
 EXAMPLE: Final = "compose.runner_example.app"
@@ -119,9 +119,7 @@ class Runners:
 def is_runner(pod: Json) -> bool:
     """Pods of a pool without slots run no jobs."""
     told = pod["spec"]["containers"][0].get("env") or ()
-    return POOL_LABEL in (pod["metadata"].get("labels") or {}) and any(
-        one["name"].startswith(VARIABLES) for one in told
-    )
+    return POOL in (pod["metadata"].get("labels") or {}) and any(one["name"].startswith(VARIABLES) for one in told)
 
 
 Secret = Callable[[str, str], Mapping[str, str]]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from domain.claims.labels import DRAIN, SESSIONS
+from domain.kubernetes.names import DRAIN, SESSIONS
 
 Json = dict[str, Any]
 PREFIX: Final = "sandbox.berthmaster.dev/"

@@ -2,20 +2,21 @@
 -- KEYS[1] prefix of the namespace, {claims:NAMESPACE}.
 -- ARGV name of the claim, its UID ('': there is no claim of this name).
 -- Returns {'OK'}.
-local call, P = redis.call, KEYS[1]
+--- @include "lib/keys"
+--- @include "lib/record_of"
+--- @include "lib/detach_pods"
 local name, uid = unpack(ARGV)
-local told = call('HGET', P .. 'named', name)
-local was = told and cjson.decode(told)
-if was and (uid == '' or was.u == uid) then
-  for _, pod in ipairs(was.p) do call('SREM', P .. 'pod:' .. pod, name) end
-  call('HDEL', P .. 'named', name)
+local record = record_of(name)
+if record and (uid == '' or record.uid == uid) then
+  detach_pods(name, record)
+  redis.call('HDEL', RECORDS, name)
 end
-local waits = call('HGET', P .. 'waiting', name)
-if waits and (uid == '' or cjson.decode(waits).uid == uid) then call('HDEL', P .. 'waiting', name) end
-if was and uid == '' then uid = was.u end
+local waiting = redis.call('HGET', WAITING, name)
+if waiting and (uid == '' or cjson.decode(waiting).uid == uid) then redis.call('HDEL', WAITING, name) end
+if record and uid == '' then uid = record.uid end
 if uid ~= '' then
-  call('HDEL', P .. 'uids', uid)
-  call('HDEL', P .. 'missing', uid)
-  call('DEL', P .. 'tried:' .. uid)
+  redis.call('HDEL', UIDS, uid)
+  redis.call('HDEL', MISSING, uid)
+  redis.call('DEL', TRIED .. uid)
 end
 return { 'OK' }

@@ -2,18 +2,20 @@
 -- KEYS[1] prefix of the namespace, {claims:NAMESPACE}.
 -- ARGV name of the claim, its UID, names of the pods JSON [name, ...].
 -- Returns {'OK'}.
-local call, P = redis.call, KEYS[1]
+--- @include "lib/keys"
+--- @include "lib/record_of"
+--- @include "lib/detach_pods"
 local name, uid, pods = unpack(ARGV)
-local told = call('HGET', P .. 'named', name)
-if told then
-  local was = cjson.decode(told)
-  for _, pod in ipairs(was.p) do call('SREM', P .. 'pod:' .. pod, name) end
-  if was.u ~= uid then
-    call('HDEL', P .. 'uids', was.u)
-    call('DEL', P .. 'tried:' .. was.u)
+local before = record_of(name)
+if before then
+  detach_pods(name, before)
+  if before.uid ~= uid then
+    redis.call('HDEL', UIDS, before.uid)
+    redis.call('DEL', TRIED .. before.uid)
   end
 end
-for _, pod in ipairs(cjson.decode(pods)) do call('SADD', P .. 'pod:' .. pod, name) end
-call('HSET', P .. 'uids', uid, name)
-call('HSET', P .. 'named', name, '{"u":' .. cjson.encode(uid) .. ',"p":' .. pods .. '}')
+for _, pod in ipairs(cjson.decode(pods)) do redis.call('SADD', NAMERS .. pod, name) end
+redis.call('HSET', UIDS, uid, name)
+-- Joined, not encoded: cjson would write an empty list as an object.
+redis.call('HSET', RECORDS, name, '{"uid":' .. cjson.encode(uid) .. ',"pods":' .. pods .. '}')
 return { 'OK' }

@@ -1,0 +1,1 @@
+"""What every object of Kubernetes has, and the keys of the labels and annotations that are ours."""

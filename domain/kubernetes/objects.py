@@ -1,0 +1,197 @@
+"""Typed views of Kubernetes objects: what each field is called, and what stands for one that is missing.
+
+A view holds the JSON as the API server sent it and reads a field when it is asked for. What the API server gives every
+object (name, UID, resource version, time of creation) must be there: KeyError says so. Everything else may be missing,
+and is empty then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+Json = dict[str, Any]
+READY: Final = "Ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The version of an object that a write was decided from. The API server refuses the write of any other."""
+
+    uid: str
+    resource_version: str
+
+
+def version_of(obj: Mapping[str, Any]) -> int:
+    """The resource version as a number: one object's grow. Without a view: it is asked once a line of a watch."""
+    return int(obj["metadata"]["resourceVersion"])
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class KubeObject:
+    """One object of any kind."""
+
+    raw: Mapping[str, Any]
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        """What dataclasses make for frozen ones takes twice as long, and a view is made for each line of a watch."""
+        _hold(self, raw)
+
+    @property
+    def metadata(self) -> Json:
+        metadata: Json = self.raw.get("metadata") or {}
+        return metadata
+
+    @property
+    def name(self) -> str:
+        name: str = self.raw["metadata"]["name"]
+        return name
+
+    @property
+    def namespace(self) -> str:
+        """KeyError for an object of the whole cluster."""
+        namespace: str = self.raw["metadata"]["namespace"]
+        return namespace
+
+    @property
+    def uid(self) -> str:
+        uid: str = self.raw["metadata"]["uid"]
+        return uid
+
+    @property
+    def resource_version(self) -> str:
+        version: str = self.raw["metadata"]["resourceVersion"]
+        return version
+
+    @property
+    def version(self) -> int:
+        return version_of(self.raw)
+
+    @property
+    def precondition(self) -> Precondition:
+        return Precondition(self.uid, self.resource_version)
+
+    @property
+    def generation(self) -> int:
+        return int(self.metadata.get("generation") or 0)
+
+    @property
+    def creation_timestamp(self) -> str:
+        stamp: str = self.raw["metadata"]["creationTimestamp"]
+        return stamp
+
+    @property
+    def created(self) -> datetime:
+        return datetime.fromisoformat(self.creation_timestamp)
+
+    @property
+    def deletion(self) -> datetime | None:
+        """When its grace period ends, None for an object that is not being deleted."""
+        stamp = self.metadata.get("deletionTimestamp")
+        return None if stamp is None else datetime.fromisoformat(stamp)
+
+    @property
+    def deleting(self) -> bool:
+        return "deletionTimestamp" in self.metadata
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.metadata.get("labels") or {}
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return self.metadata.get("annotations") or {}
+
+    @property
+    def finalizers(self) -> list[str]:
+        return self.metadata.get("finalizers") or []
+
+    @property
+    def owners(self) -> Iterable[Mapping[str, Any]]:
+        """Its owner references. Whoever may write the object may write any name there."""
+        return self.metadata.get("ownerReferences") or ()
+
+    def owned_by(self, uid: str, *, controller: bool = False) -> bool:
+        """`controller`: only as its controller."""
+        return any(owner.get("uid") == uid and (owner.get("controller") or not controller) for owner in self.owners)
+
+    def owners_of(self, kind: str) -> list[Any]:
+        """Names of the owners of a kind; anything may stand there."""
+        return [owner.get("name") for owner in self.owners if owner.get("kind") == kind]
+
+    @property
+    def spec(self) -> Json:
+        return self.raw.get("spec") or {}
+
+    @property
+    def status(self) -> Json:
+        return self.raw.get("status") or {}
+
+    @property
+    def conditions(self) -> Iterable[Json]:
+        return self.status.get("conditions") or ()
+
+    def condition(self, kind: str) -> str | None:
+        """The status of a condition, None while it is not there."""
+        return next((str(c.get("status", "")) for c in self.conditions if c.get("type") == kind), None)
+
+    @property
+    def ready(self) -> bool:
+        return self.condition(READY) == "True"
+
+
+_hold: Final = KubeObject.__dict__["raw"].__set__
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Pod(KubeObject):
+    """A pod."""
+
+    @property
+    def phase(self) -> str:
+        phase: str = self.status.get("phase", "Pending")
+        return phase
+
+    @property
+    def node(self) -> str | None:
+        """None while it is not scheduled."""
+        return self.spec.get("nodeName") or None
+
+
+@dataclass(frozen=True, slots=True)
+class KubeList:
+    """A page of a list, or a whole one."""
+
+    raw: Json
+
+    @property
+    def version(self) -> int:
+        """The resource version at which the list is consistent."""
+        return int(self.raw["metadata"]["resourceVersion"])
+
+    @property
+    def items(self) -> list[Json]:
+        items: list[Json] = self.raw["items"]
+        return items
+
+    @property
+    def next_page(self) -> str | None:
+        """The token that asks for the next page, None for the last one."""
+        return self.raw["metadata"].get("continue") or None
+
+    def joined(self, rest: Iterable[Json]) -> Json:
+        """As one list, with the items of the pages that follow."""
+        paging = ("continue", "remainingItemCount")
+        metadata = {key: value for key, value in self.raw["metadata"].items() if key not in paging}
+        return {**self.raw, "metadata": metadata, "items": [*self.items, *rest]}
+
+
+def body_of(metadata: Json, **parts: Any) -> Json:
+    """The JSON of what is sent: `parts` are its spec, status and so on. In a merge patch None takes a field off."""
+    return {"metadata": metadata, **parts}
+
+
+def new_object(api_version: str, kind: str, metadata: Json, **parts: Any) -> Json:
+    return {"apiVersion": api_version, "kind": kind, **body_of(metadata, **parts)}

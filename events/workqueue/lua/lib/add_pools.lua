@@ -1,0 +1,12 @@
+-- Adds pools (a JSON list, '' = none) to those remembered for a key. A request to look at a pool must not undo what a run has
+-- recorded, nor a run the request.
+--- @include "lib/keys"
+local function add_pools(key, pools)
+  if pools == '' or pools == '[]' then return end
+  local known, all = {}, cjson.decode(redis.call('HGET', POOLS, key) or '[]')
+  for _, name in ipairs(all) do known[name] = true end
+  for _, name in ipairs(cjson.decode(pools)) do
+    if not known[name] then all[#all + 1] = name end
+  end
+  redis.call('HSET', POOLS, key, cjson.encode(all))
+end

@@ -1,0 +1,7 @@
+-- Queues a key; pushes its hint when the broker's list is here.
+--- @include "lib/keys"
+--- @include "lib/now_ms"
+local function enqueue(key, hint)
+  redis.call('ZADD', QUEUED, now_ms(), key)
+  if HINTS and hint then redis.call('LPUSH', HINTS, hint) end
+end

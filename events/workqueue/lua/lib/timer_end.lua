@@ -1,0 +1,9 @@
+-- When a lease or a wait of so many ms ends, as TIMER has it. TIME is noted when it is far ahead of the last sweep: the note
+-- shows when TIME has gone back.
+--- @include "lib/keys"
+--- @include "lib/now_ms"
+local function timer_end(length)
+  local now = now_ms()
+  if now > tonumber(redis.call('HGET', META, 'noted') or 0) + 2000 then redis.call('HSET', META, 'noted', now) end
+  return now + length
+end

@@ -1,0 +1,119 @@
+"""Reads Lua text into tokens, and what a file declares at its top level. Enough for the lint, no parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+TOKEN: Final = re.compile(
+    r"""(?P<comment>--\[\[.*?\]\]|--[^\n]*)|(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\[\[.*?\]\])"""
+    r"""|(?P<number>\d[\w.]*)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\.\.\.?|[=~<>]=|\S)""",
+    re.DOTALL,
+)
+OPENERS, CLOSERS = frozenset({"function", "do", "if", "repeat"}), frozenset({"end", "until"})
+OPERATORS: Final = frozenset({"and", "or", "not"})
+KEYS_AS_NAMES: Final = ("unpack", "(", "KEYS", ")")
+"""The one call that a constant may make."""
+
+
+@dataclass
+class Declared:
+    """What a file declares at its top level, and `other`: words of what is no declaration."""
+
+    functions: list[str] = field(default_factory=list)
+    constants: list[str] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        return self.functions + self.constants
+
+
+def tokens(text: str) -> list[str]:
+    """Without comments; a string keeps its quotes."""
+    return [found[0] for found in TOKEN.finditer(text) if found.lastgroup != "comment"]
+
+
+def declared(text: str) -> Declared:
+    """Of a whole file, up to a statement that does not begin as a declaration."""
+    found, words, at = Declared(), tokens(text), 0
+    while at < len(words):
+        if words[at] != "local":
+            found.other.append(" ".join(words[at : at + 3]))
+            break
+        if words[at + 1 : at + 2] == ["function"]:
+            found.functions.append(words[at + 2])
+            at = end_of_function(words, at + 1)
+        else:
+            at = _constants(words, at, found)
+    return found
+
+
+def end_of_function(words: Sequence[str], at: int) -> int:
+    """Where the statement after it begins; `at` is its `function`."""
+    depth = 0
+    while at < len(words):
+        depth += (words[at] in OPENERS) - (words[at] in CLOSERS)
+        at += 1
+        if not depth:
+            break
+    return at
+
+
+def _constants(words: Sequence[str], at: int, found: Declared) -> int:
+    """One statement `local A, B = ...`, whose values must be no functions and make no calls."""
+    end = next((i for i in range(at + 1, len(words)) if words[i] == "local"), len(words))
+    values = words.index("=", at, end) + 1 if "=" in words[at:end] else end
+    found.constants += [name for name in words[at + 1 : values - 1] if name != ","]
+    acts = end if values == end else first_act(words[values:end], values)
+    if acts is not None:
+        found.other.append(" ".join(words[max(at, acts - 1) : acts + 2]))
+    return end
+
+
+def first_act(values: Sequence[str], start: int) -> int | None:
+    """Where these words, of which the first is at `start`, do more than to name values.
+
+    That is a call, a function, or the beginning of another statement.
+    """
+    if tuple(values) == KEYS_AS_NAMES:
+        return None
+    pairs = enumerate(zip(["=", *values], values, strict=False), start)
+    return next((at for at, (before, word) in pairs if _follows(before, word)), None)
+
+
+def _follows(before: str, word: str) -> bool:
+    """Whether a value (or `function`) has ended and this is not an operator, an index or the end of a bracket."""
+    return _is_operand(before) and (_is_operand(word) or word in "({") and word not in ")]}"
+
+
+def _is_operand(word: str) -> bool:
+    return word not in OPERATORS and (word[0].isalnum() or word[0] in "_\"'" or word in ")]}" or word.startswith("[["))
+
+
+def locals_of(words: Sequence[str]) -> set[str]:
+    """Every name that a file makes its own anywhere: locals, parameters, variables of loops."""
+    return {name for at, word in enumerate(words) for name in _bound(words, at, word)}
+
+
+def _bound(words: Sequence[str], at: int, word: str) -> Iterator[str]:
+    if word == "function":
+        at = words.index("(", at)
+        yield from (name for name in words[at + 1 : words.index(")", at)] if name != ",")
+    elif word in {"local", "for"}:
+        for name in words[at + 1 :]:
+            if (name != "," and not name.isidentifier()) or name in {"in", "function"}:
+                break
+            yield name
+
+
+def uses(words: Sequence[str]) -> set[str]:
+    """Names that stand for a value: no field of a table (`a.b`, `a:b`), no key in a constructor (`{ a = 1 }`)."""
+    around = zip(["", *words], words, [*words[1:], ""], strict=False)
+    return {
+        word
+        for before, word, after in around
+        if word.isidentifier() and before not in {".", ":"} and not (after == "=" and before in {"{", ","})
+    }

@@ -1,8 +1,0 @@
--- Takes back the stamp of a ledger that does not say what the world shows: nothing is granted before it is rebuilt.
--- KEYS[1] prefix of the pool.
--- ARGV server.
--- Returns {'NOT_READY'} | {'OK'}.
-local server = unpack(ARGV)
-if not ready(server) then return { 'NOT_READY' } end
-call('HDEL', META, 'inc')
-return { 'OK' }

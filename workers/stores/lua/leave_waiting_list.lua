@@ -1,0 +1,13 @@
+-- Takes a name that is gone, or asks for nothing here any more, off the lists; wakes the next that fit.
+-- KEYS[1] prefix of the pool.
+-- ARGV server, mark of the run's incarnation, name, token.
+-- Returns {'NOT_READY'} | {'STALE'} | {'OK', woken names}.
+--- @include "lib/refusal"
+--- @include "lib/uncap"
+--- @include "lib/stop_waiting"
+--- @include "lib/add_uncapped"
+local server, mark, name, token = unpack(ARGV)
+local why = refusal(server, mark, name, token)
+if why then return { why } end
+uncap(name)
+return { 'OK', add_uncapped(stop_waiting(name), name) }
