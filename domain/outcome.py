@@ -1,7 +1,7 @@
-"""What a run of a reconciler ends with, when it ends well.
+"""How a run of a reconciler ends when nothing failed.
 
-An outcome is a value that the shell executes: a reconciler neither sleeps nor schedules. Failures are exceptions
-(berthmaster.errors).
+An outcome is a value that workers.reconcile carries out: a reconciler neither sleeps nor schedules. Failures are
+exceptions (berthmaster.errors).
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from datetime import timedelta
 
 @dataclass(frozen=True)
 class Settled:
-    """Nothing is left to do until something changes. `seen`: the newest snapshot that the run itself wrote, if any."""
-
-    seen: object | None = None
+    """Nothing is left to do until something changes."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """An expected wait, not an error: look again after `for_`, or sooner when something changes.
+    """An expected wait, not an error: the key runs again after `for_`, or sooner when something changes.
 
-    `tries`: waits in a row that the next run is told of, so that it can make the next one longer.
+    `tries` counts the waits in a row. The next run receives it, so that it can make its own wait longer.
     """
 
     for_: timedelta

@@ -1,4 +1,4 @@
-"""One line for people from what is wrong with a spec: the fields by their outside names."""
+"""Describes the faults of a spec in one line, with the fields as people write them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 MOST: Final = 5
+"""Faults in the line."""
 LONGEST: Final = 900
-"""Characters: the name of an unknown field is as long as somebody wrote it."""
+"""Characters: the name of an unknown field may have any length."""
 
 
 def spec_problem(error: ValidationError) -> str:
-    """For example `spec.startPort: Input should be greater than or equal to 1`. Five faults, then how many more."""
+    """Describe up to five faults, for example `spec.startPort: Input should be greater than or equal to 1`."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [f"{_path(fault)}: {fault['msg'].removeprefix('Value error, ')}" for fault in faults[:MOST]]
     more = f" (and {len(faults) - MOST} more)" if len(faults) > MOST else ""

@@ -1,4 +1,4 @@
-"""What the statuses of our resources have in common."""
+"""Parts that the statuses of all our resources share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from pydantic.alias_generators import to_camel
 
 
 class Shape(BaseModel):
-    """Camel case outside."""
+    """Base of statuses: camel case in Kubernetes, snake case here."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
 LONGEST: Final = 1024
 Words = Annotated[str, BeforeValidator(lambda text: str(text)[:LONGEST])]
-"""For people. What is wrong may be as long as what somebody wrote; a status may not."""
+"""A text for people, cut to the length that a status allows."""
 
 
 class Condition(Shape):
+    """A statement about the object, for programs and people."""
+
     type: Annotated[str, Field(description="what it is about")]
     status: Annotated[str, Field(description="True or False")]
     reason: Annotated[str, Field(description="why, in a word for programs")]
@@ -27,5 +29,5 @@ class Condition(Shape):
 
 
 def write_refused(problem: str) -> Condition:
-    """Kubernetes refuses a write that the object needs. The condition is there only while that is so."""
+    """The condition that stands while Kubernetes refuses a write that the object needs."""
     return Condition(type="WritesAccepted", status="False", reason="WriteRefused", message=problem)

@@ -1,8 +1,8 @@
-"""Text from outside as a terminal may have it: what would steer the terminal, hide or reorder text is spelled out.
+"""Makes text from outside safe for a terminal: characters that steer it, or hide or reorder text, become escapes.
 
-A job's result, a message of AWS or a name may hold anything. An escape sequence in it moves the cursor and overwrites
-what stands above, a bidirectional override shows the letters of a command in another order. Both, and whatever else
-has no shape of its own, become escapes as JSON and Python write them (`\\u001b`), so that JSON stays the same JSON.
+A job's result, a message of AWS or a name may contain anything. An escape sequence moves the cursor and overwrites the
+lines above; a bidirectional override shows the letters of a command in another order. Both, and all other characters
+without a shape, become escapes as JSON and Python write them (`\\u001b`), so that JSON stays the same JSON.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-UNSEEN: Final = (
+INVISIBLE: Final = (
     r"\u0000-\u0008\u000b-\u001f\u007f-\u009f"  # C0 without tab and newline, DEL, C1
     r"\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"  # formats: what a font does not draw alone
     r"\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # fillers, joiners, selectors
@@ -19,18 +19,18 @@ UNSEEN: Final = (
     r"\U000110bd\U000110cd\U00013430-\U0001343f"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # formats of notations, tags
 )
-OF_TEXT: Final = re.compile(f"[{UNSEEN}]")
-OF_A_LINE: Final = re.compile(f"[{UNSEEN}\\n]")
+IN_TEXT: Final = re.compile(f"[{INVISIBLE}]")
+IN_LINE: Final = re.compile(f"[{INVISIBLE}\\n]")
 
 
 def visible(text: str) -> str:
-    """Newlines and tabs stay."""
-    return OF_TEXT.sub(_escape, text)
+    """Escape the invisible characters of a text; newlines and tabs stay."""
+    return IN_TEXT.sub(_escape, text)
 
 
 def visible_line(text: str) -> str:
-    """In one line, so that no text can pretend to be the next line of ours; tabs stay."""
-    return OF_A_LINE.sub(_escape, text)
+    """Escape newlines as well, so that no text can imitate our next line; tabs stay."""
+    return IN_LINE.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:

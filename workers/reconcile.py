@@ -1,7 +1,7 @@
-"""The shell around every reconciler: take the key, run, give the key back with what was decided.
+"""Runs every reconciler: take the key, run, give the key back with the outcome.
 
-It is the one place that turns outcomes and exceptions into waits, so that no reconciler can lose a key: whatever
-happens, the key is given back clean, given back with a wait, or left to its lease, whose end a sweep notices.
+This is the one place that turns outcomes and exceptions into waits, so that no reconciler can lose a key. Whatever
+happens, the key is given back clean, given back with a wait, or left to its lease, and a sweep notices the end of that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.refusals import warn
 from domain.backoff import RetryPolicy, backoff
 from domain.outcome import Outcome, Settled, Wait
-from events.workqueue import Refusal, Snapshot, Taken, Workqueue
+from events.workqueue import Refusal, Taken, Workqueue
 from workers.run import Run
 from workers.telemetry import metrics
 
@@ -31,7 +31,7 @@ LEASE = timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class Ending:
-    """What becomes of the key, and the word that metrics and logs use for it."""
+    """How a run ends, and the name of that in metrics and logs."""
 
     name: str
     outcome: Outcome
@@ -41,9 +41,9 @@ class Ending:
 def reconcile(
     queue: Workqueue, key: str, reconciler: Reconciler, policy: RetryPolicy, lease: timedelta = LEASE
 ) -> Outcome | None:
-    """Runs `reconciler` on `key`, alone. None: nothing to do, another worker has or took the key, or Redis is away.
+    """Run `reconciler` on `key`, alone. None: nothing to do, another worker has or took the key, or Redis is away.
 
-    A Redis that is away is no failure of the task: the key stays dirty and the sweeps find it.
+    The task does not fail without Redis: the key stays dirty, and a sweep hints it again.
     """
     started = time.monotonic()
     with structlog.contextvars.bound_contextvars(key=key):
@@ -65,21 +65,16 @@ def _run(queue: Workqueue, taken: Taken, run: Run, reconciler: Reconciler, polic
         kept = _give_back(queue, taken, run, ending)
         seconds = time.monotonic() - started
         metrics.observe_reconcile(run.key, ending.name if kept else "stale", seconds)
-        say = log.debug if ending.name == "settled" and kept else log.info  # what it did, it has said
+        say = log.debug if ending.name == "settled" and kept else log.info  # a settled run has logged its actions
         say("key_reconciled", outcome=ending.name, kept=kept, seconds=round(seconds, 4), **_wait(ending.outcome))
         return ending.outcome if kept else None
 
 
 def _give_back(queue: Workqueue, taken: Taken, run: Run, ending: Ending) -> bool:
-    """False: the lease had been lost. The queue has then marked the key dirty again, for what this run did too late."""
+    """False: the lease was lost, and the queue has marked the key dirty again because of what this run did too late."""
     outcome = ending.outcome
     wait = outcome.for_ if isinstance(outcome, Wait) else None
-    return queue.done(taken, wait, tries=ending.tries, seen=_seen(run, outcome), pools=run.released)
-
-
-def _seen(run: Run, outcome: Outcome) -> Snapshot | None:
-    written = outcome.seen if isinstance(outcome, Settled) else None
-    return written if isinstance(written, Snapshot) else run.seen
+    return queue.done(taken, wait, tries=ending.tries, seen=run.written, pools=run.released)
 
 
 def _wait(outcome: Outcome) -> dict[str, object]:
@@ -91,20 +86,20 @@ def _ending(run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Ending:
         outcome = reconciler(run)
         return Ending("waiting", outcome, outcome.tries) if isinstance(outcome, Wait) else Ending("settled", outcome)
     except TransientError as error:
-        return _again("transient", run, policy, error, error.retry_after)
+        return _retry("transient", run, policy, error, error.retry_after)
     except OUTAGE as error:
-        return _again("transient", run, policy, error)
+        return _retry("transient", run, policy, error)
     except TerminalError as error:
         log.warning("reconcile_refused", reason=str(error))
         return Ending("terminal", Settled())
     except StaleToken as error:
-        return _again("stale", run, policy, error)
+        return _retry("stale", run, policy, error)
     except Exception as error:
         log.exception("reconcile_failed")
-        return _again("failed", run, policy, error)
+        return _retry("failed", run, policy, error)
 
 
-def _again(name: str, run: Run, policy: RetryPolicy, error: Exception, after: timedelta | None = None) -> Ending:
+def _retry(name: str, run: Run, policy: RetryPolicy, error: Exception, after: timedelta | None = None) -> Ending:
     wait = after if after is not None else backoff(policy, run.tries, SystemRandom().random())
-    tries = run.tries + (after is None)  # a wait that the other side named is no failure that makes the next one longer
+    tries = run.tries + (after is None)  # a wait that the other side asked for makes no later wait longer
     return Ending(name, Wait(wait, str(error) or type(error).__name__), tries)

@@ -22,7 +22,7 @@ from domain.backoff import RetryPolicy
 from domain.ports.request import parse_ports
 from domain.ports.retain_annotation import MAX_RETENTION
 from events.settings import KubernetesSettings, StreamSettings, TracingSettings
-from workers.cloud.settings import AwsSettings
+from workers.cloud.aws.settings import AwsSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)
 """A refused slots.submit is tried 20 times, at most 30 s apart; a broker delivers again what nobody acknowledged."""

@@ -21,7 +21,7 @@ from compose.sandbox.summary import Summary, summarize
 from compose.sandbox.tenants import Tenants, pending
 from compose.sandbox.workload import POOL, Workload
 from compose.sandbox.world import World
-from workers.cloud.settings import RatesSettings
+from workers.cloud.aws.settings import RatesSettings
 
 LOOK: Final = 0.2
 """Seconds between two looks at the world."""

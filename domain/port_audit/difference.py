@@ -1,4 +1,4 @@
-"""One difference between the ledger, AWS and the pods, and what a repair does about it. Values."""
+"""One difference between the ledger, the cloud and the pods, and its remedy. Values only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from enum import StrEnum
 from domain.ports.entry import Entry
 
 
-class Kind(StrEnum):
-    """An orphan is there and nobody needs it; what is missing should be there."""
+class DifferenceKind(StrEnum):
+    """An orphan exists and nobody needs it; what is missing should exist."""
 
     ORPHAN = "orphan"
     MISSING = "missing"
@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
 
 class Remedy(StrEnum):
-    """The words are for people."""
+    """What a repair does. People read the values."""
 
     NONE = "somebody must decide"
     RETAG = "restore the tags"
@@ -39,27 +39,30 @@ class Remedy(StrEnum):
 
     @property
     def patient(self) -> bool:
-        """Whether it must be seen twice, a grace apart: a run may be between its call and its record."""
+        """Whether two audits, a grace apart, must find it: a run may be between its call and its record."""
         return self in (Remedy.REMOVE, Remedy.DISCARD, Remedy.DEREGISTER, Remedy.RUN)
 
 
 @dataclass(frozen=True, order=True)
 class Difference:
-    """`port` 0 is the load balancer itself. `owner` is a pod's namespace/name, '' for none."""
+    """`port` 0 stands for the load balancer itself, `owner` is a pod's namespace/name or '' for none.
+
+    `tags` are those to restore, `target` is the ip:port that is registered, or should be.
+    """
 
     pool: str
     lb: str
     port: int
-    kind: Kind
+    kind: DifferenceKind
     owner: str
     detail: str
     remedy: Remedy
     arn: str = ""
     entry: Entry | None = field(default=None, compare=False)
-    tags: Mapping[str, str] = field(default_factory=dict, compare=False)  # to restore
-    target: str = ""  # that is there, or is not, ip:port
+    tags: Mapping[str, str] = field(default_factory=dict, compare=False)
+    target: str = ""
 
     @property
     def id(self) -> str:
-        """The same in every audit that finds it."""
+        """The same in every audit that finds this difference."""
         return f"{self.kind}|{self.lb}:{self.port}|{self.owner}|{self.arn}|{self.target}"

@@ -1,4 +1,4 @@
-"""What the ledger, AWS and the pods say differently about one pool, and what mends it.
+"""The differences between the ledger, the cloud and the pods of one pool, each with its remedy.
 
 Pure: the audit reads all three, asks here, and repairs or prints. Each question is a function.
 """
@@ -9,228 +9,270 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from domain.kubernetes.names import PREFIX
-from domain.port_audit.difference import Difference, Kind, Remedy
+from domain.port_audit.difference import Difference, DifferenceKind, Remedy
 from domain.port_audit.rebuild import Place
-from domain.port_audit.sides import Balancer, Books, Cloud, Owned, Piece
+from domain.port_audit.sides import AuditedLoadBalancer, CloudResource, CloudSide, LedgerSide, OwnedEntry
 from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import PodView
 
 IN_USE = (EntryState.ALLOCATED, EntryState.BOUND)
-STANDING = (*IN_USE, EntryState.RETAINED)
+WITH_LISTENER = (*IN_USE, EntryState.RETAINED)
 Tags = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Compared:
-    """`pods`: those that live, by namespace/name. `tags_of`: what the listener of an owner's entry should carry."""
+class Comparison:
+    """All that an audit compares.
+
+    `pods` are the live ones, by namespace/name. `tags_of` says what the listener of an owner's entry should carry,
+    `stock_tags_of` the same for a precreated one. Runs change the tags `fluid`: they are restored only when absent.
+    """
 
     pool: str
-    cloud: Cloud
-    books: Books
+    cloud: CloudSide
+    ledger: LedgerSide
     pods: Mapping[str, PodView]
     tags_of: Callable[[str, Entry], Tags]
     stock_tags_of: Callable[[Place], Tags] = lambda _: {}
-    fluid: frozenset[str] = frozenset()  # tags that runs change: restored only where they are not there at all
+    fluid: frozenset[str] = frozenset()
 
-    def shows(self, owner: str, entry: Entry) -> bool:
+    def publishes(self, owner: str, entry: Entry) -> bool:
         """Whether the very pod that the entry names publishes its port."""
         return self.lives(owner, entry) and entry.id in published_ids(self.pods[owner].outputs.endpoints)
 
     def lives(self, owner: str, entry: Entry) -> bool:
+        """Whether the very pod that the entry names lives and wants ports."""
         pod = self.pods.get(owner)
         return bool(pod and pod.uid == entry.uid and pod.wants_ports)
 
     def displaced(self, place: Place) -> bool:
-        """Whether the ledger has another listener there than AWS."""
-        owned = self.books.steady.get(place)
+        """Whether the ledger names a listener for the place that the cloud does not have."""
+        owned = self.ledger.steady.get(place)
         return bool(owned and owned[1].listener and owned[1].listener not in self.cloud.by_arn)
 
 
-def differences(seen: Compared) -> tuple[Difference, ...]:
-    questions = (_balancers, _strangers, _listeners, _stock, _tags, _leftovers, _lone, _owners, _published, _targets)
-    return tuple(sorted({difference for question in questions for difference in question(seen)}))
+def differences(comparison: Comparison) -> tuple[Difference, ...]:
+    """All differences, in order of load balancer and port."""
+    questions = (
+        _load_balancers,
+        _foreign_listeners,
+        _listeners,
+        _stock,
+        _tags,
+        _leftovers,
+        _lone_target_groups,
+        _owners,
+        _published,
+        _targets,
+    )
+    return tuple(sorted({difference for question in questions for difference in question(comparison)}))
 
 
-def lost_tags(wanted: Tags, there: Tags) -> dict[str, str]:
-    return {key: value for key, value in wanted.items() if there.get(key) != value}
+def lost_tags(wanted: Tags, actual: Tags) -> dict[str, str]:
+    """The wanted tags that are absent or have another value."""
+    return {key: value for key, value in wanted.items() if actual.get(key) != value}
 
 
-def _balancers(seen: Compared) -> Iterator[Difference]:
-    known, there = seen.books.balancers, seen.cloud.balancers
-    for lb in known.values():
-        if lb.name not in there and (lb.created or lb.arn in seen.cloud.unusable):
-            ports = sum(place[0] == lb.name for place in seen.books.after)
+def _load_balancers(comparison: Comparison) -> Iterator[Difference]:
+    recorded, actual = comparison.ledger.balancers, comparison.cloud.balancers
+    unusable = comparison.cloud.unusable
+    for lb in recorded.values():
+        if lb.name not in actual and (lb.created or lb.arn in unusable):
+            ports = sum(place[0] == lb.name for place in comparison.ledger.after)
             remedy = Remedy.RECHECK if lb.open or not ports else Remedy.NONE
-            why = seen.cloud.unusable.get(lb.arn, "AWS knows no such load balancer")
-            yield _of(seen, lb, Kind.MISSING, f"{why}; {ports} ports are held on it", remedy)
-    for arn in seen.cloud.unusable.keys() - {lb.arn for lb in (*known.values(), *there.values())}:
-        name = arn.split("/")[-2] if arn.count("/") > 1 else arn
-        yield Difference(seen.pool, name, 0, Kind.MISSING, "", seen.cloud.unusable[arn], Remedy.NONE, arn)
-    for lb in there.values():
-        if lb.created and lb.open and lb.name not in known:
-            yield _of(seen, lb, Kind.ORPHAN, "a load balancer of ours outside the ledger", Remedy.ADOPT)
+            why = unusable[lb.arn].reason if lb.arn in unusable else "there is no such load balancer"
+            detail = f"{why}; {ports} ports are held on it"
+            yield _about_load_balancer(comparison, lb, DifferenceKind.MISSING, detail, remedy)
+    for arn in unusable.keys() - {lb.arn for lb in (*recorded.values(), *actual.values())}:
+        name, reason = unusable[arn].name, unusable[arn].reason
+        yield Difference(comparison.pool, name, 0, DifferenceKind.MISSING, "", reason, Remedy.NONE, arn)
+    for lb in actual.values():
+        if lb.created and lb.open and lb.name not in recorded:
+            detail = "a load balancer of ours outside the ledger"
+            yield _about_load_balancer(comparison, lb, DifferenceKind.ORPHAN, detail, Remedy.ADOPT)
         if lb.lost:
-            yield _of(seen, lb, Kind.LOST_TAGS, _without("load balancer", lb.lost), Remedy.RETAG)
+            detail = _lacks("load balancer", lb.lost)
+            yield _about_load_balancer(comparison, lb, DifferenceKind.LOST_TAGS, detail, Remedy.RETAG)
 
 
-def _strangers(seen: Compared) -> Iterator[Difference]:
-    for lb in seen.cloud.balancers.values():
-        if not (known := seen.books.balancers.get(lb.name)):
+def _foreign_listeners(comparison: Comparison) -> Iterator[Difference]:
+    kind, remedy = DifferenceKind.FOREIGN, Remedy.RECHECK
+    for lb in comparison.cloud.balancers.values():
+        if not (recorded := comparison.ledger.balancers.get(lb.name)):
             continue
-        for port in lb.foreign - known.foreign:
-            if not seen.books.has((lb.name, port)):  # else its pod's run finds out
-                told = "a listener of others that the ledger does not know"
-                yield _of(seen, lb, Kind.FOREIGN, told, Remedy.RECHECK, port)
-        for port in known.foreign - lb.foreign:
-            yield _of(seen, lb, Kind.FOREIGN, "the listener of others is gone", Remedy.RECHECK, port)
-        if None not in (lb.capacity, known.capacity) and lb.capacity != known.capacity:
-            told = f"has room for {lb.capacity} listeners of ours, the ledger says {known.capacity}"
-            yield _of(seen, lb, Kind.FOREIGN, told, Remedy.RECHECK)
+        for port in lb.foreign - recorded.foreign:
+            if not comparison.ledger.has((lb.name, port)):  # otherwise the run of its pod detects it
+                detail = "a listener of others that the ledger does not know"
+                yield _about_load_balancer(comparison, lb, kind, detail, remedy, port)
+        for port in recorded.foreign - lb.foreign:
+            yield _about_load_balancer(comparison, lb, kind, "the listener of others is gone", remedy, port)
+        if None not in (lb.capacity, recorded.capacity) and lb.capacity != recorded.capacity:
+            detail = f"has room for {lb.capacity} listeners of ours, the ledger says {recorded.capacity}"
+            yield _about_load_balancer(comparison, lb, kind, detail, remedy)
 
 
-def _listeners(seen: Compared) -> Iterator[Difference]:
-    for owned in seen.books.steady.values():
+def _listeners(comparison: Comparison) -> Iterator[Difference]:
+    for owned in comparison.ledger.steady.values():
         entry = owned[1]
-        if entry.state not in STANDING or not entry.listener or entry.lb not in seen.cloud.balancers:
+        if entry.state not in WITH_LISTENER or not entry.listener or entry.lb not in comparison.cloud.balancers:
             continue
-        if (entry.lb, entry.port) in seen.books.stock:
+        if (entry.lb, entry.port) in comparison.ledger.stock:
             continue
-        there = seen.cloud.by_arn.get(entry.listener)
-        if there is None:
-            kind, told = _displacement(seen.cloud.by_place.get((entry.lb, entry.port)))
-            yield _about(seen, owned, kind, told, Remedy.REBIND, entry.listener)
-        elif entry.target_group and there.target_group != entry.target_group:
-            told = "the listener forwards to something else than its target group"
-            yield _about(seen, owned, Kind.MISSING, told, Remedy.REBIND, entry.listener)
+        listener = comparison.cloud.by_arn.get(entry.listener)
+        if listener is None:
+            kind, detail = _displacement(comparison.cloud.by_place.get((entry.lb, entry.port)))
+            yield _about_entry(comparison, owned, kind, detail, Remedy.REBIND, entry.listener)
+        elif entry.target_group and listener.target_group != entry.target_group:
+            detail = "the listener forwards to something else than its target group"
+            yield _about_entry(comparison, owned, DifferenceKind.MISSING, detail, Remedy.REBIND, entry.listener)
 
 
-def _displacement(other: Piece | None) -> tuple[Kind, str]:
-    """The pod's run decides about a listener in the way, by the tag rule."""
+def _displacement(other: CloudResource | None) -> tuple[DifferenceKind, str]:
+    """Describe what stands at the place of a listener that is gone: the pod's run decides by the tag rule."""
     if other is None:
-        return Kind.MISSING, "AWS does not have the listener"
-    if other.found is None:
-        return Kind.FOREIGN, "a listener of others took its place"
-    return Kind.COLLISION, f"a listener of {other.found.owner} took its place"
+        return DifferenceKind.MISSING, "the listener is gone"
+    if other.tagged is None:
+        return DifferenceKind.FOREIGN, "a listener of others took its place"
+    return DifferenceKind.COLLISION, f"a listener of {other.tagged.owner} took its place"
 
 
-def _stock(seen: Compared) -> Iterator[Difference]:
-    """What was precreated is there, whoever has the port."""
-    for (lb, port), (listener, group) in seen.books.stock.items():
-        there = seen.cloud.by_arn.get(listener)
-        if lb not in seen.cloud.balancers or (there and there.target_group == group):
+def _stock(comparison: Comparison) -> Iterator[Difference]:
+    """Precreated listeners must exist, whoever has the port."""
+    for (lb, port), (listener_arn, group) in comparison.ledger.stock.items():
+        listener = comparison.cloud.by_arn.get(listener_arn)
+        if lb not in comparison.cloud.balancers or (listener and listener.target_group == group):
             continue
-        owner, entry = seen.books.steady.get((lb, port), ("", None))
-        told = "the precreated listener forwards elsewhere" if there else "AWS does not have the precreated listener"
-        yield Difference(seen.pool, lb, port, Kind.MISSING, owner, told, Remedy.RESTOCK, listener, entry)
+        owner, entry = comparison.ledger.steady.get((lb, port), ("", None))
+        elsewhere, gone = "the precreated listener forwards elsewhere", "the precreated listener is gone"
+        kind, detail = DifferenceKind.MISSING, elsewhere if listener else gone
+        yield Difference(comparison.pool, lb, port, kind, owner, detail, Remedy.RESTOCK, listener_arn, entry)
 
 
-def _tags(seen: Compared) -> Iterator[Difference]:
-    for place, (owner, entry) in seen.books.steady.items():
-        handed_over = entry.state is EntryState.RETAINED and not entry.until  # tagged only once strangers are off it
-        if place not in seen.books.stock and not handed_over:
-            wanted = seen.tags_of(owner, entry)
-            yield from _bare(seen, place, (entry.listener, entry.target_group), wanted, owner, entry)
-    for place, arns in seen.books.stock.items():
-        yield from _bare(seen, place, arns, seen.stock_tags_of(place))
+def _tags(comparison: Comparison) -> Iterator[Difference]:
+    for place, (owner, entry) in comparison.ledger.steady.items():
+        handed_over = entry.state is EntryState.RETAINED and not entry.until  # tagged once no foreign target is left
+        if place not in comparison.ledger.stock and not handed_over:
+            wanted = comparison.tags_of(owner, entry)
+            yield from _lost_tags(comparison, place, (entry.listener, entry.target_group), wanted, owner, entry)
+    for place, arns in comparison.ledger.stock.items():
+        yield from _lost_tags(comparison, place, arns, comparison.stock_tags_of(place))
 
 
-def _bare(
-    seen: Compared, place: Place, arns: tuple[str, str], wanted: Tags, owner: str = "", entry: Entry | None = None
+def _lost_tags(
+    comparison: Comparison,
+    place: Place,
+    arns: tuple[str, str],
+    wanted: Tags,
+    owner: str = "",
+    entry: Entry | None = None,
 ) -> Iterator[Difference]:
     for what, arn in zip(("listener", "target group"), arns, strict=True):
-        there = seen.cloud.by_arn.get(arn)
-        stays = seen.fluid & there.tags.keys() if there else ()
-        if there and (lost := lost_tags({k: v for k, v in wanted.items() if k not in stays}, there.tags)):
-            told = _without(what, lost)
-            yield Difference(seen.pool, *place, Kind.LOST_TAGS, owner, told, Remedy.RETAG, arn, entry, lost)
-
-
-def _leftovers(seen: Compared) -> Iterator[Difference]:
-    """Ours by their tags, and in no entry."""
-    for piece in seen.cloud.listeners + seen.cloud.groups:
-        if not piece.found or piece.arn in seen.books.arns or (piece.target_group and seen.displaced(piece.place)):
+        resource = comparison.cloud.by_arn.get(arn)
+        if not resource:
             continue
-        owned = (piece.found.owner, piece.found.entry)
-        if not seen.books.has(piece.place) and seen.shows(*owned):
-            told = "its pod publishes the port and the ledger has no entry"
-            yield _about(seen, owned, Kind.MISSING, told, Remedy.REBUILD, piece.arn)
+        stays = comparison.fluid & resource.tags.keys()
+        if lost := lost_tags({key: value for key, value in wanted.items() if key not in stays}, resource.tags):
+            kind, detail = DifferenceKind.LOST_TAGS, _lacks(what, lost)
+            yield Difference(comparison.pool, *place, kind, owner, detail, Remedy.RETAG, arn, entry, lost)
+
+
+def _leftovers(comparison: Comparison) -> Iterator[Difference]:
+    """Resources that are ours by their tags, and in no entry."""
+    for resource in comparison.cloud.listeners + comparison.cloud.groups:
+        if not resource.tagged or resource.arn in comparison.ledger.arns:
+            continue
+        if resource.target_group and comparison.displaced(resource.place):
+            continue
+        owned = (resource.tagged.owner, resource.tagged.entry)
+        if not comparison.ledger.has(resource.place) and comparison.publishes(*owned):
+            detail = "its pod publishes the port and the ledger has no entry"
+            yield _about_entry(comparison, owned, DifferenceKind.MISSING, detail, Remedy.REBUILD, resource.arn)
         else:
-            told = "a listener of nobody" if owned[1].listener else "a target group of nobody"
-            yield _about(seen, owned, Kind.ORPHAN, told, Remedy.REMOVE, piece.arn)
+            detail = "a listener of nobody" if owned[1].listener else "a target group of nobody"
+            yield _about_entry(comparison, owned, DifferenceKind.ORPHAN, detail, Remedy.REMOVE, resource.arn)
 
 
-def _lone(seen: Compared) -> Iterator[Difference]:
-    """Its listener was never made: the load balancer was blocked, or left the pool, while it was being filled."""
-    for piece in seen.cloud.groups:
-        if piece.lone and piece.arn not in seen.books.arns:
-            told = "a precreated target group without a listener"
-            yield Difference(seen.pool, *piece.place, Kind.ORPHAN, "", told, Remedy.DISCARD, piece.arn)
+def _lone_target_groups(comparison: Comparison) -> Iterator[Difference]:
+    """Precreated target groups whose load balancer was blocked, or left the pool, before it got the listener."""
+    for group in comparison.cloud.groups:
+        if group.lone and group.arn not in comparison.ledger.arns:
+            kind, detail = DifferenceKind.ORPHAN, "a precreated target group without a listener"
+            yield Difference(comparison.pool, *group.place, kind, "", detail, Remedy.DISCARD, group.arn)
 
 
-def _owners(seen: Compared) -> Iterator[Difference]:
-    for owned in seen.books.steady.values():
-        if owned[1].state in IN_USE and not seen.lives(*owned):
-            told = "the pod that has the port is gone, or asks for nothing any more"
-            yield _about(seen, owned, Kind.ORPHAN, told, Remedy.RUN)
+def _owners(comparison: Comparison) -> Iterator[Difference]:
+    for owned in comparison.ledger.steady.values():
+        if owned[1].state in IN_USE and not comparison.lives(*owned):
+            detail = "the pod that has the port is gone, or asks for nothing any more"
+            yield _about_entry(comparison, owned, DifferenceKind.ORPHAN, detail, Remedy.RUN)
 
 
-def _published(seen: Compared) -> Iterator[Difference]:
-    """One a pod: its run mends all."""
-    for name, pod in seen.pods.items():
-        if pod.wants_ports and (found := next(_not_its_own(seen, name, pod), None)):
-            yield found
+def _published(comparison: Comparison) -> Iterator[Difference]:
+    """At most one difference a pod: its run mends all of them."""
+    for name, pod in comparison.pods.items():
+        if pod.wants_ports and (first := next(_wrongly_published(comparison, name, pod), None)):
+            yield first
 
 
-def _not_its_own(seen: Compared, name: str, pod: PodView) -> Iterator[Difference]:
+def _wrongly_published(comparison: Comparison, name: str, pod: PodView) -> Iterator[Difference]:
     for pool, lb, port in sorted(published_ids(pod.outputs.endpoints)):
-        place, there = (lb, port), seen.cloud.by_place.get((lb, port))
-        if pool != seen.pool:
+        place, listener = (lb, port), comparison.cloud.by_place.get((lb, port))
+        if pool != comparison.pool:
             continue
-        owner = seen.books.steady.get(place, ("",))[0]
+        owner = comparison.ledger.steady.get(place, ("",))[0]
         if owner and owner != name:
-            yield Difference(pool, *place, Kind.COLLISION, name, f"publishes a port of {owner}", Remedy.RUN)
-        elif not seen.books.has(place) and not (there and there.found and there.found.owner == name):
-            yield Difference(pool, *place, Kind.MISSING, name, "publishes a port that it does not hold", Remedy.RUN)
+            detail = f"publishes a port of {owner}"
+            yield Difference(pool, *place, DifferenceKind.COLLISION, name, detail, Remedy.RUN)
+        elif not comparison.ledger.has(place) and not (listener and listener.tagged and listener.tagged.owner == name):
+            detail = "publishes a port that it does not hold"
+            yield Difference(pool, *place, DifferenceKind.MISSING, name, detail, Remedy.RUN)
 
 
-def _targets(seen: Compared) -> Iterator[Difference]:
-    for owned in seen.books.steady.values():
+def _targets(comparison: Comparison) -> Iterator[Difference]:
+    for owned in comparison.ledger.steady.values():
         entry = owned[1]
-        there = seen.cloud.targets.get(entry.target_group)
-        if there is None or entry.state not in STANDING or entry.tried:  # tried: a run is at it
+        registered = comparison.cloud.targets.get(entry.target_group)
+        if registered is None or entry.state not in WITH_LISTENER or entry.tried:  # tried: a run is changing it
             continue
-        for other in there - {entry.target}:
-            yield _aimed(seen, owned, Kind.STALE_TARGET, other)
-        if entry.target and entry.target not in there:
-            yield _aimed(seen, owned, Kind.MISSING_TARGET, entry.target)
-    for place, (_, group) in seen.books.stock.items():
-        for other in () if seen.books.has(place) else seen.cloud.targets.get(group, ()):
-            told = f"{other} is registered for a port of nobody"
-            place_of = (seen.pool, *place)
-            yield Difference(*place_of, Kind.STALE_TARGET, "", told, Remedy.DEREGISTER, group, target=other)
+        for target in registered - {entry.target}:
+            yield _about_target(comparison, owned, DifferenceKind.STALE_TARGET, target)
+        if entry.target and entry.target not in registered:
+            yield _about_target(comparison, owned, DifferenceKind.MISSING_TARGET, entry.target)
+    for place, (_, group) in comparison.ledger.stock.items():
+        for target in () if comparison.ledger.has(place) else comparison.cloud.targets.get(group, ()):
+            kind, detail = DifferenceKind.STALE_TARGET, f"{target} is registered for a port of nobody"
+            yield Difference(comparison.pool, *place, kind, "", detail, Remedy.DEREGISTER, group, target=target)
 
 
-def _aimed(seen: Compared, owned: Owned, kind: Kind, target: str) -> Difference:
-    """Mended by its pod's run, under its lease: only that knows what it has registered and not recorded yet.
+def _about_target(comparison: Comparison, owned: OwnedEntry, kind: DifferenceKind, target: str) -> Difference:
+    """The run of the pod mends it under its lease: only that knows what it has registered and not recorded yet.
 
-    A retained port has no run; the one that inherits it looks again.
+    No pod has a run for a retained port; the run of the pod that inherits the port compares the targets again.
     """
     remedy = Remedy.DEREGISTER if owned[1].state is EntryState.RETAINED else Remedy.COMPARE
-    told = f"{target} is registered" if kind is Kind.STALE_TARGET else f"{target} is not registered"
-    return _about(seen, owned, kind, told, remedy, owned[1].target_group, target)
+    detail = f"{target} is registered" if kind is DifferenceKind.STALE_TARGET else f"{target} is not registered"
+    return _about_entry(comparison, owned, kind, detail, remedy, owned[1].target_group, target)
 
 
-def _of(seen: Compared, lb: Balancer, kind: Kind, told: str, remedy: Remedy, port: int = 0) -> Difference:
-    return Difference(seen.pool, lb.name, port, kind, "", told, remedy, lb.arn, tags=lb.lost)
+def _about_load_balancer(
+    comparison: Comparison, lb: AuditedLoadBalancer, kind: DifferenceKind, detail: str, remedy: Remedy, port: int = 0
+) -> Difference:
+    return Difference(comparison.pool, lb.name, port, kind, "", detail, remedy, lb.arn, tags=lb.lost)
 
 
-def _about(
-    seen: Compared, owned: Owned, kind: Kind, told: str, remedy: Remedy, arn: str = "", target: str = ""
+def _about_entry(
+    comparison: Comparison,
+    owned: OwnedEntry,
+    kind: DifferenceKind,
+    detail: str,
+    remedy: Remedy,
+    arn: str = "",
+    target: str = "",
 ) -> Difference:
     owner, entry = owned
-    return Difference(seen.pool, entry.lb, entry.port, kind, owner, told, remedy, arn, entry, target=target)
+    return Difference(comparison.pool, entry.lb, entry.port, kind, owner, detail, remedy, arn, entry, target=target)
 
 
-def _without(what: str, lost: Tags) -> str:
+def _lacks(what: str, lost: Tags) -> str:
     return f"{what} without the tags {', '.join(sorted(name.removeprefix(PREFIX) for name in lost))}"

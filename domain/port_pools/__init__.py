@@ -1,0 +1,1 @@
+"""Port pools: their spec and status, and the decisions about their load balancers."""

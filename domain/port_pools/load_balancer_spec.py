@@ -1,4 +1,4 @@
-"""How a pool's own load balancers are made, and when they go again."""
+"""The spec of load balancers that a pool creates and removes itself."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LoadBalancerParameters(Spec):
 
 
 class AutoCreate(Spec):
-    """Growing by load balancers of our own when an allocation fails, and shrinking when one stays empty."""
+    """The pool creates load balancers when an allocation fails, and removes those that stay empty."""
 
     enabled: Annotated[bool, Field(description="whether load balancers are created at all")] = False
     max_load_balancers: Annotated[int, Field(ge=1, le=1000, description="never more of ours exist than this")] = 1

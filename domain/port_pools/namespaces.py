@@ -1,4 +1,4 @@
-"""Which namespaces may take ports of a pool: a Kubernetes label selector."""
+"""The namespaces that may take ports of a pool: a Kubernetes label selector."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Requirement(Spec):
     values: Annotated[tuple[Value, ...], Field(max_length=100)] = ()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """As Kubernetes judges: NotIn holds for a label that is not there."""
-        there = labels.get(self.key)
+        """Whether labels meet the expression. As in Kubernetes, NotIn holds for an absent label."""
+        value = labels.get(self.key)
         return {
-            "In": there is not None and there in self.values,
-            "NotIn": there is None or there not in self.values,
-            "Exists": there is not None,
-            "DoesNotExist": there is None,
+            "In": value is not None and value in self.values,
+            "NotIn": value is None or value not in self.values,
+            "Exists": value is not None,
+            "DoesNotExist": value is None,
         }[self.operator]
 
 
@@ -42,8 +42,10 @@ class NamespaceSelector(Spec):
     @property
     def complete(self) -> bool:
         """Whether each expression has the values that its operator needs, and no others."""
-        return all((each.operator in ("In", "NotIn")) == bool(each.values) for each in self.match_expressions)
+        expressions = self.match_expressions
+        return all((expression.operator in ("In", "NotIn")) == bool(expression.values) for expression in expressions)
 
     def admits(self, labels: Mapping[str, str]) -> bool:
+        """Whether a namespace with these labels may take ports."""
         same = all(labels.get(key) == value for key, value in self.match_labels.items())
-        return same and all(each.holds(labels) for each in self.match_expressions)
+        return same and all(expression.holds(labels) for expression in self.match_expressions)

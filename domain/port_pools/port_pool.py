@@ -1,4 +1,4 @@
-"""PortPool: what its users declare, and the limits that follow from a Network Load Balancer."""
+"""The spec of a PortPool, and the limits that follow from a network load balancer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from domain.port_pools.load_balancer_spec import AS_SET, CERTIFICATE_ARN, ONCE, 
 from domain.port_pools.namespaces import NamespaceSelector
 from domain.port_pools.port_pool_rules import RULES
 
-NLB_LISTENERS: Final = 50  # AWS: listeners of a Network Load Balancer, a quota that cannot be raised
-REGION: Final = r"^[a-z]{2,}(-[a-z]+)+-[0-9]+$"  # with another, no client could be made, not even to delete the pool
+NLB_LISTENERS: Final = 50
+"""Listeners of a network load balancer, a quota that nobody can have raised."""
+REGION: Final = r"^[a-z]{2,}(-[a-z]+)+-[0-9]+$"
+"""With another text there is no client, not even to delete the pool."""
 
 
 class PoolState(StrEnum):
-    """`status.state`; MISSING and NOT_READY are only ever seen by runs, never written."""
+    """`status.state`. Only runs meet MISSING and NOT_READY, which are never written."""
 
     PENDING = "Pending"
     ACTIVE = "Active"
@@ -27,13 +29,17 @@ class PoolState(StrEnum):
     NOT_READY = "NotReady"
 
 
-class Policy(StrEnum):
+class LoadBalancerPolicy(StrEnum):
+    """Which load balancer gives the next port."""
+
     IN_ORDER = "InOrder"
     UNIFORM = "Uniform"
     RANDOM = "Random"
 
 
 class PublishWhen(StrEnum):
+    """When a pod is shown its ports."""
+
     REGISTERED = "Registered"
     HEALTHY = "Healthy"
 
@@ -47,6 +53,7 @@ class Precreate(Spec):
 
     @property
     def total(self) -> int:
+        """Precreated listeners of a load balancer."""
         return self.tcp + self.udp + self.tcp_udp
 
 
@@ -76,9 +83,9 @@ class PortPoolSpec(Spec):
         ),
     ] = None
     lb_policy: Annotated[
-        Policy,
+        LoadBalancerPolicy,
         Field(description="which load balancer gives the next port: in list order, the emptiest, or any"),
-    ] = Policy.IN_ORDER
+    ] = LoadBalancerPolicy.IN_ORDER
     load_balancers: Annotated[
         tuple[Name, ...],
         Field(max_length=1000, description="ARNs of existing load balancers", json_schema_extra=AS_SET),
@@ -138,31 +145,32 @@ class PortPoolSpec(Spec):
 
     @property
     def range_size(self) -> int:
+        """How many ports the range has."""
         return self.end_port - self.start_port + 1
 
     @property
     def ports(self) -> range:
-        """The ports of a load balancer that are given out."""
+        """The ports that a load balancer gives out."""
         return range(self.start_port, self.start_port + (self.precreate.total or self.range_size))
 
     @property
     def drain_seconds(self) -> int:
-        """AWS's deregistration delay; -1 where AWS's own default stands."""
+        """The deregistration delay of targets; -1 for the provider's default."""
         return int(length(self.deregistration_delay).total_seconds()) if self.deregistration_delay else -1
 
     @property
     def capacity_of_one(self) -> int:
-        """Ports that an empty load balancer can give: whole segments, or what is created beforehand."""
+        """Ports that an empty load balancer can give: whole segments, or the precreated listeners."""
         most = self.precreate.total or min(self.listener_quota or NLB_LISTENERS, self.range_size)
         return most - most % self.segment_length
 
     def capacity_within(self, listeners: int) -> int:
-        """The same where the account allows a load balancer only so many listeners."""
+        """Ports that an empty load balancer can give where the account allows it only so many listeners."""
         most = min(self.capacity_of_one, listeners)
         return most - most % self.segment_length
 
     def certificate_for(self, asked: str) -> str | None:
-        """What a TLS listener of a pod that names `asked` ('': none) is given; None when the pool permits no such."""
+        """The certificate for a pod that names `asked`, or '' for the default; None if the pool does not allow it."""
         permitted = {self.certificate_arn, *self.allowed_certificates} - {None}
         return (asked if asked in permitted else None) if asked else self.certificate_arn
 
@@ -170,28 +178,28 @@ class PortPoolSpec(Spec):
         """Whether the load balancer gives no new ports."""
         return name in self.lb_blocklist or arn in self.lb_blocklist
 
-    def unsatisfiable(self, runs: Sequence[int]) -> str | None:
-        """Why a pod that asks for ports in runs of these lengths (1: single ports) can never be served, None if it can.
+    def unsatisfiable(self, ranges: Sequence[int]) -> str | None:
+        """Why the pool can never serve a pod that asks for ranges of these lengths (1: a single port), or None.
 
-        A run lies on one load balancer, and of those longer than half of it each needs its own.
+        A range lies on one load balancer. Each range longer than half a load balancer needs one of its own.
         """
         most, capacity = self.most_load_balancers, self.capacity_of_one
-        ports, longest = sum(runs), max(runs, default=0)
+        ports, longest = sum(ranges), max(ranges, default=0)
         if longest > capacity:
             return f"{longest} ports in a row are asked for and a load balancer of the pool has {capacity}"
-        if ports > most * capacity or sum(2 * run > capacity for run in runs) > most:
+        if ports > most * capacity or sum(2 * length > capacity for length in ranges) > most:
             return f"{ports} ports are asked for and the pool can never have more than {most} x {capacity}"
         share = self.max_ports_per_namespace
         return f"{ports} ports are asked for and a namespace may have {share}" if share and ports > share else None
 
-    def standing(self, created: int) -> PortPoolSpec:
-        """With a limit no lower than what was created already: what stands when a limit is lowered goes on to serve."""
+    def with_limit_at_least(self, created: int) -> PortPoolSpec:
+        """The spec with room for the load balancers that exist: after a limit was lowered, they go on serving."""
         if not created or (self.auto_create.enabled and created <= self.auto_create.max_load_balancers):
             return self
-        grown = self.auto_create.model_copy(update={"enabled": True, "max_load_balancers": created})
-        return self.model_copy(update={"auto_create": grown})
+        auto_create = self.auto_create.model_copy(update={"enabled": True, "max_load_balancers": created})
+        return self.model_copy(update={"auto_create": auto_create})
 
     @property
     def most_load_balancers(self) -> int:
-        """How many the pool can ever have."""
+        """How many load balancers the pool can ever have."""
         return len(self.load_balancers) + (self.auto_create.max_load_balancers if self.auto_create.enabled else 0)

@@ -1,4 +1,4 @@
-"""What the fields of a PortPool must say together, and which of them stay as they were made (see berthmaster.spec)."""
+"""Rules over several fields of a PortPool, and its immutable fields (see berthmaster.spec)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ FIXED: Final = (
     "targetAddressType",
     "autoCreate.parameters.namePrefix",
 )
-LONGEST_DRAIN: Final = 3600  # AWS: seconds of deregistration_delay.timeout_seconds
-
-
+LONGEST_DRAIN: Final = 3600
+"""Seconds; AWS's limit of deregistration_delay.timeout_seconds."""
 _PRECREATED: Final = "(self.precreate.tcp + self.precreate.udp + self.precreate.tcpUdp)"
 RULES: Final[tuple[Rule[PortPoolSpec], ...]] = (
     Rule(
@@ -102,7 +101,7 @@ RULES: Final[tuple[Rule[PortPoolSpec], ...]] = (
 
 
 def validations() -> list[dict[str, Any]]:
-    """`x-kubernetes-validations` of the spec."""
+    """The `x-kubernetes-validations` of the spec."""
     fixed = ((field, f"self.{field} == oldSelf.{field}") for field in FIXED)
     quota = (
         "has(self.listenerQuota) == has(oldSelf.listenerQuota)"

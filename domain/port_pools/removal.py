@@ -1,4 +1,4 @@
-"""Which load balancers of ours may go, and in which order."""
+"""Decides which load balancers of ours are removed, and in which order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Protocol, TypeVar
 
 
-class Standing(Protocol):
+class RemovableLoadBalancer(Protocol):
     """A load balancer as the ledger has it; `slot` is -1 for one that we did not create."""
 
     @property
@@ -22,10 +22,13 @@ class Standing(Protocol):
     def empty_for(self) -> timedelta: ...
 
 
-T = TypeVar("T", bound=Standing)
+T = TypeVar("T", bound=RemovableLoadBalancer)
 
 
-def idle(standing: Iterable[T], delay: timedelta, demand: int) -> list[T]:
-    """Highest slot first: low ones are filled first. One that gives ports stays while somebody waits for any."""
-    found = (lb for lb in standing if lb.slot >= 0 and not lb.used and not lb.retiring and lb.empty_for >= delay)
-    return sorted((lb for lb in found if not (demand and lb.gives)), key=lambda lb: -lb.slot)
+def idle_load_balancers(lbs: Iterable[T], delay: timedelta, demand: int) -> list[T]:
+    """The load balancers to remove, highest slot first because low slots are filled first.
+
+    One that gives ports stays while any pod waits for a port (`demand`).
+    """
+    empty = (lb for lb in lbs if lb.slot >= 0 and not lb.used and not lb.retiring and lb.empty_for >= delay)
+    return sorted((lb for lb in empty if not (demand and lb.gives)), key=lambda lb: -lb.slot)

@@ -1,6 +1,6 @@
-"""How many load balancers a pool may ask for, and what its intent is called.
+"""The limits of a scale-up, and its intent.
 
-The count itself is made inside one script, under the epoch (rule `oneintent`); here are its limits.
+A script counts the load balancers to create, under the epoch (rule `oneintent`). Here are its limits.
 """
 
 from __future__ import annotations
@@ -12,31 +12,34 @@ from domain.port_pools.port_pool import PortPoolSpec
 
 
 @dataclass(frozen=True)
-class GrowthLimits:
-    """`slots` are the slot numbers that names may be made of; `per_round` is the most of one intent, `most` of all."""
+class ScaleUpLimits:
+    """`slots` are those that may be filled; one intent creates at most `per_round`, and `most` exist at a time.
+
+    `capacity` is what each load balancer adds.
+    """
 
     slots: tuple[int, ...]
     per_round: int
     capacity: int
     most: int
 
-    def reached(self, taken: Collection[int]) -> bool:
-        """Whether a pool that has load balancers in the slots `taken` may have no more."""
-        return len(taken) >= self.most or not set(self.slots) - set(taken)
+    def reached(self, used: Collection[int]) -> bool:
+        """Whether a pool that has load balancers in the slots `used` may have no more."""
+        return len(used) >= self.most or not set(self.slots) - set(used)
 
 
 @dataclass(frozen=True)
 class Intent:
-    """The one open wish of a pool: create the load balancers of these slots. `id` names it to who closes it."""
+    """The open scale-up of a pool: create the load balancers of these slots. `id` names it to the closing script."""
 
     id: str
     epoch: int
     slots: tuple[int, ...]
 
 
-def growth_limits(spec: PortPoolSpec, blocked: Collection[int] = ()) -> GrowthLimits:
-    """No slots when autoCreate is off, and no `blocked` ones: what is made there would give no ports."""
+def scale_up_limits(spec: PortPoolSpec, blocked: Collection[int] = ()) -> ScaleUpLimits:
+    """The limits of a pool: no slots when autoCreate is off, and no `blocked` ones, which would give no ports."""
     create = spec.auto_create
     most = create.max_load_balancers if create.enabled else 0
     slots = (slot for slot in range(most) if slot not in blocked)
-    return GrowthLimits(tuple(slots), create.max_per_round, spec.capacity_of_one, most)
+    return ScaleUpLimits(tuple(slots), create.max_per_round, spec.capacity_of_one, most)

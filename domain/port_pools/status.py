@@ -1,6 +1,6 @@
-"""The status of a PortPool, as people read it with kubectl. Its shape is the one that the definition declares.
+"""The status of a PortPool, as people read it with kubectl. The CRD declares the same fields.
 
-It says nothing about time or attempts: a text that changes by itself would make runs wake themselves for ever.
+The status contains no time and no count of attempts: a text that changes by itself would wake runs for ever.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ MOST_NAMED: Final = 10
 
 
 class LoadBalancerStatus(Shape):
+    """A load balancer of the pool."""
+
     name: str
     arn: str
     dns_name: str
@@ -34,7 +36,7 @@ class LoadBalancerStatus(Shape):
 
 
 class PortPoolStatus(Shape):
-    """What a worker saw last. Nobody else writes it."""
+    """The observed state of the pool. Only workers write it."""
 
     state: Annotated[str, Field(description="Pending, Active or Deleting")]
     epoch: Annotated[int, Field(description="number of the present capacity; raised whenever capacity is added")]
@@ -49,7 +51,7 @@ class PortPoolStatus(Shape):
 
 @dataclass(frozen=True)
 class LoadBalancerLine:
-    """One load balancer of a pool. `special` is a state that says more than how full it is."""
+    """One load balancer of a pool. `special` is a state that replaces Active and Full, or ''."""
 
     name: str
     arn: str
@@ -62,16 +64,17 @@ class LoadBalancerLine:
 
     @property
     def state(self) -> str:
+        """The state that the status shows."""
         return self.special or ("Full" if self.allocated >= self.capacity else "Active")
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a pool's people must know, in words; '' or None for nothing.
+    """What people must know about a pool, in words; '' or None for nothing.
 
-    `invalid` is wrong with the spec, `conflict` with another pool, `unusable` with load balancers (ARN: why), `trouble`
-    is what AWS refused, `refused` what Kubernetes did, `left` keeps a pool from being deleted. `growable`: load
-    balancers may still be created.
+    `invalid` is a fault of the spec, `conflict` one with another pool, `unusable` those of load balancers (ARN: why).
+    `trouble` is what the cloud refused, `refused` what Kubernetes did, `left` what keeps the pool from being deleted.
+    `growable`: load balancers may still be created.
     """
 
     invalid: str = ""
@@ -91,7 +94,7 @@ def pool_status(
     generation: int,
     findings: Findings = Findings(),
 ) -> dict[str, Any]:
-    """The object to write."""
+    """Build the status to write."""
     rows = [_row(line) for line in lines]
     return PortPoolStatus(
         state=state,
@@ -104,7 +107,7 @@ def pool_status(
         load_balancers=rows,
         conditions=[
             _valid(findings),
-            _found(findings.unusable),
+            _load_balancers_found(findings.unusable),
             _ready(state, rows, findings),
             *([write_refused(findings.refused)] if findings.refused else []),
         ],
@@ -117,17 +120,17 @@ def _valid(findings: Findings) -> Condition:
     return _condition("Valid", not problem, reason, problem)
 
 
-def _found(unusable: Mapping[str, str]) -> Condition:
-    told = [f"{arn}: {why}" for arn, why in sorted(unusable.items())]
-    more = f" (and {len(told) - MOST_NAMED} more)" if len(told) > MOST_NAMED else ""
-    message = "; ".join(told[:MOST_NAMED]) + more
-    return _condition("LoadBalancersFound", not told, "Unusable" if told else "AllFound", message)
+def _load_balancers_found(unusable: Mapping[str, str]) -> Condition:
+    faults = [f"{arn}: {why}" for arn, why in sorted(unusable.items())]
+    more = f" (and {len(faults) - MOST_NAMED} more)" if len(faults) > MOST_NAMED else ""
+    message = "; ".join(faults[:MOST_NAMED]) + more
+    return _condition("LoadBalancersFound", not faults, "Unusable" if faults else "AllFound", message)
 
 
 def _ready(state: str, rows: Sequence[LoadBalancerStatus], findings: Findings) -> Condition:
-    """Whether the pool can give a port, now or by growing."""
+    """Whether the pool can give a port, now or after a scale-up."""
     room = any(row.allocated < row.capacity for row in rows)
-    why = {
+    reasons = {
         "Deleting": state == "Deleting",
         "Invalid": findings.invalid,
         "Conflict": findings.conflict,
@@ -135,13 +138,13 @@ def _ready(state: str, rows: Sequence[LoadBalancerStatus], findings: Findings) -
         "Pending": state != "Active",
         "Exhausted": not room and not findings.growable,
     }
-    reason = next((name for name, holds in why.items() if holds), "Ready")
-    words = {
+    reason = next((name for name, holds in reasons.items() if holds), "Ready")
+    messages = {
         "Deleting": findings.left or "the pool is being deleted",
         "Pending": "the ledger of the pool is not ready yet",
         "Exhausted": "no load balancer has a free port, and no other may be created",
     }
-    message = words.get(reason) or (why.get(reason) or "")
+    message = messages.get(reason) or (reasons.get(reason) or "")
     return _condition("Ready", reason == "Ready", reason, str(message))
 
 

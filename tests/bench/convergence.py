@@ -19,8 +19,8 @@ from compose.sandbox.stack import Stack
 from tests.bench.crowd import Crowd
 from tests.bench.measuring import Figure, Report, Tell
 from tests.support.waiting import eventually
-from workers.cloud.rates import ApiClass
-from workers.cloud.settings import RatesSettings
+from workers.cloud.aws.settings import RatesSettings
+from workers.cloud.call_budget import ApiClass
 
 NAME: Final = "convergence"
 BINDS: Final = ("CreateTargetGroup", "CreateListener", "RegisterTargets")

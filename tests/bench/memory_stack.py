@@ -13,8 +13,8 @@ from compose.sandbox.stack import Stack
 from domain.port_pools.load_balancer_spec import LoadBalancerParameters
 from tests.support.ports.shared_cloud import connect, served
 from tests.support.scrapes import scraped
+from workers.cloud.call_budget import ApiClass
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.rates import ApiClass
 
 APPLICATION: Final = "tests.bench.memory_worker"
 GENEROUS: Final = {

@@ -14,7 +14,7 @@ from celery import shared_task
 from berthmaster import routing
 from tests.support.ports.shared_cloud import connect
 from workers.app import create_app
-from workers.port_pools.reconciler import PoolsReconciler
+from workers.port_pools.reconciler import PortPoolReconciler
 from workers.port_services import PortServices
 from workers.ports.reconciler import PortsReconciler
 from workers.scale_up.intent import scale_up
@@ -44,7 +44,7 @@ def reconcile_pod(asked: ReconcilePod) -> None:
 @shared_task(name=routing.POOLS_RECONCILE)
 @takes(ReconcilePool)
 def reconcile_pool(asked: ReconcilePool) -> None:
-    reconcile_key(services(), asked, PoolsReconciler(ports()))
+    reconcile_key(services(), asked, PortPoolReconciler(ports()))
 
 
 @shared_task(name=routing.POOLS_SCALE_UP)

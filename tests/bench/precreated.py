@@ -20,8 +20,8 @@ from tests.bench.crowd import POOL, POOLS, Crowd
 from tests.bench.measuring import Figure, Report, Tell
 from tests.fixtures.aws import CREDENTIALS
 from tests.support.waiting import eventually
-from workers.cloud.session import elbv2
-from workers.cloud.settings import AwsSettings
+from workers.cloud.aws.session import elbv2
+from workers.cloud.aws.settings import AwsSettings
 
 NAME: Final = "precreated"
 WRITES: Final = ("CreateTargetGroup", "CreateListener", "RegisterTargets", "DeregisterTargets", "DeleteListener",

@@ -9,7 +9,7 @@ import pytest
 from tests.bench.__main__ import BENCHES
 from tests.unit.test_dashboards import DASHBOARDS, OPERATIONS, dashboard
 from workers.cli.checks import MEMORY_WARNS
-from workers.cloud.settings import RatesSettings
+from workers.cloud.aws.settings import RatesSettings
 from workers.settings import CelerySettings
 
 TEXT = (OPERATIONS.parent / "tuning.md").read_text(encoding="utf-8")

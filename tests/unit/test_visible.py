@@ -17,7 +17,7 @@ from rich.text import Text
 from compose.sandbox.lines import Lines
 from compose.sandbox.live import Screen
 from compose.sandbox.picture import Notice, Picture
-from domain.port_audit.difference import Difference, Kind, Remedy
+from domain.port_audit.difference import Difference, DifferenceKind, Remedy
 from domain.visible import visible, visible_line
 from events.workqueue import Standing
 from tests.support.faults.hostile import HOSTILE, ODD, sent_raw
@@ -71,7 +71,7 @@ def test_a_table_has_room_for_what_it_spells_out() -> None:
 
 @pytest.mark.row("HO-10")
 def test_what_doctor_audit_and_explain_print_of_aws_and_pods_is_inert(capsys: pytest.CaptureFixture[str]) -> None:
-    difference = Difference(HOSTILE, HOSTILE, 1, Kind.MISSING, HOSTILE, HOSTILE, Remedy.NONE)
+    difference = Difference(HOSTILE, HOSTILE, 1, DifferenceKind.MISSING, HOSTILE, HOSTILE, Remedy.NONE)
     audit.show(audit.Report({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
     InertConsole(width=300).print(line(Check(HOSTILE, ok=False, found=HOSTILE)))
     pools = PortPoolExplanation(HOSTILE, HOSTILE, epoch="1", quota=HOSTILE, auto_create=HOSTILE, trouble=HOSTILE)

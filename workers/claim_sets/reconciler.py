@@ -134,7 +134,7 @@ class ClaimSetRun:
     def _record(self, look: Look, step: SetStep) -> bool:
         self._run.keep(self._services.call_time)
         written = self._services.sets.set_status(look.claim_set, {"removing": record_of(look, step.names)})
-        self._run.saw(as_snapshot(written))
+        self._run.record_write(as_snapshot(written))
         return True
 
     def _remove(self, look: Look, step: SetStep) -> bool:
@@ -173,7 +173,7 @@ class ClaimSetRun:
             return None
         self._run.keep(self._services.call_time)
         written = self._services.sets.set_status(claim_set, status)
-        self._run.saw(as_snapshot(written))
+        self._run.record_write(as_snapshot(written))
         return written.resource_version
 
     def _tell(self, look: Look, step: SetStep, does: str, claims: Mapping[str, str]) -> None:

@@ -58,7 +58,7 @@ class Acting:
 
     def wrote(self, claim: KubeObject) -> None:
         self.claim = claim
-        self.run.saw(as_snapshot(claim))
+        self.run.record_write(as_snapshot(claim))
 
     def keep(self) -> None:
         self.run.keep(self.services.call_time)

@@ -11,16 +11,18 @@ from rich.table import Table
 from berthmaster.errors import TerminalError, TransientError
 from berthmaster.redis.outage import OUTAGE
 from domain.port_audit.difference import Difference
+from domain.port_audit.plan import plan
 from events.kube.api import KubeError
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console, say, say_json
 from workers.cli.progress import Progress
 from workers.cli.troubles import in_words
-from workers.cloud.metrics import calls
+from workers.cloud.aws.metrics import calls
 from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:
+    from workers.port_audit.observe import AuditObservation
     from workers.port_services import PortServices
 
 Fix = Annotated[bool, typer.Option("--fix", help="Repair what is ours, in one pass")]
@@ -42,8 +44,8 @@ class Report:
 
     def rows(self) -> list[dict[str, Any]]:
         names = ("pool", "lb", "port", "kind", "owner", "detail", "arn", "target")
-        told = ((found, {name: getattr(found, name) for name in names}) for found in self.outcomes)
-        return [row | {"remedy": str(found.remedy), "outcome": self.outcomes[found]} for found, row in told]
+        rows = ((difference, {name: getattr(difference, name) for name in names}) for difference in self.outcomes)
+        return [row | {"remedy": str(item.remedy), "outcome": self.outcomes[item]} for item, row in rows]
 
 
 def audit(
@@ -72,7 +74,7 @@ class _Pass:
 
 
 def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
-    from workers.port_audit.observe import Looking, live_pods_of
+    from workers.port_audit.observe import live_pods_of, observe
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
@@ -86,25 +88,27 @@ def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress
     for number, name in enumerate(names, 1):
         progress.at(f"pool {name} ({number} of {len(names)}), up to {targets} target groups one by one")
         try:
-            look = Looking(services, name, who="audit-by-hand").look(lambda: pods, targets)
+            observed = observe(services, name, lambda: pods, targets, who="audit-by-hand")
         except (TransientError, TerminalError) as error:
             report.problems.append(f"pool {name}: {error}")
             continue
-        if look:
-            report.targets[name] = look.looked
-            report.outcomes |= _outcomes(services, name, look, how)
+        if observed:
+            report.targets[name] = observed.targets
+            report.outcomes |= _outcomes(services, name, observed, how)
     report.open = sum(outcome != DONE for outcome in report.outcomes.values())
 
 
-def _outcomes(services: PortServices, pool: str, look: Any, how: _Pass) -> dict[Difference, str]:
-    from workers.port_audit.reconciler import forecast, repair
+def _outcomes(services: PortServices, pool: str, observed: AuditObservation, how: _Pass) -> dict[Difference, str]:
+    from workers.port_audit.reconciler import dry_run, repair
 
+    repair_plan = plan(observed.comparison)
     if not how.fix:
-        return dict.fromkeys(look.differences, "")
+        return dict.fromkeys(sorted(repair_plan), "")
     if how.dry:
-        return {found: f"would: {what}" for found, what in forecast(services, pool, look).items()}
-    left = repair(services, pool, look)
-    return {found: left.get(found, DONE) for found in look.differences}
+        remedies = dry_run(services, pool, repair_plan)
+        return {difference: f"would: {remedies[difference]}" for difference in sorted(repair_plan)}
+    unrepaired = repair(services, pool, observed, repair_plan)
+    return {difference: unrepaired.get(difference, DONE) for difference in sorted(repair_plan)}
 
 
 def show(report: Report) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from berthmaster.kinds import PORT_POOL
 from workers.cli.check import Check
 from workers.cli.cluster_checks import listed
-from workers.cloud.errors import CloudError, Denied
-from workers.cloud.looks import LOOKS, looks
-from workers.cloud.settings import AwsSettings
+from workers.cloud.aws.access_check import CHECKS, check_access
+from workers.cloud.aws.settings import AwsSettings
+from workers.cloud.errors import CloudDenied, CloudError
 
 if TYPE_CHECKING:
     from events.kube.api import KubeApi
@@ -38,11 +38,11 @@ def regions(pools: list[dict[str, Any]]) -> list[str]:
 
 def region_checks(settings: AwsSettings, region: str) -> Iterator[Check]:
     """A line for each action that fails, but one if all fail alike."""
-    problems = {action: in_plain(error) for action, error in looks(settings, region).items() if error}
+    problems = {action: in_plain(error) for action, error in check_access(settings, region).items() if error}
     name = f"AWS in {region}"
     if not problems:
-        yield Check(name, ok=True, found=f"answers {', '.join(LOOKS)}; what changes something was not tried")
-    elif len(problems) == len(LOOKS) and len(set(problems.values())) == 1:
+        yield Check(name, ok=True, found=f"answers {', '.join(CHECKS)}; what changes something was not tried")
+    elif len(problems) == len(CHECKS) and len(set(problems.values())) == 1:
         yield Check(name, ok=False, found=next(iter(problems.values())))
     else:
         yield from each_problem(name, problems)
@@ -58,6 +58,6 @@ def in_plain(error: CloudError) -> str:
         return "no credentials: give the pod's service account a role (IRSA), or set AWS_ACCESS_KEY_ID or AWS_PROFILE"
     if error.code in BAD_CREDENTIALS:
         return f"AWS does not take the credentials ({error.code}): renew them, and look at this machine's clock"
-    if isinstance(error, Denied):
+    if isinstance(error, CloudDenied):
         return f"not allowed ({error.code}): attach deploy/iam/policy.json to the role"
     return f"no answer ({error.reason}): is the region right, and may this machine reach AWS?"

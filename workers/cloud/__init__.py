@@ -1,1 +1,1 @@
-"""AWS: what the fleet asks of Elastic Load Balancing. The only place that knows boto3."""
+"""What the fleet asks of a cloud's load balancers: the interface here, each provider in a package below."""

@@ -1,8 +1,8 @@
-"""What the fleet asks of a cloud's load balancers: the interface, and the values that it answers with.
+"""The interface to a cloud's load balancers, and the values that it returns.
 
-Every method is idempotent: `ensure_...` and `create_...` find what an earlier attempt with a lost answer has made,
-deletes succeed when the thing is gone. Nothing is deleted but by its ARN, which never comes back. All methods raise
-workers.cloud.errors, and TransientError(retry_after) when the call budget says later.
+Every method is idempotent. `ensure_...` and `create_...` adopt what an earlier attempt with a lost answer created, and
+deletes succeed when the resource is gone. Resources are deleted only by ARN, which is never used again. All methods
+raise workers.cloud.errors, OverBudget when the call budget has no token, and MutexHeld.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workers.cloud.priority import Priority
 
 
 class LoadBalancerState(StrEnum):
-    """AWS's words. Listeners can be created in every state but `failed`."""
+    """The state of a load balancer. It takes listeners in every state but `failed`."""
 
     PROVISIONING = "provisioning"
     ACTIVE = "active"
@@ -30,7 +30,7 @@ class LoadBalancerState(StrEnum):
 
 @dataclass(frozen=True)
 class LoadBalancer:
-    """`kind` is AWS's type: only `network` is of use."""
+    """A load balancer. Only those of the `kind` network are usable."""
 
     arn: str
     name: str
@@ -43,8 +43,9 @@ class LoadBalancer:
 
 @dataclass(frozen=True)
 class Listener:
-    """`protocol` is TCP, UDP, TCP_UDP or TLS for ours; `target_group_arn` is '' when it forwards to none or to several,
-    `certificate` when it needs none.
+    """A listener. Ours have the `protocol` TCP, UDP, TCP_UDP or TLS.
+
+    `target_group_arn` is '' when it forwards to none or to several, `certificate` is '' when it needs none.
     """
 
     arn: str
@@ -58,7 +59,7 @@ class Listener:
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """What all target groups of a pool have in common. `drain_seconds`: deregistration delay, -1 = AWS's default."""
+    """Settings of all target groups of a pool. `drain_seconds`: deregistration delay, -1 = the provider's default."""
 
     vpc_id: str
     health_check: HealthCheck = field(default_factory=HealthCheck)
@@ -67,12 +68,13 @@ class GroupSettings:
 
     @classmethod
     def of(cls, spec: PortPoolSpec) -> GroupSettings:
+        """The settings that a pool's spec asks for."""
         return cls(spec.vpc_id, spec.health_check, spec.target_address_type, spec.drain_seconds)
 
 
 @dataclass(frozen=True)
 class TargetGroup:
-    """`load_balancer_arns`: those with a listener that forwards to it; empty = it can be deleted."""
+    """A target group. `load_balancer_arns` have a listener that forwards to it; without any, it can be deleted."""
 
     arn: str
     name: str
@@ -85,8 +87,8 @@ class TargetGroup:
 
 
 @dataclass(frozen=True)
-class Target:
-    """An address of a pod. `health` is AWS's word (initial, healthy, unhealthy, draining, unused, unavailable)."""
+class RegisteredTarget:
+    """A registered address of a pod. `health`: initial, healthy, unhealthy, draining, unused or unavailable."""
 
     ip: str
     port: int
@@ -95,7 +97,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Limits:
-    """How many the account may have in the region; `listeners` on one network load balancer."""
+    """How many resources the account may have in the region; `listeners` counts those of one load balancer."""
 
     load_balancers: int
     listeners: int
@@ -112,44 +114,46 @@ class LoadBalancerApi(Protocol):
         keep: Callable[[timedelta], None] | None = None,
         patience: timedelta | None = None,
     ) -> LoadBalancerApi:
-        """The same cloud for one run. `caller` names it in the call budget (the key of the run).
+        """Return the same cloud for one run. `caller` names it in the call budget (the key of the run).
 
-        `keep(at_least)` is called right before each call to AWS with the longest time that it can take (Run.keep); what
-        it raises ends the method. `patience` is how long a method may sleep for a token (default 200 ms): only lists
-        of whole accounts (rebuild, audit) should ask for more, because a list that stops in the middle starts again.
+        `keep(at_least)` is called right before each call, with the longest time that the call can take (Run.keep). What
+        it raises ends the method. `patience` is how long a method may sleep for a token (default 200 ms). Only lists of
+        whole accounts (rebuild, audit) should ask for more, because a list that stops in the middle starts again.
         """
         ...
 
     def limits(self) -> Limits:
-        """As AWS told within the last hour (AwsSettings.limits_for)."""
+        """The limits of the account, at most an hour old (AwsSettings.limits_for)."""
         ...
 
     def find_load_balancers(self, arns: Collection[str] = (), names: Collection[str] = ()) -> list[LoadBalancer]:
-        """Those that exist, with tags. Missing ones are left out and do not hide the others."""
+        """The load balancers that exist, with tags. A missing one does not hide the others."""
         ...
 
     def find_owned_load_balancers(self, cluster: str, pool: str | None = None) -> list[LoadBalancer]:
-        """Network load balancers that carry the tags of this cluster (and pool)."""
+        """The network load balancers with the tags of this cluster (and pool)."""
         ...
 
     def create_load_balancer(
         self, name: str, parameters: LoadBalancerParameters, tags: Mapping[str, str]
     ) -> LoadBalancer:
-        """Creates it, or adopts the one of that name that carries `tags`. Raises ForeignName if it does not."""
+        """Create it, or adopt the one of that name that carries `tags`. Raises ForeignName if it does not."""
         ...
 
     def tag(self, arns: Collection[str], tags: Mapping[str, str]) -> None:
-        """Adds or changes tags of load balancers, listeners or target groups."""
+        """Add or change tags of load balancers, listeners or target groups."""
         ...
 
-    def delete_load_balancer(self, arn: str) -> None: ...
+    def delete_load_balancer(self, arn: str) -> None:
+        """Delete it. Raises CloudDenied when it is protected against deletion."""
+        ...
 
     def listeners(self, load_balancer_arn: str) -> list[Listener]:
-        """All of them, with tags, foreign ones too. Raises NotFound when the load balancer is gone."""
+        """All listeners, foreign ones too, with tags. Raises LoadBalancerGone."""
         ...
 
     def find_listener(self, load_balancer_arn: str, port: int) -> Listener | None:
-        """The listener on that port, with tags. Raises NotFound when the load balancer is gone."""
+        """The listener on that port, with tags. Raises LoadBalancerGone."""
         ...
 
     def ensure_listener(
@@ -161,49 +165,52 @@ class LoadBalancerApi(Protocol):
         tags: Mapping[str, str],
         certificate: str = "",
     ) -> str:
-        """The ARN of the listener on that port that forwards to that target group, created or adopted.
+        """Create or adopt the listener on that port that forwards to that target group, and return its ARN.
 
-        `protocol` TLS needs the ARN of a `certificate` and a TCP target group; an adopted listener is given that
-        certificate. Raises PortTaken when the port has another listener: find_listener tells whose.
+        `protocol` TLS needs the ARN of a `certificate` and a TCP target group; an adopted listener gets that
+        certificate. Raises PortTaken when the port has another listener (find_listener says whose), LoadBalancerGone,
+        ListenersFull, and CloudNotFound when the target group is gone.
         """
         ...
 
-    def delete_listener(self, arn: str) -> None: ...
+    def delete_listener(self, arn: str) -> None:
+        """Delete it."""
+        ...
 
     def find_target_group(self, name: str) -> TargetGroup | None:
-        """With tags."""
+        """The target group of that name, with tags."""
         ...
 
     def find_target_groups(self, arns: Collection[str]) -> list[TargetGroup]:
-        """Those that exist, with tags."""
+        """The target groups that exist, with tags."""
         ...
 
     def target_groups_owned(self, cluster: str, pool: str | None = None) -> list[TargetGroup]:
-        """Target groups that carry the tags of this cluster (and pool)."""
+        """The target groups with the tags of this cluster (and pool)."""
         ...
 
     def ensure_target_group(
         self, name: str, protocol: str, port: int, settings: GroupSettings, tags: Mapping[str, str]
     ) -> str:
-        """The ARN of the target group of that name, created, adopted or, if ours has other settings, replaced.
+        """Create or adopt the target group of that name, and return its ARN. One with other settings is replaced.
 
-        `protocol` TCP, UDP or TCP_UDP. A deregistration delay costs a call of its own. Raises ForeignName if its tags
-        are not ours, Busy if a listener still uses the one that must be replaced.
+        `protocol` is TCP, UDP or TCP_UDP. A deregistration delay costs a call of its own. Raises ForeignName if the
+        tags are not ours, Busy if a listener still uses the group that must be replaced.
         """
         ...
 
     def delete_target_group(self, arn: str) -> None:
-        """Raises Busy while a listener forwards to it."""
+        """Delete it. Raises Busy while a listener forwards to it."""
         ...
 
     def register(self, target_group_arn: str, targets: Collection[Address]) -> None:
-        """One call for all. Raises NotFound when the group is gone, Invalid when AWS does not take an address."""
+        """Register all in one call. Raises CloudNotFound when the group is gone, CloudInvalid for a bad address."""
         ...
 
     def deregister(self, target_group_arn: str, targets: Collection[Address]) -> None:
-        """One call for all. A target that is not registered is no error, nor is a target group that is gone."""
+        """Deregister all in one call. A target that is not registered is no error, nor is a group that is gone."""
         ...
 
-    def targets(self, target_group_arn: str) -> list[Target]:
-        """All that AWS knows, with their health, those that drain included. AWS answers for one target group a call."""
+    def targets(self, target_group_arn: str) -> list[RegisteredTarget]:
+        """All targets of a group with their health, draining ones included. One call a target group."""
         ...

@@ -1,8 +1,8 @@
-"""AWS errors, translated in one table.
+"""Errors of the load-balancer interface, whatever the provider.
 
-A caller must tell apart what it can answer (the port is taken, the quota is reached, the thing is gone) and what only
-time or a person can. All but `Invalid` are worth another attempt: a missing permission comes back without any event
-that would wake the run.
+A caller must tell apart what it can answer (the port is taken, the quota is reached, the resource is gone) and what
+only time or a person can mend. All but `CloudInvalid` are worth another attempt: no event announces that somebody
+granted a missing permission.
 """
 
 # ruff: noqa: N818 - the classes are named by what they say, and are all CloudError
@@ -10,170 +10,105 @@ that would wake the run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
-
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    CredentialRetrievalError,
-    NoCredentialsError,
-    ParamValidationError,
-    PartialCredentialsError,
-)
+from typing import ClassVar
 
 from berthmaster.errors import TerminalError, TransientError
 
 
 class CloudError(Exception):
-    """`action` is the AWS action, `code` AWS's own code (or the class of the client's error), `reason` for people."""
+    """`action` is the provider's action, `code` its own code (or the class of the client's error), `reason` for people.
+
+    `result` is the value of the label `result` in the metrics.
+    """
+
+    result: ClassVar[str] = "error"
 
     def __init__(self, action: str, code: str, message: str) -> None:
         super().__init__(f"{action}: {code}: {message}")
         self.action, self.code, self.reason = action, code, f"{code}: {message}"
 
 
-class NotFound(CloudError, TransientError):
-    """The load balancer, listener or target group is not there; `code` says which of them."""
+class CloudNotFound(CloudError, TransientError):
+    """The load balancer, listener or target group does not exist."""
+
+    result = "notfound"
 
 
-class AlreadyExists(CloudError, TransientError):
-    """The name is taken by something with other settings."""
+class LoadBalancerGone(CloudNotFound):
+    """The load balancer of the call does not exist."""
 
 
-class ForeignName(AlreadyExists):
-    """The name is taken by something whose tags are not ours."""
+class NameTaken(CloudError, TransientError):
+    """The name belongs to a resource with other settings."""
+
+    result = "alreadyexists"
 
 
-class PortTaken(AlreadyExists):
-    """The port of the load balancer has a listener that is not the one asked for."""
+class ForeignName(NameTaken):
+    """The name belongs to a resource whose tags are not ours."""
+
+
+class PortTaken(NameTaken):
+    """The port of the load balancer has another listener than the one asked for."""
+
+    result = "porttaken"
 
 
 class Throttled(CloudError, TransientError):
-    """AWS takes no more calls of this class for now."""
+    """The provider takes no more calls of this class for now."""
+
+    result = "throttled"
 
 
 class Busy(CloudError, TransientError):
-    """Something still uses it, or an earlier request for it is not complete."""
+    """Something still uses the resource, or an earlier request for it is not complete."""
+
+    result = "busy"
 
 
 class QuotaExceeded(CloudError, TransientError):
-    """A limit of AWS is reached; `code` says which (TooManyListeners, TooManyTargetGroups, ...)."""
+    """The account has reached a limit; `code` says which."""
+
+    result = "quotaexceeded"
 
 
-class Denied(CloudError, TransientError):
-    """Missing permission, missing or expired credentials, or deletion protection."""
+class LoadBalancersFull(QuotaExceeded):
+    """The account may have no more load balancers in the region."""
 
 
-class Unavailable(CloudError, TransientError):
-    """No answer, or none that says anything: the call may or may not have been applied."""
+class ListenersFull(QuotaExceeded):
+    """The load balancer may have no more listeners."""
 
 
-class Invalid(CloudError, TerminalError):
-    """AWS refuses the parameters, and would refuse them again."""
+class CloudDenied(CloudError, TransientError):
+    """A permission is missing, credentials are missing or expired, or deletion protection is on."""
+
+    result = "denied"
 
 
-CODES: Final[dict[type[CloudError], tuple[str, ...]]] = {
-    NotFound: ("LoadBalancerNotFound", "ListenerNotFound", "TargetGroupNotFound", "ResourceNotFound", "RuleNotFound"),
-    AlreadyExists: ("DuplicateLoadBalancerName", "DuplicateTargetGroupName"),
-    PortTaken: ("DuplicateListener",),
-    Throttled: (
-        "Throttling",
-        "ThrottlingException",
-        "ThrottledException",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "RequestLimitExceeded",
-        "TooManyRequestsException",
-        "BandwidthLimitExceeded",
-        "SlowDown",
-    ),
-    Busy: ("ResourceInUse", "PriorRequestNotComplete"),
-    QuotaExceeded: (
-        "TooManyLoadBalancers",
-        "TooManyListeners",
-        "TooManyTargetGroups",
-        "TooManyTargets",
-        "TooManyRegistrationsForTargetId",
-        "TooManyUniqueTargetGroupsPerLoadBalancer",
-        "TargetGroupAssociationLimit",
-        "TooManyCertificates",
-        "TooManyActions",
-        "TooManyTags",
-    ),
-    Denied: (
-        "AccessDenied",
-        "AccessDeniedException",
-        "UnauthorizedOperation",
-        "OperationNotPermitted",
-        "AuthFailure",
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "RequestExpired",
-        "InvalidClientTokenId",
-        "UnrecognizedClientException",
-        "SignatureDoesNotMatch",
-        "IncompleteSignature",
-        "MissingAuthenticationToken",
-        "OptInRequired",
-    ),
-    Invalid: (
-        "ValidationError",
-        "InvalidParameterValue",
-        "InvalidParameterCombination",
-        "MissingParameter",
-        "MalformedQueryString",
-        "InvalidConfigurationRequest",
-        "InvalidScheme",
-        "InvalidSecurityGroup",
-        "InvalidSubnet",
-        "SubnetNotFound",
-        "AllocationIdNotFound",
-        "AvailabilityZoneNotSupported",
-        "IncompatibleProtocols",
-        "UnsupportedProtocol",
-        "InvalidTarget",
-        "InvalidLoadBalancerAction",
-        "CertificateNotFound",
-        "SSLPolicyNotFound",
-        "ALPNPolicyNotFound",
-        "DuplicateTagKeys",
-    ),
-    Unavailable: (
-        "InternalFailure",
-        "InternalError",
-        "ServiceUnavailable",
-        "HealthUnavailable",
-        "InsufficientCapacity",
-    ),
-}
-BY_CODE: Final = {code: error for error, codes in CODES.items() for code in codes}
-NO_CREDENTIALS: Final = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
+class CloudUnavailable(CloudError, TransientError):
+    """There was no answer, or none that says anything: the call may have been applied."""
+
+    result = "unavailable"
 
 
-def translate(action: str, error: ClientError | BotoCoreError) -> CloudError:
-    """The error of ours for what botocore raised. A code that is in no table may have been applied: Unavailable."""
-    if isinstance(error, ClientError):
-        told = error.response.get("Error", {})
-        code = str(told.get("Code", "Unknown"))
-        return BY_CODE.get(code, Unavailable)(action, code, str(told.get("Message", "")))
-    return _without_answer(error)(action, type(error).__name__, str(error))
+class CloudInvalid(CloudError, TerminalError):
+    """The provider refuses the parameters, and would refuse them again."""
 
-
-def _without_answer(error: BotoCoreError) -> type[CloudError]:
-    if isinstance(error, NO_CREDENTIALS):
-        return Denied
-    return Invalid if isinstance(error, ParamValidationError) else Unavailable
+    result = "invalid"
 
 
 def cloud_error_in(error: BaseException) -> CloudError | None:
-    """The one to tell people of, among an error, what caused it, and the members of a group.
+    """The CloudError to report, out of an error, its cause and the members of a group.
 
-    One that a person must mend comes before one that time mends, a throttled call last.
+    An error that a person must mend comes before one that time mends. A throttled call comes last.
     """
-    found = (each for each in _family(error) if isinstance(each, CloudError))
-    return min(
-        found, key=lambda each: (not isinstance(each, (Denied, Invalid)), isinstance(each, Throttled)), default=None
-    )
+    candidates = (member for member in _family(error) if isinstance(member, CloudError))
+    return min(candidates, key=_urgency, default=None)
+
+
+def _urgency(error: CloudError) -> tuple[bool, bool]:
+    return not isinstance(error, (CloudDenied, CloudInvalid)), isinstance(error, Throttled)
 
 
 def _family(error: BaseException) -> Iterator[BaseException]:

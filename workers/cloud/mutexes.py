@@ -1,7 +1,7 @@
-"""Turns: who may create or delete listeners of a load balancer now.
+"""Mutexes of load balancers: only one caller at a time creates or deletes listeners on one.
 
-AWS answers changes of one load balancer that overlap with refusals and throttling. Nothing but that depends on a turn:
-what two callers may do to one port is decided by the ledger.
+The provider answers overlapping changes of a load balancer with refusals and throttling. Nothing else depends on the
+mutex: the ledger decides what two callers may do to one port.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from typing import Protocol
 from berthmaster.errors import TransientError
 
 
-class TurnTaken(TransientError):  # noqa: N818 - an ordinary wait
+class MutexHeld(TransientError):  # noqa: N818 - an ordinary wait
     """Another call is changing the load balancer. Nothing was sent."""
 
 
-class Turns(Protocol):
-    """One holder at a time of each load balancer."""
+class LoadBalancerMutexes(Protocol):
+    """One mutex a load balancer."""
 
-    def enter(self, load_balancer_arn: str, longest: timedelta) -> str:
-        """A token to leave with, or '' while another has the turn. It ends by itself after `longest`."""
+    def acquire(self, load_balancer_arn: str, longest: timedelta) -> str:
+        """A token to release the mutex with, or '' while another caller holds it. It ends by itself after `longest`."""
         ...
 
-    def leave(self, load_balancer_arn: str, token: str) -> None:
-        """Ends the turn, unless it has ended and another has it now."""
+    def release(self, load_balancer_arn: str, token: str) -> None:
+        """Release the mutex, unless it has ended and another caller holds it now."""
         ...
 
 
-class Unserialised:
-    """No turns at all: for tests, and for callers that are alone."""
+class NoMutexes:
+    """Every caller goes at once: for tests, and for callers that are alone."""
 
-    def enter(self, load_balancer_arn: str, longest: timedelta) -> str:  # noqa: ARG002 - interface
+    def acquire(self, load_balancer_arn: str, longest: timedelta) -> str:  # noqa: ARG002 - interface
+        """A token, always."""
         return "alone"
 
-    def leave(self, load_balancer_arn: str, token: str) -> None:
-        pass
+    def release(self, load_balancer_arn: str, token: str) -> None:
+        """Nothing to release."""

@@ -1,8 +1,8 @@
-"""Names of what we create in AWS.
+"""Names of the resources that we create.
 
-A name is derived from ids alone, so that whoever tries again after a lost answer asks for the same thing. AWS allows
-32 letters, digits and inner hyphens, far less than a namespace and a pod name: what must be unique is in a hash, what
-helps a person is in front of it.
+A name is derived from ids alone, so that the next attempt after a lost answer asks for the same resource. A name may
+have 32 letters, digits and inner hyphens, far less than a namespace and a pod name: a hash makes it unique, and the
+part before the hash helps people.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _LOAD_BALANCER: Final = re.compile(r"[a-z][A-Za-z0-9-]*-[0-9]{1,4}")
 
 
 def load_balancer_name(cluster: str, pool: str, slot: int, prefix: str = "bm") -> str:
-    """For example `bm-arena-4kq2zt7m5a-0`; slots count from 0 and stay below the pool's maxLoadBalancers."""
+    """For example `bm-arena-4kq2zt7m5a-0`. Slots count from 0 and stay below the pool's maxLoadBalancers."""
     most = min(10, LONGEST - UNREADABLE - len(prefix))
     readable = re.sub(r"[^A-Za-z0-9]+", "-", pool)[:most].strip("-") or "pool"
     return f"{prefix}-{readable}-{_hash(10, cluster, pool)}-{slot}"
 
 
 def may_be_ours(load_balancer: str) -> bool:
-    """Whether a name has the form of ours, whatever its prefix: spares the tags of most others. Tags decide."""
+    """Whether a name has the form of ours, with any prefix. Tags decide; this spares reading those of most others."""
     return bool(_LOAD_BALANCER.fullmatch(load_balancer))
 
 
 def target_group_name(uid: str, lb: str, port: int) -> str:
-    """For example `bm-30001-` and 20 characters; `lb` is the load balancer's name or ARN, the same at every call."""
+    """For example `bm-30001-` and 20 characters. `lb` is the load balancer's name or ARN, the same at every call."""
     return f"{OURS}{port}-{_hash(20, uid, lb, str(port))}"
 
 
 def _hash(length: int, *parts: str) -> str:
-    """Lower-case letters and digits, 5 bits each. Parts are joined by a character that no name or id contains."""
+    """Lower-case letters and digits, 5 bits each. The parts are joined by a character that no name or id contains."""
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return base64.b32encode(digest).decode().lower()[:length]

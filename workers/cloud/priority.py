@@ -1,4 +1,4 @@
-"""Whose calls go first when the call budget is short."""
+"""The order of callers when the call budget is short."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from enum import IntEnum
 
 
 class Priority(IntEnum):
-    """Lower goes first: a load balancer that many pods wait for (a call or two each), then a pod whose binding has
-    begun, then one that waits for its port, then a port that waits to be free, or a look at the health of a target,
-    then repair.
+    """Lower goes first.
 
-    Were those that have begun not first, a thousand pods would all get a target group before any had a listener, and
-    the calls that register targets, of which fewest are permitted, would stand idle meanwhile.
+    First come load balancers, which many pods wait for and which cost a call or two each. Then pods whose binding has
+    begun, then pods that wait for a port, then ports that wait to be free and checks of a target's health, then repair.
+
+    If bindings that have begun did not go before new ones, a thousand pods would all get a target group before any got
+    a listener, and the allowance to register targets, which is the smallest, would stay unused meanwhile.
     """
 
     GROW = 0

@@ -187,5 +187,5 @@ class PodPoolRun:
             return
         self._run.keep(self._services.call_time)
         self._pool = self._services.pools.set_status(self._namespace, self._pool, status)
-        self._run.saw(self._pool)
+        self._run.record_write(self._pool)
         self._services.shown.put(self._ledger.prefix, text)

@@ -1,0 +1,1 @@
+"""The audit of ports: observe, plan, repair."""

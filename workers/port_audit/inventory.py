@@ -1,38 +1,38 @@
-"""What AWS has of one pool: its load balancers, and everything on them that is ours or a stranger's."""
+"""Lists what the cloud has of one pool: its load balancers, their listeners, and our target groups."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from domain.port_audit.rebuild import Found, Place
-from domain.port_audit.sides import Piece
+from domain.port_audit.rebuild import Place, TaggedEntry
+from domain.port_audit.sides import CloudResource
 from domain.port_pools.placement import positions
 from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
+from workers.cloud.arns import is_load_balancer
 from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBalancerState, TargetGroup
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.names import load_balancer_name
-from workers.cloud.tagged import belongs_to
-from workers.cloud.tags import PRECREATED, RETIRING
+from workers.cloud.tags import PRECREATED, RETIRING, belongs_to
 from workers.ports.listeners.precreate import is_stock
 from workers.ports.listeners.tags import read_tags
 from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
-NOT_FOUND: Final = "AWS knows no such load balancer"
+NOT_FOUND: Final = "there is no such load balancer"
 
 
 @dataclass
 class Inventory:
-    """`listeners` and `groups` (those without listener) are ours, by their tags; `unusable`: ARN of a load balancer ->
-    why it gives no ports; `pieces`: every listener, and every target group of ours; `tags`: by load balancer's name.
+    """`listeners` are all on the load balancers, `target_groups` ours.
+
+    `unusable`: ARN of a load balancer -> why it gives no ports. `tags` are by load balancer's name.
     """
 
     load_balancers: list[PoolLoadBalancer] = field(default_factory=list)
-    listeners: list[Found] = field(default_factory=list)
-    groups: list[Found] = field(default_factory=list)
+    listeners: list[CloudResource] = field(default_factory=list)
+    target_groups: list[CloudResource] = field(default_factory=list)
     unusable: dict[str, str] = field(default_factory=dict)
-    pieces: list[Piece] = field(default_factory=list)
     tags: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
@@ -40,19 +40,31 @@ class Inventory:
         """Precreated listeners and their target groups, by load balancer and port."""
         return {(lb.name, port): (listener, group) for lb in self.load_balancers for port, listener, group in lb.stock}
 
+    @property
+    def tagged_listeners(self) -> list[TaggedEntry]:
+        """What the tags of our listeners say."""
+        return [listener.tagged for listener in self.listeners if listener.tagged]
 
-class Cartographer:
-    """Lists one pool's part of AWS: load balancers in batches, listeners one call a load balancer.
+    @property
+    def tagged_groups(self) -> list[TaggedEntry]:
+        """What the tags of our target groups say, without those that a listener of ours uses."""
+        used = {tagged.entry.target_group for tagged in self.tagged_listeners}
+        return [group.tagged for group in self.target_groups if group.tagged and group.arn not in used]
 
-    `known`: ARNs of what the ledger knows as ours: a list may lack it, and its tags may have been removed by hand.
+
+class InventoryReader:
+    """Lists one pool's part of the cloud: load balancers in batches, listeners with one call a load balancer.
+
+    `recorded`: ARNs that the ledger has as ours. A list may lack them, and people may have removed their tags.
     """
 
     def __init__(
-        self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec, known: Collection[str] = ()
+        self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec, recorded: Collection[str] = ()
     ) -> None:
-        self._driver, self._cluster, self._pool, self._spec, self._known = driver, cluster, pool, spec, known
+        self._driver, self._cluster, self._pool, self._spec, self._recorded = driver, cluster, pool, spec, recorded
 
-    def take(self, with_groups: bool = True) -> Inventory:
+    def read(self, with_groups: bool = True) -> Inventory:
+        """Read the inventory. Without target groups it costs fewer calls, and leaves out former load balancers."""
         inventory = Inventory()
         existing = {lb.arn: lb for lb in self._driver.find_load_balancers(arns=self._spec.load_balancers)}
         faults = ((arn, self._fault(existing.get(arn))) for arn in self._spec.load_balancers)
@@ -60,39 +72,37 @@ class Cartographer:
         named = [existing[arn] for arn in self._spec.load_balancers if arn not in inventory.unusable]
         created = self._created()
         ranks = positions([lb.name for lb in named], [(slot, lb.name) for slot, lb in created])
-        ours = {lb.arn for _, lb in created}  # one of these that is named as well is there once, in its slot
+        ours = {lb.arn for _, lb in created}  # a created load balancer that the spec names counts once, in its slot
         for slot, lb in [(-1, lb) for lb in named if lb.arn not in ours] + created:
             self._add(inventory, lb, slot, ranks[lb.name])
         if with_groups:
-            owned = self._driver.target_groups_owned(self._cluster, self._pool)
-            for lb in self._taken_out(owned, inventory):
+            groups = self._driver.target_groups_owned(self._cluster, self._pool)
+            for lb in self._former_load_balancers(groups, inventory):
                 self._add(inventory, lb, -1, len(ranks))
-            self._add_groups(inventory, owned)
+            inventory.target_groups += resources_of(groups)
         return inventory
 
     def _fault(self, lb: LoadBalancer | None) -> str:
-        """Why ports cannot be given on it, '' when they can."""
+        """Why it gives no ports, '' when it does."""
         if lb is None:
             return NOT_FOUND
         if lb.kind != "network":
             return f"it is a load balancer of type {lb.kind}, not network"
         if lb.state is LoadBalancerState.FAILED:
-            return "AWS failed to set it up"
-        return f"it is in {lb.vpc_id}, not in {self._spec.vpc_id}" if self._elsewhere(lb) else ""
+            return "its setup failed"
+        elsewhere = bool(lb.vpc_id) and lb.vpc_id != self._spec.vpc_id
+        return f"it is in {lb.vpc_id}, not in {self._spec.vpc_id}" if elsewhere else ""
 
-    def _elsewhere(self, lb: LoadBalancer) -> bool:
-        return bool(lb.vpc_id) and lb.vpc_id != self._spec.vpc_id
-
-    def _taken_out(self, groups: list[TargetGroup], inventory: Inventory) -> list[LoadBalancer]:
-        """Load balancers that are not in the pool any more, on which something of ours is left."""
+    def _former_load_balancers(self, groups: list[TargetGroup], inventory: Inventory) -> list[LoadBalancer]:
+        """Load balancers that have left the pool, and still have a listener of ours."""
         arns = {arn for group in groups for arn in group.load_balancer_arns}
-        known = {lb.arn for lb in inventory.load_balancers}
-        return self._driver.find_load_balancers(arns=sorted(arns - known)) if arns - known else []
+        former = arns - {lb.arn for lb in inventory.load_balancers}
+        return self._driver.find_load_balancers(arns=sorted(former)) if former else []
 
     def _created(self) -> list[tuple[int, LoadBalancer]]:
-        """Those that carry our tags and a name made from a slot; a tagged one with another name is not one of ours."""
+        """Load balancers with our tags and a name made from a slot. One with another name is not ours."""
         owned = {lb.arn: lb for lb in self._driver.find_owned_load_balancers(self._cluster, self._pool)}
-        unlisted = sorted(arn for arn in self._known if ":loadbalancer/" in arn and arn not in owned)
+        unlisted = sorted(arn for arn in self._recorded if is_load_balancer(arn) and arn not in owned)
         owned |= {lb.arn: lb for lb in self._driver.find_load_balancers(arns=unlisted)}
         slots = ((self._slot(lb), lb) for lb in owned.values())
         return sorted(((slot, lb) for slot, lb in slots if slot is not None), key=lambda pair: pair[0])
@@ -103,65 +113,60 @@ class Cartographer:
     def _add(self, inventory: Inventory, lb: LoadBalancer, slot: int, position: int) -> None:
         try:
             listeners = self._driver.listeners(lb.arn)
-        except NotFound:
+        except CloudNotFound:
             return
-        strangers = tuple(sorted(x.port for x in listeners if not self._is_ours(x)))
-        taken_out = slot < 0 and lb.arn not in self._spec.load_balancers
-        fault = "" if taken_out else self._fault(lb)
+        foreign = tuple(sorted(listener.port for listener in listeners if not self._is_ours(listener)))
+        former = slot < 0 and lb.arn not in self._spec.load_balancers
+        fault = "" if former else self._fault(lb)
         if fault:
             inventory.unusable[lb.arn] = fault
         retiring = slot >= 0 and RETIRING in lb.tags
-        closed = fault or retiring or taken_out or self._spec.blocks(lb.name, lb.arn)
-        capacity = 0 if closed else self._capacity(slot, strangers)
-        stock = tuple((x.port, x.arn, x.target_group_arn) for x in listeners if self._is_stock(x))
-        facts = (lb.name, lb.arn, lb.dns_name, slot, position, capacity, strangers)
-        entry = PoolLoadBalancer(*facts, stock=stock, retiring=retiring)
-        inventory.load_balancers.append(entry)
+        closed = fault or retiring or former or self._spec.blocks(lb.name, lb.arn)
+        capacity = 0 if closed else self._capacity(slot, foreign)
+        precreated = [listener for listener in listeners if self._is_stock(listener)]
+        stock = tuple((listener.port, listener.arn, listener.target_group_arn) for listener in precreated)
+        facts = (lb.name, lb.arn, lb.dns_name, slot, position, capacity, foreign)
+        inventory.load_balancers.append(PoolLoadBalancer(*facts, stock=stock, retiring=retiring))
         inventory.tags[lb.name] = lb.tags
-        pieces = [self._piece(lb.name, listener) for listener in listeners]
-        inventory.pieces += pieces
-        inventory.listeners += [piece.found for piece in pieces if piece.found]
+        inventory.listeners += [self._resource(lb.name, listener) for listener in listeners]
 
-    def _piece(self, lb: str, listener: Listener) -> Piece:
-        """Its place is where it is: a tag can be edited by hand."""
-        tagged = belongs_to(listener.tags, self._cluster, self._pool)
-        found = read_tags(listener.tags, listener.arn, listener.target_group_arn) if tagged else None
-        if found:
-            place = replace(found.entry, lb=lb, port=listener.port)
-            found = replace(found, entry=place, shared=self._is_stock(listener))
-        return Piece(listener.arn, (lb, listener.port), listener.tags, found, listener.target_group_arn)
+    def _resource(self, lb: str, listener: Listener) -> CloudResource:
+        """Its place is where it stands, whatever its tags say: people can edit tags."""
+        ours = belongs_to(listener.tags, self._cluster, self._pool)
+        tagged = read_tags(listener.tags, listener.arn, listener.target_group_arn) if ours else None
+        if tagged:
+            entry = replace(tagged.entry, lb=lb, port=listener.port)
+            tagged = replace(tagged, entry=entry, shared=self._is_stock(listener))
+        return CloudResource(listener.arn, (lb, listener.port), listener.tags, tagged, listener.target_group_arn)
 
     def _is_ours(self, listener: Listener) -> bool:
-        return listener.arn in self._known or belongs_to(listener.tags, self._cluster, self._pool)
+        return listener.arn in self._recorded or belongs_to(listener.tags, self._cluster, self._pool)
 
     def _is_stock(self, listener: Listener) -> bool:
-        return self._is_ours(listener) and is_stock(self._spec, listener, listener.arn in self._known)
+        return self._is_ours(listener) and is_stock(self._spec, listener, listener.arn in self._recorded)
 
-    def _capacity(self, slot: int, strangers: tuple[int, ...]) -> int:
+    def _capacity(self, slot: int, foreign: tuple[int, ...]) -> int:
         quota = self._spec.listener_quota if slot < 0 and self._spec.listener_quota else NLB_LISTENERS
         quota = min(quota, self._driver.limits().listeners)
-        inside = sum(port in self._spec.ports for port in strangers)
-        room = max(0, min(quota - len(strangers), len(self._spec.ports) - inside))
+        inside = sum(port in self._spec.ports for port in foreign)
+        room = max(0, min(quota - len(foreign), len(self._spec.ports) - inside))
         return room - room % self._spec.segment_length
 
-    def _add_groups(self, inventory: Inventory, owned: list[TargetGroup]) -> None:
-        used = {f.entry.target_group for f in inventory.listeners}
-        for group in owned:
-            piece = piece_of(group)
-            inventory.pieces.append(piece)
-            if piece.found and group.arn not in used:
-                inventory.groups.append(piece.found)
+
+def resources_of(groups: Iterable[TargetGroup]) -> list[CloudResource]:
+    """The target groups as the audit compares them."""
+    return [_target_group(group) for group in groups]
 
 
-def piece_of(group: TargetGroup) -> Piece:
-    found = read_tags(group.tags, "", group.arn)
-    place = (found.entry.lb, found.entry.port) if found else ("", 0)
+def _target_group(group: TargetGroup) -> CloudResource:
+    tagged = read_tags(group.tags, "", group.arn)
+    place = (tagged.entry.lb, tagged.entry.port) if tagged else ("", 0)
     lone = PRECREATED in group.tags and not group.load_balancer_arns
-    return Piece(group.arn, place, group.tags, found, lone=lone)
+    return CloudResource(group.arn, place, group.tags, tagged, lone=lone)
 
 
 def slot_of(cluster: str, pool: str, name: str, prefix: str) -> int | None:
-    """The slot that a load balancer's name was made from, None for another's name."""
+    """The slot that a load balancer's name was made from, None for the name of another."""
     digits = name.rpartition("-")[2]
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 4:
         return None

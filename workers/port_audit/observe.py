@@ -1,26 +1,27 @@
-"""One look of an audit at a pool: the ledger, AWS, the ledger again, the pods; and what differs. Changes nothing."""
+"""Observes one pool for an audit: the ledger, the cloud, the ledger again, then the pods. Changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from domain.port_audit.difference import Difference, Kind
-from domain.port_audit.drift import Compared, differences, lost_tags
+from domain.port_audit.difference import DifferenceKind
+from domain.port_audit.drift import Comparison, lost_tags
 from domain.port_audit.rebuild import Place
-from domain.port_audit.sides import Balancer, Books, Cloud, Held
+from domain.port_audit.sides import AuditedLoadBalancer, CloudSide, Held, LedgerSide, UnusableLoadBalancer
 from domain.ports.entry import Entry
 from domain.ports.pod import PodView
 from events.workqueue import Workqueue
+from workers.cloud.arns import load_balancer_name_in
+from workers.cloud.call_budget import OverBudget
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.priority import Priority
-from workers.cloud.rates import OverBudget
 from workers.cloud.tags import RETAIN, created_tags, port_tags, stock_tags
-from workers.port_audit.inventory import Cartographer, Inventory, piece_of
+from workers.port_audit.inventory import Inventory, InventoryReader, resources_of
 from workers.port_services import PortServices
 from workers.ports.listeners.targets import registered_targets
 from workers.scale_up.pool_config import PoolConfig, decode_config
@@ -29,116 +30,141 @@ from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
 from workers.stores.ports.precreated import Stock
 from workers.stores.ports.view import known_arns, owners, view
 
-MOST_LOOKUPS: Final = 40  # target groups that lists did not show: two calls
+MOST_UNLISTED: Final = 40
+"""Target groups that no list shows and one audit reads by their ARNs: two calls."""
 Pods = Mapping[str, PodView]
 
 
 @dataclass(frozen=True)
-class Look:
-    """`looked` are the target groups whose targets were compared, `last` the one after which the next look goes on."""
+class AuditObservation:
+    """`targets` counts the target groups whose targets were read; the next audit goes on after the ARN `last`."""
 
     driver: LoadBalancerApi
-    inventory: Inventory
-    differences: tuple[Difference, ...]
-    looked: int
+    comparison: Comparison
+    slots: Mapping[str, int]
+    targets: int
     last: str
 
 
 def live_pods(queue: Workqueue) -> Pods:
-    """As the publisher saw them last."""
-    found = ((key, snap) for key, snap in queue.snapshots() if key.startswith("pod/") and not snap.gone)
-    return live_pods_of(PodView.from_snapshot(snap.version, snap.body) for _, snap in found)
+    """The live pods, as the publisher saw them last."""
+    snapshots = ((key, snapshot) for key, snapshot in queue.snapshots() if key.startswith("pod/"))
+    return live_pods_of(PodView.from_snapshot(snap.version, snap.body) for _, snap in snapshots if not snap.gone)
 
 
 def live_pods_of(pods: Iterable[PodView]) -> Pods:
+    """The pods by namespace/name."""
     return {pod.full_name: pod for pod in pods}
 
 
-def held(ledger: Ledger) -> Held:
-    return {(entry.lb, entry.port): (name, entry) for name, entries in owners(ledger) for entry in entries}
+def observe(
+    services: PortServices, pool: str, pods: Callable[[], Pods], most_targets: int, who: str = "audit"
+) -> AuditObservation | None:
+    """Observe a pool. None: it has no accepted spec yet. Raises CloudError, TransientError.
+
+    `who` names the caller in the call budget; `most_targets` bounds the target groups whose targets are read.
+    """
+    config = decode_config(Growth(services.ledger(pool)).config())
+    return AuditObserver(services, pool, config, who).observe(pods, most_targets) if config else None
 
 
 def next_round(arns: Iterable[str], after: str, most: int) -> list[str]:
-    """At most `most` of them, those first that follow `after`, in a circle."""
+    """At most `most` ARNs, in a circle that begins after `after`."""
     ordered = sorted(arns)
     later = [arn for arn in ordered if arn > after]
     return (later + ordered)[: min(most, len(ordered))]
 
 
-class Looking:
-    """`who` names the caller in the call budget."""
+class AuditObserver:
+    """One observation of one pool, on behalf of one caller."""
 
-    def __init__(self, services: PortServices, pool: str, who: str = "audit") -> None:
-        self._services, self._pool, self._who = services, pool, who
+    def __init__(self, services: PortServices, pool: str, config: PoolConfig, who: str) -> None:
+        self._services, self._pool, self._config = services, pool, config
         self._ledger = services.ledger(pool)
-
-    def look(self, pods: Callable[[], Pods], most_targets: int) -> Look | None:
-        """None: the pool has no accepted spec yet. Raises CloudError, TransientError."""
-        config = decode_config(Growth(self._ledger).config())
-        if not config:
-            return None
-        driver = self._services.driver(config.spec.region).on_behalf_of(
-            f"{self._who}/{self._pool}", Priority.REPAIR, patience=self._services.call_time
+        self._driver = services.driver(config.spec.region).on_behalf_of(
+            f"{who}/{pool}", Priority.REPAIR, patience=services.call_time
         )
-        stock, before = Stock(self._ledger), held(self._ledger)
-        had = stock.all()
-        known = known_arns(view(self._ledger).load_balancers, (e for _, e in before.values()), had.values())
-        inventory = Cartographer(driver, self._services.cluster, self._pool, config.spec, known).take()
-        groups = {e.target_group for _, e in before.values()} | {group for _, group in had.values()}
-        targets, last = self._targets(driver, groups - {""}, most_targets)
-        steady = {place_of(key): pair for key, pair in stock.all().items() if had.get(key) == pair}
-        books = Books(before, held(self._ledger), self._balancers(view(self._ledger).load_balancers), steady)
-        self._add_unlisted(driver, inventory, books)
-        cloud = self._cloud(config, inventory, targets)
-        tags = partial(_port_tags, self._services.cluster), partial(_stock_tags, self._services.cluster, self._pool)
-        seen = Compared(self._pool, cloud, books, pods(), *tags, fluid=frozenset({RETAIN}))
-        return Look(driver, inventory, differences(seen), len(targets), last)
 
-    def _targets(self, driver: LoadBalancerApi, groups: set[str], most: int) -> tuple[dict[str, frozenset[str]], str]:
-        """By target group: first of those that had a stranger at the last look, then of some in turn.
+    def observe(self, pods: Callable[[], Pods], most_targets: int) -> AuditObservation:
+        """Read the ledger before and after the cloud: only what was the same both times is judged."""
+        cluster, stock = self._services.cluster, Stock(self._ledger)
+        before, stock_before = _held(self._ledger), stock.all()
+        entries = (entry for _, entry in before.values())
+        recorded = known_arns(view(self._ledger).load_balancers, entries, stock_before.values())
+        inventory = InventoryReader(self._driver, cluster, self._pool, self._config.spec, recorded).read()
+        groups = {entry.target_group for _, entry in before.values()} | {group for _, group in stock_before.values()}
+        targets, last = self._targets(groups - {""}, most_targets)
+        steady_stock = {place_of(key): pair for key, pair in stock.all().items() if stock_before.get(key) == pair}
+        ledger = LedgerSide(before, _held(self._ledger), self._recorded_load_balancers(), steady_stock)
+        self._add_unlisted_groups(inventory, ledger)
+        comparison = Comparison(
+            self._pool,
+            self._cloud_side(inventory, targets),
+            ledger,
+            pods(),
+            partial(_port_tags, cluster),
+            partial(_stock_tags, cluster, self._pool),
+            fluid=frozenset({RETAIN}),
+        )
+        slots = {lb.name: lb.slot for lb in inventory.load_balancers}
+        return AuditObservation(self._driver, comparison, slots, len(targets), last)
 
-        Without call budget the turn ends early.
+    def _targets(self, groups: set[str], most: int) -> tuple[dict[str, frozenset[str]], str]:
+        """Registered targets by target group, and the last group of this round.
+
+        Groups that had a stale target at the last audit come first, then the next ones in a circle. Without call
+        budget the round ends early.
         """
-        memory = self._services.audit_memory
-        suspects = {arn for one in memory.known(self._ledger.prefix) if (arn := _suspect(one)) in groups}
-        found, last = dict[str, frozenset[str]](), memory.turn(self._ledger.prefix)
-        turn = next_round(groups, last, most)
+        memory, prefix = self._services.audit_memory, self._ledger.prefix
+        suspects = {arn for difference in memory.known(prefix) if (arn := _stale_target_group(difference)) in groups}
+        targets, last = dict[str, frozenset[str]](), memory.turn(prefix)
+        this_round = next_round(groups, last, most)
         with suppress(OverBudget):
-            for arn in sorted(suspects - set(turn)) + turn:
-                if (there := _registered(driver, arn)) is not None:
-                    found[arn] = there
-                last = arn if arn in turn else last
-        return found, last
+            for arn in sorted(suspects - set(this_round)) + this_round:
+                if (registered := _registered(self._driver, arn)) is not None:
+                    targets[arn] = registered
+                last = arn if arn in this_round else last
+        return targets, last
 
-    def _add_unlisted(self, driver: LoadBalancerApi, inventory: Inventory, books: Books) -> None:
-        """Target groups without our tags are in no list: the ledger knows their ARNs."""
-        listed = {piece.arn for piece in inventory.pieces}
-        known = {e.target_group for _, e in books.steady.values()} | {group for _, group in books.stock.values()}
-        wanted = sorted(known - listed - {""})
-        if wanted:
-            inventory.pieces += [piece_of(group) for group in driver.find_target_groups(wanted[:MOST_LOOKUPS])]
+    def _add_unlisted_groups(self, inventory: Inventory, ledger: LedgerSide) -> None:
+        """Add target groups that have lost our tags and so are in no list: the ledger has their ARNs."""
+        listed = {group.arn for group in inventory.target_groups}
+        recorded = {entry.target_group for _, entry in ledger.steady.values()}
+        recorded |= {group for _, group in ledger.stock.values()}
+        if unlisted := sorted(recorded - listed - {""}):
+            groups = self._driver.find_target_groups(unlisted[:MOST_UNLISTED])
+            inventory.target_groups += resources_of(groups)
 
-    def _balancers(self, lbs: Sequence[PoolLoadBalancer]) -> dict[str, Balancer]:
-        known = {lb.name: _balancer(lb, frozenset(lb.foreign)) for lb in lbs}
-        return known | {lb.name: replace(known[lb.name], capacity=None) for lb in lbs if lb.retiring}
+    def _recorded_load_balancers(self) -> dict[str, AuditedLoadBalancer]:
+        lbs = {lb.name: (lb, _audited(lb, frozenset(lb.foreign))) for lb in view(self._ledger).load_balancers}
+        return {
+            name: replace(audited, capacity=None) if lb.retiring else audited for name, (lb, audited) in lbs.items()
+        }
 
-    def _cloud(self, config: PoolConfig, inventory: Inventory, targets: Mapping[str, frozenset[str]]) -> Cloud:
-        spec, tags = config.spec, inventory.tags
-        extra, ours = spec.auto_create.parameters.tags, created_tags(self._services.cluster, self._pool)
-        balancers = {}
-        for lb in inventory.load_balancers:
-            bare = {key: value for key, value in extra.items() if key not in tags[lb.name]}
-            lost = bare | lost_tags(ours, tags[lb.name]) if lb.slot >= 0 else {}
-            inside = frozenset(port for port in lb.foreign if port in spec.ports)
-            there = _balancer(lb, inside, lost)
-            balancers[lb.name] = replace(there, capacity=None) if spec.precreate.total else there
-        groups = [piece for piece in inventory.pieces if ":targetgroup/" in piece.arn]
-        listeners = [piece for piece in inventory.pieces if ":targetgroup/" not in piece.arn]
-        return Cloud(balancers, tuple(listeners), tuple(groups), inventory.unusable, targets)
+    def _cloud_side(self, inventory: Inventory, targets: Mapping[str, frozenset[str]]) -> CloudSide:
+        unusable = {
+            arn: UnusableLoadBalancer(load_balancer_name_in(arn), reason) for arn, reason in inventory.unusable.items()
+        }
+        balancers = {lb.name: self._actual(lb, inventory.tags[lb.name]) for lb in inventory.load_balancers}
+        return CloudSide(balancers, tuple(inventory.listeners), tuple(inventory.target_groups), unusable, targets)
+
+    def _actual(self, lb: PoolLoadBalancer, tags: Mapping[str, str]) -> AuditedLoadBalancer:
+        """The load balancer as the cloud has it; the pool's own tags count as lost only where they are absent."""
+        spec = self._config.spec
+        absent = {key: value for key, value in spec.auto_create.parameters.tags.items() if key not in tags}
+        lost = absent | lost_tags(created_tags(self._services.cluster, self._pool), tags) if lb.slot >= 0 else {}
+        audited = _audited(lb, frozenset(port for port in lb.foreign if port in spec.ports), lost)
+        return replace(audited, capacity=None) if spec.precreate.total else audited
 
 
-def _balancer(lb: PoolLoadBalancer, foreign: frozenset[int], lost: Mapping[str, str] | None = None) -> Balancer:
-    return Balancer(lb.name, lb.arn, lb.slot >= 0, lb.capacity > 0, foreign, lost or {}, lb.capacity)
+def _held(ledger: Ledger) -> Held:
+    return {(entry.lb, entry.port): (name, entry) for name, entries in owners(ledger) for entry in entries}
+
+
+def _audited(
+    lb: PoolLoadBalancer, foreign: frozenset[int], lost: Mapping[str, str] | None = None
+) -> AuditedLoadBalancer:
+    return AuditedLoadBalancer(lb.name, lb.arn, lb.slot >= 0, lb.capacity > 0, foreign, lost or {}, lb.capacity)
 
 
 def _port_tags(cluster: str, owner: str, entry: Entry) -> Mapping[str, str]:
@@ -150,20 +176,20 @@ def _stock_tags(cluster: str, pool: str, place: Place) -> Mapping[str, str]:
 
 
 def place_of(key: str) -> Place:
-    """Of `lb:port`."""
+    """The load balancer and port of `lb:port`."""
     lb, _, port = key.rpartition(":")
     return lb, int(port)
 
 
-def _suspect(difference: str) -> str:
+def _stale_target_group(difference: str) -> str:
     """The target group in the id of a difference about a stale target, '' for any other."""
     kind, _, _, arn, *_ = difference.split("|")
-    return arn if kind == Kind.STALE_TARGET else ""
+    return arn if kind == DifferenceKind.STALE_TARGET else ""
 
 
 def _registered(driver: LoadBalancerApi, arn: str) -> frozenset[str] | None:
-    """None when the target group is gone."""
+    """The targets of a group, None when the group is gone."""
     try:
         return registered_targets(driver, arn)
-    except NotFound:
+    except CloudNotFound:
         return None

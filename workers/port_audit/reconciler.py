@@ -1,6 +1,7 @@
-"""Compares AWS, the ledgers and the pods once a period, and repairs what is ours: leftovers are removed after a grace,
-lost listeners, targets, tags and entries restored. What does not carry our tags, and is not known to the ledger, is
-never touched.
+"""Audits each pool once a period, and repairs what is ours.
+
+Leftovers are removed after a grace; lost listeners, targets, tags and entries are restored. A resource that neither
+carries our tags nor is in the ledger is never touched.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import structlog
 
 from berthmaster.errors import TerminalError, TransientError
 from domain.port_audit.difference import Difference
-from workers.cloud.rates import OverBudget
-from workers.port_audit.observe import Look, Looking, live_pods
+from domain.port_audit.plan import RepairPlan, plan
+from workers.cloud.call_budget import OverBudget
+from workers.port_audit.observe import AuditObservation, live_pods, observe
 from workers.port_audit.repair import Repair
 from workers.port_services import PortServices
 from workers.stores.ports.audit_memory import Noted
@@ -23,12 +25,13 @@ log = structlog.get_logger()
 
 
 def audit(services: PortServices) -> None:
-    """One pool after the other: what fails at one is no reason to leave out the rest."""
+    """Audit one pool after the other. A failure at one does not stop the rest."""
     pods = lru_cache(maxsize=1)(lambda: live_pods(services.queue))
     for pool in services.pool_names.all():
         try:
-            if look := Looking(services, pool).look(pods, services.audit_targets):
-                repair(services, pool, look)
+            if observed := observe(services, pool, pods, services.audit_targets):  # 1. read the ledger and the cloud
+                repair_plan = plan(observed.comparison)  # 2. decide: domain, pure
+                repair(services, pool, observed, repair_plan)  # 3. act, within the call budget
             Growth(services.ledger(pool)).prune_fences()
         except NotReady:
             log.info("ledger_not_ready", pool=pool)
@@ -36,48 +39,51 @@ def audit(services: PortServices) -> None:
             log.warning("audit_failed", pool=pool, error=str(error))
 
 
-def repair(services: PortServices, pool: str, look: Look) -> dict[Difference, str]:
-    """One pass. What was not mended, and why; what is not in it is done, or on its way."""
+def repair(
+    services: PortServices, pool: str, observed: AuditObservation, repair_plan: RepairPlan
+) -> dict[Difference, str]:
+    """Carry out one pass of the plan. Returns what was not repaired, and why; the rest is done or on its way."""
     prefix, memory = services.ledger(pool).prefix, services.audit_memory
-    noted = memory.note(prefix, [found.id for found in look.differences], services.orphan_grace)
-    memory.end_turn(prefix, look.last)
-    mender, left = Repair(services, pool, look), {}
-    for found in look.differences:
-        if found.id in noted.fresh:
-            tell(found)
-        if why := _early(found, noted) or _mended(mender, found):
-            left[found] = why
-    return left
+    noted = memory.note(prefix, [difference.id for difference in repair_plan], services.orphan_grace)
+    memory.end_turn(prefix, observed.last)
+    repairer, unrepaired = Repair(services, pool, observed), {}
+    for difference in repair_plan:
+        if difference.id in noted.fresh:
+            _log_drift(difference)
+        if why := _too_early(difference, noted) or _apply(repairer, difference):
+            unrepaired[difference] = why
+    return unrepaired
 
 
-def forecast(services: PortServices, pool: str, look: Look) -> dict[Difference, str]:
-    """What `repair` would do now. Changes nothing, and remembers nothing."""
-    ids = [found.id for found in look.differences]
+def dry_run(services: PortServices, pool: str, repair_plan: RepairPlan) -> dict[Difference, str]:
+    """What `repair` would do now. Changes and stores nothing."""
+    ids = [difference.id for difference in repair_plan]
     noted = services.audit_memory.noted(services.ledger(pool).prefix, ids, services.orphan_grace)
-    return {found: _early(found, noted) or str(found.remedy) for found in look.differences}
+    return {difference: _too_early(difference, noted) or str(difference.remedy) for difference in repair_plan}
 
 
-def _early(found: Difference, noted: Noted) -> str:
-    """Why it is left alone for now, or ''."""
-    return "wait: it has not been there long enough" if found.remedy.patient and found.id not in noted.ripe else ""
+def _too_early(difference: Difference, noted: Noted) -> str:
+    """Why the repair has to wait, or ''."""
+    waits = difference.remedy.patient and difference.id not in noted.ripe
+    return "wait: it has not been there long enough" if waits else ""
 
 
-def _mended(mender: Repair, found: Difference) -> str:
-    """Without call budget the rest waits, but for what costs no call."""
+def _apply(repairer: Repair, difference: Difference) -> str:
+    """Without call budget the pass goes on, because some repairs cost no call."""
     try:
-        return mender.mend(found)
+        return repairer.apply(difference)
     except OverBudget as wait:
         return str(wait)
 
 
-def tell(found: Difference) -> None:
+def _log_drift(difference: Difference) -> None:
     log.warning(
         "drift_found",
-        pool=found.pool,
-        kind=found.kind,
-        lb=found.lb,
-        port=found.port,
-        owner=found.owner,
-        detail=found.detail,
-        remedy=found.remedy,
+        pool=difference.pool,
+        kind=difference.kind,
+        lb=difference.lb,
+        port=difference.port,
+        owner=difference.owner,
+        detail=difference.detail,
+        remedy=difference.remedy,
     )

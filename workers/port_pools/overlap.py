@@ -1,4 +1,4 @@
-"""Looks for pools that use the same load balancers as this one, in the snapshots and ledgers of the others."""
+"""Finds the pools that use the same load balancers as this one, in their snapshots and ledgers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def conflict_of(services: PortServices, pool: Json, spec: PortPoolSpec) -> str |
 
 def neighbours(services: PortServices, name: str, spec: PortPoolSpec) -> list[Neighbour]:
     """The pools that may share a load balancer with this one: one of the two must name it."""
-    found = (_body(services, other) for other in services.pool_names.all() if other != name)
-    return [made for body in found if (made := _possible(services, body, spec))]
+    snapshots = (_body(services, other) for other in services.pool_names.all() if other != name)
+    return [neighbour for body in snapshots if (neighbour := _possible(services, body, spec))]
 
 
 def _body(services: PortServices, name: str) -> Json:
@@ -34,7 +34,7 @@ def _body(services: PortServices, name: str) -> Json:
 
 
 def _possible(services: PortServices, body: Json, mine: PortPoolSpec) -> Neighbour | None:
-    """None also for a pool whose spec is invalid: it gives no ports anywhere that it did not before."""
+    """None also for a pool whose spec is invalid: such a spec adds no load balancer to the pool."""
     declared = body.get("spec") or {}
     if not (mine.load_balancers or declared.get("loadBalancers")):
         return None

@@ -1,4 +1,4 @@
-"""Removes precreated listeners of load balancers that left their pool."""
+"""Removes the precreated listeners of load balancers that have left their pool."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from workers.stores.ports.view import owners, view
 log = structlog.get_logger()
 
 
-def clear(ledger: Ledger, driver: LoadBalancerApi, spec: PortPoolSpec) -> None:
-    """A load balancer that is in the spec no more gives no new ports; what nobody holds there goes, by its ARN.
+def remove_former_listeners(ledger: Ledger, driver: LoadBalancerApi, spec: PortPoolSpec) -> None:
+    """Delete, by ARN, what no pod holds on load balancers that the spec does not name any more.
 
-    It leaves the stock only when it is gone, so that a run that dies is continued by the next one.
+    A listener leaves the stock only once it is deleted, so that the next run continues the work of a run that died.
     """
-    left = {lb.name for lb in view(ledger).load_balancers if lb.slot < 0 and lb.arn not in spec.load_balancers}
+    former = {lb.name for lb in view(ledger).load_balancers if lb.slot < 0 and lb.arn not in spec.load_balancers}
+    if not former:
+        return
     stock = Stock(ledger)
-    rows = {key: made for key, made in stock.all().items() if key.rpartition(":")[0] in left} if left else {}
+    rows = {place: arns for place, arns in stock.all().items() if place.rpartition(":")[0] in former}
     held = {entry.key for _, entries in owners(ledger) for entry in entries} if rows else set()
-    for key, (listener, group) in sorted(rows.items()):
-        if key not in held:
+    for place, (listener, group) in sorted(rows.items()):
+        if place not in held:
             driver.delete_listener(listener)
             driver.delete_target_group(group)
-            stock.lost(key, listener)
-            log.info("precreated_listener_deleted", pool=ledger.pool, place=key)
+            stock.lost(place, listener)
+            log.info("precreated_listener_deleted", pool=ledger.pool, place=place)

@@ -1,4 +1,4 @@
-"""Rebuilding a pool's ledger from annotations and tags, after Redis was lost, replaced, or never had it."""
+"""Rebuilds a pool's ledger from annotations and tags, after Redis was lost or replaced, or for a new pool."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import structlog
 from berthmaster.errors import TransientError
 from berthmaster.routing import pod_key
 from domain.kubernetes.names import PORTS
-from domain.port_audit.rebuild import Place, Rules, rebuild
+from domain.port_audit.rebuild import Place, RebuildRules, rebuild
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.priority import Priority
-from workers.port_audit.inventory import Cartographer, Inventory
+from workers.port_audit.inventory import Inventory, InventoryReader
 from workers.port_audit.observe import live_pods
 from workers.port_services import PortServices
 from workers.ports.listeners.targets import registered_targets
@@ -35,38 +35,37 @@ log = structlog.get_logger()
 
 
 def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConfig) -> Inventory | None:
-    """What AWS has, if the ledger had to be rebuilt; None when it is ready.
+    """Rebuild the ledger if that is needed. Returns the inventory of the cloud then, None when the ledger is ready.
 
-    AWS is listed before the pods, then all is written at once.
+    The cloud is listed before the pods, and one script writes the result.
     """
-    growth = Growth(services.ledger(pool))
-    mark = growth.begin_rebuild()
+    pool_ledger = Growth(services.ledger(pool))
+    mark = pool_ledger.begin_rebuild()
     if mark is None:
         return None
     driver = services.driver(config.spec.region).on_behalf_of(run.key, Priority.BIND, run.keep, services.call_time)
-    inventory = Cartographer(driver, services.cluster, pool, config.spec).take()
+    inventory = InventoryReader(driver, services.cluster, pool, config.spec).read()
     run.keep(services.call_time)
     pods = list(services.pods.all())
-    there = {lb.name for lb in inventory.load_balancers}
-    ports = range(config.spec.start_port, config.spec.end_port + 1)
-    rules = Rules(
+    lbs = {lb.name for lb in inventory.load_balancers}
+    rules = RebuildRules(
         services.default_spec,
         config.spec.segment_length,
-        partial(_offered, there, ports),
+        partial(_offered, lbs, range(config.spec.start_port, config.spec.end_port + 1)),
         _barred(services, run, pods, config.spec),
         config.spec.max_ports_per_namespace,
     )
-    judged = partial(rebuild, pool, inventory.listeners, inventory.groups, pods, rules)
+    rebuild_with = partial(rebuild, pool, inventory.tagged_listeners, inventory.tagged_groups, pods, rules)
     registered: dict[Place, frozenset[str]] = {}
-    world = judged(registered)
-    while unseen := set(world.doubtful) - registered.keys():  # who is found served may leave no share for another
-        registered |= _registered(services, run, driver, inventory, sorted(unseen))
-        world = judged(registered)
-    kept = {name: [e for e in entries if e.lb in there] for name, entries in world.owners.items()}
-    stored = {name: encode_owner(entries) for name, entries in kept.items() if entries}
-    if not growth.stamp(mark, config.spec.start_port, stored):
+    rebuilt = rebuild_with(registered)
+    while unread := set(rebuilt.doubtful) - registered.keys():  # a pod that is registered may use up a share
+        registered |= _registered(services, run, driver, inventory, sorted(unread))
+        rebuilt = rebuild_with(registered)
+    entries = {name: [entry for entry in held if entry.lb in lbs] for name, held in rebuilt.owners.items()}
+    stored = {name: encode_owner(held) for name, held in entries.items() if held}
+    if not pool_ledger.stamp(mark, config.spec.start_port, stored):
         raise TransientError(f"the rebuild of pool {pool} was overtaken")
-    for lb, port in world.collisions:
+    for lb, port in rebuilt.collisions:
         count_collision(pool, "rebuild")
         log.warning("port_collision", pool=pool, lb=lb, port=port, winner="tag")
     log.info("ledger_rebuilt", pool=pool, owners=len(stored), lbs=len(inventory.load_balancers))
@@ -75,24 +74,24 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
 
 
 def _barred(services: PortServices, run: Run, pods: Iterable[PodView], spec: PortPoolSpec) -> frozenset[str]:
-    """Namespaces that may take no ports of the pool, of those whose pods publish any."""
+    """The namespaces that may take no ports of the pool, out of those whose pods publish any."""
     selector = spec.allowed_namespaces
     if selector is None:
         return frozenset()
-    spaces = {pod.namespace for pod in pods if pod.outputs.endpoints}
-    return frozenset(space for space in sorted(spaces) if refusal(services, run, selector, space))
+    namespaces = {pod.namespace for pod in pods if pod.outputs.endpoints}
+    return frozenset(name for name in sorted(namespaces) if refusal(services, run, selector, name))
 
 
 def _registered(
     services: PortServices, run: Run, driver: LoadBalancerApi, inventory: Inventory, places: Iterable[Place]
 ) -> dict[Place, frozenset[str]]:
-    """What stands at the places: one call for a precreated port, nothing is known of any other."""
+    """The targets registered at the places: one call for a precreated port, none for any other."""
     registered = dict.fromkeys(places, frozenset[str]())
     for place in registered:
         _, group = inventory.stock.get(place, ("", ""))
         if group:
             run.keep(services.call_time)
-            with contextlib.suppress(NotFound):
+            with contextlib.suppress(CloudNotFound):
                 registered[place] = registered_targets(driver, group)
     return registered
 
@@ -102,8 +101,9 @@ def _offered(lbs: Collection[str], ports: range, place: Place) -> bool:
 
 
 def touch_owners_without_port(services: PortServices, ledger: Ledger, pool: str) -> None:
-    """Marks every pod that asks this pool for ports and holds none of it, of those that the publisher follows: the end
-    of any other would not be told.
+    """Mark dirty every pod that asks this pool for ports and holds none.
+
+    Only pods that the publisher follows: nothing would announce the end of any other.
     """
     served = {name for name, entries in owners(ledger) if entries}
     pods = live_pods(services.queue).values()

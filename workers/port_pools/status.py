@@ -1,34 +1,40 @@
-"""What the status of a PortPool says: its load balancers, and what people must know, put together from the ledger."""
+"""The status of a PortPool: its load balancers, and what people must know, derived from the ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
+
+import orjson
 
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
 from domain.port_pools.status import Findings, LoadBalancerLine, pool_status
-from events.workqueue import Snapshot
+from events.kube.api import KubeError, refused_so_far
+from workers.cloud.arns import load_balancer_name_in
 from workers.port_audit.inventory import NOT_FOUND
+from workers.port_pools.pool_run import PortPoolRun
 from workers.scale_up.pool_config import PoolConfig
-from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
+from workers.stores.ports.pool_ledger import PoolLoadBalancer
 from workers.stores.ports.pool_notes import PoolNotes
 from workers.stores.ports.view import LedgerView, view
 
 
-def status_of(
-    growth: Growth,
-    pool: Snapshot,
+def publish_status(
+    pool_run: PortPoolRun,
     config: PoolConfig | None,
     invalid: str = "",
     trouble: str = "",
     left: str = "",
     refused: str = "",
-) -> dict[str, object]:
-    """`invalid` is what is wrong with the spec, `trouble` with AWS, `left` what keeps the pool from being deleted.
+) -> None:
+    """Write the status, once for each change.
 
-    `refused` is a write that Kubernetes refused.
+    `invalid` is what is wrong with the spec, `trouble` with the cloud, `left` what keeps the pool from being deleted,
+    `refused` a write that Kubernetes refused.
     """
-    seen, notes = view(growth.ledger), PoolNotes(growth.redis, growth.prefix)
+    notes = PoolNotes(pool_run.pool_ledger.redis, pool_run.pool_ledger.prefix)
+    observed = view(pool_run.ledger)
     findings = Findings(
         invalid=invalid,
         conflict=config.conflict if config else None,
@@ -36,27 +42,45 @@ def status_of(
         trouble=trouble or notes.trouble(),
         left=left,
         refused=refused,
-        growable=config is not None and _growable(seen, config.spec),
+        growable=config is not None and _growable(observed, config.spec),
     )
-    state = seen.state or PoolState.PENDING
-    lines = _lines(seen, findings, config.spec if config else None)
-    return pool_status(state, seen.epoch, seen.waiting, lines, pool.body["generation"], findings)
+    state, generation = observed.state or PoolState.PENDING, pool_run.pool.body["generation"]
+    lines = _lines(observed, findings, config.spec if config else None)
+    _write(pool_run, pool_status(state, observed.epoch, observed.waiting, lines, generation, findings))
 
 
-def _growable(seen: LedgerView, spec: PortPoolSpec) -> bool:
+def publish_refused_write(pool_run: PortPoolRun, config: PoolConfig | None) -> None:
+    """Show the last write that Kubernetes refused. It may have been that of the status; an Event reports it anyway."""
+    for write in refused_so_far()[-1:]:
+        with suppress(KubeError):
+            publish_status(pool_run, config, refused=str(write))
+
+
+def _write(pool_run: PortPoolRun, status: dict[str, object]) -> None:
+    shown, prefix = pool_run.services.shown, pool_run.ledger.prefix
+    text = orjson.dumps([pool_run.run.history, pool_run.pool.uid, status])
+    if shown.get(prefix) == text:
+        return
+    pool_run.run.keep(pool_run.services.call_time)
+    pool_run.record_write(pool_run.services.pools.set_status(pool_run.pool, status))
+    shown.put(prefix, text)
+
+
+def _growable(observed: LedgerView, spec: PortPoolSpec) -> bool:
     create = spec.auto_create
-    return create.enabled and sum(lb.slot >= 0 for lb in seen.load_balancers) < create.max_load_balancers
+    return create.enabled and sum(lb.slot >= 0 for lb in observed.load_balancers) < create.max_load_balancers
 
 
-def _lines(seen: LedgerView, findings: Findings, spec: PortPoolSpec | None) -> list[LoadBalancerLine]:
-    lines = [_line(lb, spec, seen.filling) for lb in seen.load_balancers if not _taken_out(lb, spec)]
-    known = {line.arn for line in lines}
-    lines += [_unknown(arn) for arn in findings.unusable if arn not in known]
+def _lines(observed: LedgerView, findings: Findings, spec: PortPoolSpec | None) -> list[LoadBalancerLine]:
+    lbs = [lb for lb in observed.load_balancers if not _taken_out(lb, spec)]
+    lines = [_line(lb, spec, observed.filling) for lb in lbs]
+    arns = {line.arn for line in lines}
+    lines += [_unknown(arn) for arn in findings.unusable if arn not in arns]
     return [replace(line, special=_special(findings.unusable.get(line.arn, "")) or line.special) for line in lines]
 
 
 def _taken_out(lb: PoolLoadBalancer, spec: PortPoolSpec | None) -> bool:
-    """It is not in the pool any more, although pods may still have ports on it."""
+    """Whether it has left the pool. Pods may still have ports on it."""
     return bool(spec and lb.slot < 0 and lb.arn not in spec.load_balancers)
 
 
@@ -68,14 +92,8 @@ def _line(lb: PoolLoadBalancer, spec: PortPoolSpec | None, filling: Collection[s
 
 
 def _unknown(arn: str) -> LoadBalancerLine:
-    return LoadBalancerLine(name_in(arn), arn, "", 0, 0, auto_created=False, foreign=0)
+    return LoadBalancerLine(load_balancer_name_in(arn), arn, "", 0, 0, auto_created=False, foreign=0)
 
 
 def _special(fault: str) -> str:
     return ("NotFound" if fault == NOT_FOUND else "Unusable") if fault else ""
-
-
-def name_in(arn: str) -> str:
-    """The load balancer's name in its ARN; the text itself when it is none."""
-    parts = arn.split("/")
-    return parts[-2] if len(parts) >= 3 else arn

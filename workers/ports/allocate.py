@@ -15,7 +15,7 @@ from domain.ports.steps import Allocate
 from workers.port_services import PortServices
 from workers.ports.observe import PodObservation
 from workers.ports.tenancy import admits, note_cap
-from workers.scale_up.request import ask
+from workers.scale_up.request import request_scale_up
 from workers.stores.ports.ledger import Capped, Closed, Full
 from workers.telemetry.port_metrics import count_allocation
 
@@ -51,7 +51,7 @@ def _request_capacity(services: PortServices, observation: PodObservation, pool:
     note_failure(services, observation, pool, epoch, ports, "no_free_port")
     wanted = sum(want.ports for want in observation.wants)
     observation.refusal = f"pool {pool} has no free port for {ports} of {wanted} wanted"
-    ask(services, pool, epoch)
+    request_scale_up(services, pool, epoch)
 
 
 def note_failure(

@@ -20,7 +20,7 @@ from workers.port_services import PortServices
 from workers.ports.allocate import log_allocated, note_failure, rollback
 from workers.ports.observe import PodObservation
 from workers.ports.tenancy import admits, note_cap
-from workers.scale_up.request import ask
+from workers.scale_up.request import request_scale_up
 from workers.stores.ports.ledger import Candidates, Capped, Granted
 from workers.stores.ports.view import view
 from workers.telemetry.port_metrics import count_allocation
@@ -127,7 +127,7 @@ class SamePortAllocation:
                 continue
             note_failure(self._services, self._observation, want.pool, answer.epoch, want.ports, "no_common_port")
             if ports:
-                ask(self._services, want.pool, answer.epoch)
+                request_scale_up(self._services, want.pool, answer.epoch)
 
     def _by_kind(self, want: Want, ports: int) -> list[int]:
         """How many ports of each kind of precreated listener are waited for; [] in a pool without them."""

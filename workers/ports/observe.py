@@ -89,7 +89,7 @@ class PodObservation:
         try:
             with contextlib.suppress(RequestError):
                 return self._fit_to(specs)
-            self._fit_to({pool: spec.standing(self._created(pool)) for pool, spec in specs.items()})
+            self._fit_to({pool: spec.with_limit_at_least(self._created(pool)) for pool, spec in specs.items()})
         except RequestError as error:
             self.problem, self.pools_refuse = str(error), True
 

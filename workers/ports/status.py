@@ -15,8 +15,8 @@ from domain.ports.lifecycle import after_cloud_error
 from domain.ports.pod import Outputs, PortsState
 from domain.ports.steps import Show
 from events.kube.api import Conflict, NotFound
-from workers.cloud.errors import CloudError, Denied, Invalid, Throttled, cloud_error_in
-from workers.cloud.rates import OverBudget
+from workers.cloud.call_budget import OverBudget
+from workers.cloud.errors import CloudDenied, CloudError, CloudInvalid, Throttled, cloud_error_in
 from workers.kube.stale_snapshot import CHANGED
 from workers.port_services import PortServices
 from workers.ports.observe import PodObservation
@@ -43,7 +43,7 @@ def publish(services: PortServices, observation: PodObservation, outputs: Output
         raise PodChanged(f"{observation.full_name} changed since it was read", CHANGED) from error
     if not observation.live:
         # The events of a live pod are news: it may have lost the label that the publisher selects by.
-        observation.run.saw(snapshot)
+        observation.run.record_write(snapshot)
     if outputs.state and outputs.state != pod.outputs.state:
         words = {"state": outputs.state, "was": pod.outputs.state, "reason": outputs.message}
         log.info("pod_state_changed", pod=observation.full_name, **words)
@@ -79,8 +79,10 @@ def _show_cloud_error(services: PortServices, observation: PodObservation, error
     """Show all but a throttled call, which is an ordinary wait."""
     if isinstance(error, Throttled):
         return
-    state = PortsState.FAILED if isinstance(error, (Denied, Invalid)) else PortsState.ALLOCATED
-    reason = error.reason[:MAX_REASON] if isinstance(error, Invalid) else error.code  # a person must mend the input
+    state = PortsState.FAILED if isinstance(error, (CloudDenied, CloudInvalid)) else PortsState.ALLOCATED
+    reason = (
+        error.reason[:MAX_REASON] if isinstance(error, CloudInvalid) else error.code
+    )  # a person must mend the input
     _show_reason(services, observation, state, f"AWS {error.action}: {reason}")
 
 

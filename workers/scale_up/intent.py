@@ -1,5 +1,6 @@
-"""Carries out a pool's one open intent: creates its load balancers, adds them in one script, wakes who fits, asks for
-the rest.
+"""Carries out the open intent of a pool: creates its load balancers and adds them to the ledger in one script.
+
+The script wakes the waiting pods that fit, and what still does not fit requests the next scale-up.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from domain.port_pools.placement import positions
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.port_pools.scale_up import Intent
 from workers.cloud.driver import LoadBalancer, LoadBalancerApi
-from workers.cloud.errors import CloudError, cloud_error_in
+from workers.cloud.errors import CloudError, LoadBalancersFull, cloud_error_in
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETIRING, created_tags
 from workers.port_services import PortServices
 from workers.scale_up.limits import limits, name_of
 from workers.scale_up.pool_config import PoolConfig, decode_config
-from workers.scale_up.request import ask
+from workers.scale_up.request import request_scale_up
 from workers.stores.ports.ledger import NotReady
 from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
 from workers.stores.ports.pool_notes import PoolNotes
@@ -37,78 +38,88 @@ CREATE_PATIENCE = timedelta(seconds=5)
 
 
 def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
-    """The work of one winner; `token` is its key's. Where Redis goes or is new meanwhile, the sweep of a later one asks
-    again: whoever wins then finds by their names the load balancers that were made.
+    """Carry out the scale-up of one epoch; `token` belongs to the key of its request.
+
+    When Redis is lost meanwhile, a later sweep requests again, and that scale-up adopts the created load balancers by
+    their names.
     """
     try:
-        _win(services, pool, epoch, token)
+        _scale_up(services, pool, epoch, token)
     except (NotReady, *OUTAGE) as error:
         warn(log, "scale_up_abandoned", error, pool=pool, epoch=epoch)
 
 
-def _win(services: PortServices, pool: str, epoch: str, token: str) -> None:
-    """Errors end it with its key left for a while, so that the sweep tries again later. Raises NotReady."""
-    growth = Growth(services.ledger(pool))
-    config = decode_config(growth.config())
+def _scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
+    """After an error the key stays for a while, and then the sweep tries again. Raises NotReady."""
+    pool_ledger = Growth(services.ledger(pool))
+    config = decode_config(pool_ledger.config())
     if not config:
-        return growth.give_up_win(epoch, token)
+        return pool_ledger.give_up_win(epoch, token)
     try:
-        intent = growth.intent(epoch, limits(services, pool, config.spec))
+        intent = pool_ledger.intent(epoch, limits(services, pool, config.spec))
         if isinstance(intent, Intent):
             carry_out(services, pool, config, intent)
         else:
             log.info("scale_up_not_needed", pool=pool, epoch=epoch, reason=intent.lower())
             count_scale_up(pool, intent.lower())
     except (TransientError, TerminalError) as error:
-        wait = getattr(error, "retry_after", None) or backoff(RETRIES, growth.failures(1) - 1, SystemRandom().random())
-        growth.back_off(epoch, token, wait)
-        _tell_failure(services, pool, config, epoch, error)
+        wait = getattr(error, "retry_after", None) or _backoff(pool_ledger)
+        pool_ledger.back_off(epoch, token, wait)
+        _report_failure(services, pool, config, epoch, error)
         return None
     finish(services, pool, epoch, token)
     return None
 
 
+def _backoff(pool_ledger: Growth) -> timedelta:
+    """Count the failure, and wait longer for each in a row."""
+    return backoff(RETRIES, pool_ledger.failures(1) - 1, SystemRandom().random())
+
+
 def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Intent) -> None:
-    """Idempotent: names come from slots, so that every winner asks for the same load balancers."""
-    made = [_usable(_ensure(services, pool, config.spec, slot), config.spec) for slot in intent.slots]
-    growth = Growth(services.ledger(pool))
+    """Create the load balancers of the intent and close it.
+
+    Idempotent: names come from slots, so every attempt creates the same load balancers.
+    """
+    created = [_checked(_create(services, pool, config.spec, slot), config.spec) for slot in intent.slots]
+    pool_ledger = Growth(services.ledger(pool))
     ranks = positions(
-        config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, made, strict=True)]
+        config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, created, strict=True)]
     )
     capacity = config.spec.capacity_within(_driver(services, pool, config.spec).limits().listeners)
-    lbs = [_added(slot, lb, ranks[lb.name], capacity) for slot, lb in zip(intent.slots, made, strict=True)]
-    woken = growth.close(intent, lbs)
+    lbs = [_ledger_row(slot, lb, ranks[lb.name], capacity) for slot, lb in zip(intent.slots, created, strict=True)]
+    woken = pool_ledger.close(intent, lbs)
     if woken is None:
         log.info("scale_up_closed_by_another", pool=pool, intent=intent.id)
         return
-    growth.failures(0)
-    PoolNotes(growth.redis, growth.prefix).put_trouble("")
+    pool_ledger.failures(0)
+    PoolNotes(pool_ledger.redis, pool_ledger.prefix).put_trouble("")
     count_scale_up(pool, "created")
-    log.info("load_balancers_added", pool=pool, lbs=[lb.name for lb in made], woken=len(woken))
+    log.info("load_balancers_added", pool=pool, lbs=[lb.name for lb in created], woken=len(woken))
     services.queue.touch([pod_key(*name.split("/")) for name in woken])
     services.queue.touch([port_pool_key(pool)])
-    names = ", ".join(lb.name for lb in made)
+    names = ", ".join(lb.name for lb in created)
     services.events.pool(pool, config.uid, "LoadBalancersAdded", f"added {names}", once=intent.id)
 
 
 def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
-    """The winner's key goes, and what still does not fit is asked for at the epoch of now."""
-    growth = Growth(services.ledger(pool))
-    growth.give_up_win(epoch, token)
-    pressure = growth.pressure(services.wake_again_after)
+    """Delete the key of the request, and request for what still does not fit at the present epoch."""
+    pool_ledger = Growth(services.ledger(pool))
+    pool_ledger.give_up_win(epoch, token)
+    pressure = pool_ledger.pressure(services.wake_again_after)
     services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
     if pressure.short > 0 and pressure.epoch != epoch:
-        ask(services, pool, pressure.epoch)
+        request_scale_up(services, pool, pressure.epoch)
 
 
-def _added(slot: int, lb: LoadBalancer, position: int, capacity: int) -> PoolLoadBalancer:
-    """One that was there already may be tagged: its removal was begun before Redis was lost, and goes on."""
+def _ledger_row(slot: int, lb: LoadBalancer, position: int, capacity: int) -> PoolLoadBalancer:
+    """A load balancer that existed may be tagged as retiring: its removal began before Redis was lost, and goes on."""
     retiring = RETIRING in lb.tags
     room = 0 if retiring else capacity
     return PoolLoadBalancer(lb.name, lb.arn, lb.dns_name, slot, position, room, retiring=retiring)
 
 
-def _ensure(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
+def _create(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> LoadBalancer:
     name = name_of(services, pool, spec, slot)
     tags = dict(spec.auto_create.parameters.tags) | created_tags(services.cluster, pool)
     return _driver(services, f"{pool}/{slot}", spec).create_load_balancer(name, spec.auto_create.parameters, tags)
@@ -119,9 +130,9 @@ def _driver(services: PortServices, what: str, spec: PortPoolSpec) -> LoadBalanc
     return services.driver(spec.region).on_behalf_of(caller, Priority.GROW, patience=CREATE_PATIENCE)
 
 
-def _limit(services: PortServices, pool: str, config: PoolConfig, error: CloudError) -> str:
-    """For who must ask AWS for more: how many there may be."""
-    if error.code != "TooManyLoadBalancers":
+def _account_limit(services: PortServices, pool: str, config: PoolConfig, error: CloudError) -> str:
+    """The limit of the account, for the person who must have it raised."""
+    if not isinstance(error, LoadBalancersFull):
         return ""
     with contextlib.suppress(TransientError):
         most = _driver(services, pool, config.spec).limits().load_balancers
@@ -129,25 +140,25 @@ def _limit(services: PortServices, pool: str, config: PoolConfig, error: CloudEr
     return ""
 
 
-def _usable(made: LoadBalancer, spec: PortPoolSpec) -> LoadBalancer:
-    """One elsewhere could never reach a target group of the pool: no second one is made like it."""
-    if made.vpc_id and made.vpc_id != spec.vpc_id:
-        raise TerminalError(f"the subnets are in {made.vpc_id}, spec.vpcId is {spec.vpc_id}")
-    return made
+def _checked(lb: LoadBalancer, spec: PortPoolSpec) -> LoadBalancer:
+    """Stop when it is in another VPC: it could never reach a target group of the pool, and neither could the next."""
+    if lb.vpc_id and lb.vpc_id != spec.vpc_id:
+        raise TerminalError(f"the subnets are in {lb.vpc_id}, spec.vpcId is {spec.vpc_id}")
+    return lb
 
 
-def _tell_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: Exception) -> None:
+def _report_failure(services: PortServices, pool: str, config: PoolConfig, epoch: str, error: Exception) -> None:
     count_scale_up(pool, "failed")
     log.warning("scale_up_failed", pool=pool, epoch=epoch, error=str(error))
-    if told := cloud_error_in(error):
-        reason = f"AWS {told.action}: {told.reason}" + _limit(services, pool, config, told)
-        _tell_people(services, pool, config, reason, f"{epoch}/{told.code}")
+    if cloud_error := cloud_error_in(error):
+        reason = f"AWS {cloud_error.action}: {cloud_error.reason}" + _account_limit(services, pool, config, cloud_error)
+        _report_to_people(services, pool, config, reason, f"{epoch}/{cloud_error.code}")
     elif isinstance(error, TerminalError):
-        _tell_people(services, pool, config, str(error), f"{epoch}/{error}")
+        _report_to_people(services, pool, config, str(error), f"{epoch}/{error}")
 
 
-def _tell_people(services: PortServices, pool: str, config: PoolConfig, reason: str, once: str) -> None:
-    """In an Event, and in the pool's status until a scale-up goes well."""
+def _report_to_people(services: PortServices, pool: str, config: PoolConfig, reason: str, once: str) -> None:
+    """Write an Event, and show the reason in the status until a scale-up succeeds."""
     services.events.pool(pool, config.uid, "ScaleUpFailed", reason, once=once, warning=True)
     ledger = services.ledger(pool)
     PoolNotes(ledger.redis, ledger.prefix).put_trouble(reason)

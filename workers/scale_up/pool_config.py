@@ -1,4 +1,4 @@
-"""What a pool's ledger tells the runs of pods about its pool: the spec, as it was last accepted."""
+"""The configuration of a pool in its ledger: the spec as it was last accepted. Runs of pods read it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from domain.port_pools.port_pool import PortPoolSpec
 
 @dataclass(frozen=True)
 class PoolConfig:
-    """`uid` and `generation` are those of the PortPool whose spec this is; `conflict` is why it gives no new ports,
-    None when it does; stored as text, '' for None.
+    """`uid` and `generation` are those of the PortPool with this spec; `conflict` is why it gives no new ports.
+
+    The ledger stores '' where `conflict` is None.
     """
 
     uid: str
@@ -24,10 +25,11 @@ class PoolConfig:
 
     @property
     def version(self) -> tuple[str, int, str | None]:
-        """What must have been configured for nothing to be left to do."""
+        """Changes whenever the ledger must be configured again."""
         return self.uid, self.generation, self.conflict
 
     def encoded(self) -> dict[str, Any]:
+        """The form in which the ledger stores it."""
         return {
             "uid": self.uid,
             "generation": self.generation,
@@ -37,7 +39,7 @@ class PoolConfig:
 
 
 def decode_config(text: bytes) -> PoolConfig | None:
-    """None for b''. Cached by its text, if that is not long: every run of every pod reads it."""
+    """Decode what the ledger stored, None for b''. Short texts are cached, because every run of every pod reads one."""
     if not text:
         return None
     return cached(text) if len(text) <= LONGEST_CACHED else _decoded(text)
@@ -51,4 +53,4 @@ def _decoded(text: bytes) -> PoolConfig:
 
 cached = lru_cache(maxsize=256)(_decoded)
 LONGEST_CACHED: Final = 8192
-"""Bytes of a text: with the number of them it bounds what the cache holds."""
+"""Bytes of a text: together with their number it bounds the size of the cache."""

@@ -1,4 +1,4 @@
-"""Asking for a scale-up: of all that fail at one capacity epoch, one request goes on."""
+"""Requests a scale-up: of all requests at one capacity epoch, one goes on."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from datetime import timedelta
 import structlog
 
 from workers.port_services import PortServices
-from workers.scale_up.limits import full_grown
+from workers.scale_up.limits import is_at_limit
 from workers.stores.ports.pool_ledger import Growth
 
 log = structlog.get_logger()
 UNSENT = timedelta(seconds=2)
+"""The wait before the next request when the broker took no task."""
 
 
-def ask(services: PortServices, pool: str, epoch: str) -> bool:
-    """SET NX decides; the winner sends the task.
+def request_scale_up(services: PortServices, pool: str, epoch: str) -> bool:
+    """Send the task of a scale-up, if this caller is the first of the epoch. Returns whether it was sent.
 
-    One that dies before it does is replaced when its key has expired, by the sweep; one that cannot send gives its key
-    back, but for a moment: a broker that is away must not cost every pod that fails its own time-out. Nobody asks for a
-    pool that may not grow: the sweep does as soon as it may.
+    SET NX decides who is first. When that caller dies before it sends, its key expires and the sweep requests again.
+    When it cannot send, it gives its key back after a moment: while the broker is away, not every pod that fails must
+    wait for its own time-out. Nobody requests for a pool at its limit; the sweep does once the limit is raised.
     """
-    if full_grown(services, pool):
+    if is_at_limit(services, pool):
         return False
-    growth = Growth(services.ledger(pool))
-    token = growth.win(epoch, services.scale_up_lease)
+    pool_ledger = Growth(services.ledger(pool))
+    token = pool_ledger.win(epoch, services.scale_up_lease)
     if token is None:
         return False
     if not services.send_scale_up(pool, epoch, token):
         log.warning("scale_up_unsent", pool=pool, epoch=epoch)
-        growth.back_off(epoch, token, UNSENT)
+        pool_ledger.back_off(epoch, token, UNSENT)
         return False
     log.info("scale_up_requested", pool=pool, epoch=epoch)
     return True

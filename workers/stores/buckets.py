@@ -16,9 +16,9 @@ from typing import Any, Final
 from redis import Redis
 
 from berthmaster.redis.scripts import Script
+from workers.cloud.aws.settings import RateSettings, RatesSettings
+from workers.cloud.call_budget import ApiClass
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ApiClass
-from workers.cloud.settings import RateSettings, RatesSettings
 
 LEFT: Final = {Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
 """Share of the burst that a priority leaves in the bucket; those that bind leave none."""
@@ -30,7 +30,7 @@ SHORTEST_KEEP, LONGEST_KEEP, ROUNDING = timedelta(seconds=2), timedelta(seconds=
 
 
 class RedisBuckets:
-    """workers.cloud.rates.Buckets for one region. Raises what redis-py raises: without Redis there is no budget."""
+    """The shared Buckets of one region. Raises what redis-py raises: without Redis there is no budget."""
 
     def __init__(self, redis: Redis, region: str, rates: RatesSettings) -> None:
         self._redis, self._region, self._rates = redis, region, rates

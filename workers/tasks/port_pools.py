@@ -6,7 +6,7 @@ from celery import shared_task
 
 from berthmaster import routing
 from berthmaster.kinds import PORT_POOL
-from workers.port_pools.reconciler import PoolsReconciler
+from workers.port_pools.reconciler import PortPoolReconciler
 from workers.scale_up.intent import scale_up
 from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import ReconcilePool, ScaleUp, takes
@@ -18,7 +18,7 @@ from workers.wiring.process import services
 def reconcile_pool(asked: ReconcilePool) -> None:
     """Validates and configures the pool, rebuilds its ledger where Redis was lost, shows its status."""
     parts = services()
-    reconcile_key(parts, asked, PoolsReconciler(parts.ports))
+    reconcile_key(parts, asked, PortPoolReconciler(parts.ports))
 
 
 @shared_task(name=routing.POOLS_SCALE_UP)

@@ -12,7 +12,7 @@ from berthmaster.broker.sending import Sender
 from events.kube.api import KubeApi
 from events.protocol.event_stream import EventStream
 from events.workqueue import Workqueue
-from workers.cloud.aws_nlb import Regions
+from workers.cloud.aws.nlb import Regions
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
@@ -21,7 +21,7 @@ from workers.port_services import PortServices
 from workers.settings import WorkerSettings
 from workers.stores.buckets import RedisBuckets
 from workers.stores.journal import Journal
-from workers.stores.mutexes import RedisTurns
+from workers.stores.mutexes import RedisMutexes
 from workers.stores.pool_names import PoolNames, ShownStatus
 from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.ports.last_errors import Troubles
@@ -41,7 +41,7 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
     return PortServices(
         queue=queue,
         ledger=lambda pool: Ledger(redis, scripts, pool),
-        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisTurns(redis)),
+        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisMutexes(redis)),
         pods=Pods(kube),
         pools=PortPools(kube),
         namespaces=Namespaces(kube),

@@ -13,9 +13,9 @@ from tests.fixtures.aws import REGION, Aws
 
 ASK = f"""
 import sys
-from workers.cloud.aws_nlb import aws_nlb
-from workers.cloud.rates import Unlimited
-from workers.cloud.settings import AwsSettings
+from workers.cloud.aws.nlb import aws_nlb
+from workers.cloud.call_budget import Unlimited
+from workers.cloud.aws.settings import AwsSettings
 print(aws_nlb(AwsSettings(endpoint_url=sys.argv[1]), "{REGION}", Unlimited()).find_owned_load_balancers("blue"))
 """
 
@@ -47,5 +47,5 @@ def test_a_service_account_with_a_role_needs_no_key(aws: Aws, tmp_path: Path) ->
 @pytest.mark.row("CL-16")
 def test_no_credentials_at_all_is_denied_and_not_a_crash(aws: Aws) -> None:
     done = asked(aws)
-    assert "workers.cloud.errors.Denied: DescribeLoadBalancers: NoCredentialsError" in done.stderr
+    assert "workers.cloud.errors.CloudDenied: DescribeLoadBalancers: NoCredentialsError" in done.stderr
     assert aws.counts() == {}

@@ -8,7 +8,7 @@ import pytest
 
 from berthmaster.errors import TransientError
 from tests.contract.aws.conftest import Driving
-from workers.cloud.driver import Target
+from workers.cloud.driver import RegisteredTarget
 from workers.cloud.errors import CloudError
 from workers.cloud.names import target_group_name
 
@@ -46,7 +46,7 @@ def test_a_bind_that_failed_at_any_step_and_is_repeated_makes_everything_once(
     group, listener = bind(drive, balancer)
     assert [(each.arn, each.target_group_arn) for each in drive.api.listeners(balancer)] == [(listener, group)]
     assert [each.arn for each in drive.api.target_groups_owned("blue", "arena")] == [group]
-    assert drive.api.targets(group) == [Target("10.0.0.5", 7777, "healthy")]
+    assert drive.api.targets(group) == [RegisteredTarget("10.0.0.5", 7777, "healthy")]
 
 
 @pytest.mark.row("FZ-02", "FZ-03", "EV-07")

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from tests.fixtures.aws import Aws
+from workers.cloud.call_budget import ApiClass, OverBudget
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ApiClass, OverBudget
 
 
 class Scripted:

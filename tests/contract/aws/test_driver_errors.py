@@ -11,14 +11,15 @@ from compose.sandbox.free_ports import free_port
 from tests.contract.aws.conftest import Driving
 from tests.fixtures.aws import REGION, Aws
 from tests.support.registries import count
-from workers.cloud.aws_nlb import aws_nlb
-from workers.cloud.errors import CODES, CloudError, Denied, Invalid, Throttled, Unavailable
-from workers.cloud.metrics import CALLS
+from workers.cloud.aws.error_codes import CODES
+from workers.cloud.aws.metrics import CALLS
+from workers.cloud.aws.nlb import aws_nlb
+from workers.cloud.aws.settings import AwsSettings
+from workers.cloud.call_budget import Unlimited
+from workers.cloud.errors import CloudDenied, CloudError, CloudInvalid, CloudUnavailable, Throttled
 from workers.cloud.priority import Priority
-from workers.cloud.rates import Unlimited
-from workers.cloud.settings import AwsSettings
 
-SERVER_ERRORS = set(CODES[Unavailable])
+SERVER_ERRORS = set(CODES[CloudUnavailable])
 
 
 def samples(code: str) -> float:
@@ -39,14 +40,14 @@ def test_every_code_is_the_error_that_the_table_says(drive: Driving, code: str, 
 @pytest.mark.row("CL-14")
 def test_a_code_of_no_table_may_have_been_applied(drive: Driving) -> None:
     drive.aws.fault("DescribeTargetHealth", code="SomethingNew", status=400)
-    with pytest.raises(Unavailable):
+    with pytest.raises(CloudUnavailable):
         drive.api.targets("arn")
 
 
 @pytest.mark.row("CL-14")
 def test_only_invalid_is_terminal() -> None:
-    assert {kind.__name__ for kind in CODES if issubclass(kind, TerminalError)} == {Invalid.__name__}
-    assert all(issubclass(kind, TransientError) for kind in CODES if kind is not Invalid)
+    assert {kind.__name__ for kind in CODES if issubclass(kind, TerminalError)} == {CloudInvalid.__name__}
+    assert all(issubclass(kind, TransientError) for kind in CODES if kind is not CloudInvalid)
 
 
 @pytest.mark.row("CL-04")
@@ -64,21 +65,21 @@ def test_a_throttled_call_is_not_repeated_by_the_client_but_counted(drive: Drivi
 def test_a_denied_delete_is_no_success(drive: Driving) -> None:
     arn = drive.listener(drive.balancer().arn, 30000, drive.group())
     drive.aws.fault("DeleteListener", code="AccessDenied", status=403)
-    with pytest.raises(Denied):
+    with pytest.raises(CloudDenied):
         drive.api.delete_listener(arn)
 
 
 @pytest.mark.usefixtures("aws_server")
 def test_an_endpoint_without_server_is_unavailable() -> None:
     settings = AwsSettings(endpoint_url=f"http://127.0.0.1:{free_port()}")
-    with pytest.raises(Unavailable):
+    with pytest.raises(CloudUnavailable):
         aws_nlb(settings, REGION, Unlimited()).targets("arn")
 
 
 def test_an_answer_that_takes_too_long_is_unavailable(aws: Aws) -> None:
     settings = AwsSettings(endpoint_url=aws.endpoint_url, read_timeout=timedelta(milliseconds=50))
     aws.fault("DescribeTargetHealth", delay=0.5)
-    with pytest.raises(Unavailable):
+    with pytest.raises(CloudUnavailable):
         aws_nlb(settings, REGION, Unlimited()).targets("arn")
 
 

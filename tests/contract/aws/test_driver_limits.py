@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from tests.fixtures.aws import REGION, Aws
-from workers.cloud.aws_nlb import aws_nlb
+from workers.cloud.aws.limits import DEFAULTS
+from workers.cloud.aws.nlb import aws_nlb
+from workers.cloud.call_budget import Unlimited
 from workers.cloud.driver import Limits, LoadBalancerApi
-from workers.cloud.limits import DEFAULTS
 from workers.cloud.priority import Priority
-from workers.cloud.rates import Unlimited
 
 
 def remembering(aws: Aws, limits_for: timedelta) -> LoadBalancerApi:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.aws.conftest import MINE, Driven, Driving, Maker
-from workers.cloud.errors import Invalid, NotFound, PortTaken, QuotaExceeded, Unavailable
+from workers.cloud.errors import CloudInvalid, CloudNotFound, CloudUnavailable, PortTaken, QuotaExceeded
 
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0be47a57"
 
@@ -33,7 +33,7 @@ def test_every_protocol_has_its_listener(cloud: Driven, protocol: str) -> None:
 def test_a_create_with_a_lost_answer_makes_one_listener(drive: Driving, lose: str) -> None:
     balancer, group = drive.balancer(), drive.group()
     drive.aws.fault("CreateListener", lose=lose)
-    with pytest.raises(Unavailable):
+    with pytest.raises(CloudUnavailable):
         drive.listener(balancer.arn, 30000, group)
     arn = drive.listener(balancer.arn, 30000, group)
     assert [each.arn for each in drive.api.listeners(balancer.arn)] == [arn]
@@ -84,19 +84,19 @@ def test_a_port_without_listener_has_none(cloud: Driven) -> None:
 def test_a_load_balancer_that_is_gone_is_told_apart_from_a_group_that_is_gone(cloud: Driven) -> None:
     balancer, group = cloud.balancer(), cloud.group()
     cloud.api.delete_target_group(group)
-    with pytest.raises(NotFound) as no_group:
+    with pytest.raises(CloudNotFound) as no_group:
         cloud.listener(balancer.arn, 30000, group)
     cloud.api.delete_load_balancer(balancer.arn)
-    with pytest.raises(NotFound) as no_balancer:
+    with pytest.raises(CloudNotFound) as no_balancer:
         cloud.listener(balancer.arn, 30000, group)
     assert (no_group.value.code, no_balancer.value.code) == ("TargetGroupNotFound", "LoadBalancerNotFound")
-    with pytest.raises(NotFound):
+    with pytest.raises(CloudNotFound):
         cloud.api.listeners(balancer.arn)
 
 
 def test_a_group_of_another_protocol_is_invalid(cloud: Driven) -> None:
     balancer, group = cloud.balancer(), cloud.group(protocol="UDP")
-    with pytest.raises(Invalid):
+    with pytest.raises(CloudInvalid):
         cloud.listener(balancer.arn, 30000, group, "TCP")
 
 
@@ -122,14 +122,14 @@ def test_another_certificate_changes_the_listener_and_the_same_one_costs_no_chan
 @pytest.mark.row("BD-25")
 @pytest.mark.parametrize(("protocol", "certificate"), [("TLS", ""), ("TCP", CERTIFICATE)])
 def test_a_certificate_belongs_to_tls_and_tls_to_a_certificate(cloud: Driven, protocol: str, certificate: str) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(CloudInvalid):
         cloud.listener(cloud.balancer().arn, 30000, cloud.group(), protocol, certificate)
 
 
 @pytest.mark.row("BD-25")
 def test_a_certificate_that_is_not_there_is_invalid(drive: Driving) -> None:
     balancer, elsewhere = drive.balancer(), CERTIFICATE.replace("us-east-1", "us-east-2")
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(CloudInvalid) as refused:
         drive.listener(balancer.arn, 30000, drive.group(), "TLS", elsewhere)
     assert refused.value.code == "CertificateNotFound"
 

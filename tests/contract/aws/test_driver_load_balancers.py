@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.aws.conftest import MINE, TAGS, Driven, Driving, Maker
 from tests.fixtures.aws import Aws
-from workers.cloud.errors import Denied, ForeignName, NotFound
+from workers.cloud.errors import CloudDenied, CloudNotFound, ForeignName
 from workers.cloud.names import load_balancer_name
 from workers.cloud.tags import RETIRING
 
@@ -110,7 +110,7 @@ def test_tags_are_added_to_many_things_at_once(cloud: Driven) -> None:
 def test_tagging_what_is_gone_says_so(cloud: Driven) -> None:
     balancer = cloud.balancer()
     cloud.api.delete_load_balancer(balancer.arn)
-    with pytest.raises(NotFound):
+    with pytest.raises(CloudNotFound):
         cloud.api.tag([balancer.arn], {RETIRING: "true"})
 
 
@@ -129,7 +129,7 @@ def test_a_protected_load_balancer_says_that_it_is_still_there(drive: Driving) -
     drive.aws.client().modify_load_balancer_attributes(
         LoadBalancerArn=balancer.arn, Attributes=[{"Key": "deletion_protection.enabled", "Value": "true"}]
     )
-    with pytest.raises(Denied):
+    with pytest.raises(CloudDenied):
         drive.api.delete_load_balancer(balancer.arn)
     assert drive.api.find_load_balancers(arns=[balancer.arn])
 

@@ -6,8 +6,8 @@ import pytest
 
 from domain.port_pools.port_pool import HealthCheck
 from tests.contract.aws.conftest import MINE, Driven, Driving, Maker
-from workers.cloud.driver import Target
-from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, Throttled, Unavailable
+from workers.cloud.driver import RegisteredTarget
+from workers.cloud.errors import Busy, CloudInvalid, CloudNotFound, CloudUnavailable, ForeignName, Throttled
 from workers.cloud.tags import UID
 
 
@@ -50,7 +50,7 @@ def test_a_group_says_which_load_balancers_use_it(cloud: Driven) -> None:
 @pytest.mark.parametrize("lose", ["error", "cut"])
 def test_a_create_with_a_lost_answer_makes_one_group(drive: Driving, lose: str) -> None:
     drive.aws.fault("CreateTargetGroup", lose=lose)
-    with pytest.raises(Unavailable):
+    with pytest.raises(CloudUnavailable):
         drive.group()
     arn = drive.group()
     assert [each.arn for each in drive.api.target_groups_owned("blue", "arena")] == [arn]
@@ -121,7 +121,7 @@ def test_targets_are_registered_and_deregistered_by_address_and_port(cloud: Driv
     cloud.api.register(group, [("10.0.0.5", 7000)])
     cloud.api.register(group, [("10.0.0.5", 7001)])
     cloud.api.deregister(group, [("10.0.0.5", 7000)])
-    assert cloud.api.targets(group) == [Target("10.0.0.5", 7001, "healthy")]
+    assert cloud.api.targets(group) == [RegisteredTarget("10.0.0.5", 7001, "healthy")]
 
 
 @pytest.mark.row("CL-01")
@@ -130,7 +130,7 @@ def test_all_targets_of_a_group_come_and_go_in_one_call(drive: Driving) -> None:
     drive.listener(drive.balancer().arn, 30000, group)
     drive.api.register(group, [("10.0.0.5", 7000), ("10.0.0.6", 7000), ("10.0.0.7", 7000)])
     drive.api.deregister(group, [("10.0.0.5", 7000), ("10.0.0.6", 7000)])
-    assert drive.api.targets(group) == [Target("10.0.0.7", 7000, "healthy")]
+    assert drive.api.targets(group) == [RegisteredTarget("10.0.0.7", 7000, "healthy")]
     counts = drive.aws.counts()
     assert (counts["RegisterTargets"], counts["DeregisterTargets"]) == (1, 1)
 
@@ -141,7 +141,7 @@ def test_a_group_takes_addresses_of_its_own_family_only(cloud: Driven) -> None:
     cloud.api.register(six, [("fd00::5", 7000)])
     assert [target.ip for target in cloud.api.targets(six)] == ["fd00::5"]
     for group, address in ((four, "fd00::5"), (six, "10.0.0.5")):
-        with pytest.raises(Invalid):
+        with pytest.raises(CloudInvalid):
             cloud.api.register(group, [(address, 7000)])
 
 
@@ -174,14 +174,14 @@ def test_deregistering_what_is_gone_succeeds(cloud: Driven) -> None:
 
 @pytest.mark.row("BD-05")
 def test_what_is_no_address_is_refused_for_good(cloud: Driven) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(CloudInvalid):
         cloud.api.register(cloud.group(), [("None", 7000)])
 
 
 def test_registering_in_a_group_that_is_gone_says_so(cloud: Driven) -> None:
     group = cloud.group()
     cloud.api.delete_target_group(group)
-    with pytest.raises(NotFound):
+    with pytest.raises(CloudNotFound):
         cloud.api.register(group, [("10.0.0.5", 7000)])
 
 
@@ -190,7 +190,7 @@ def test_registering_in_a_group_that_is_gone_says_so(cloud: Driven) -> None:
 def test_a_register_with_a_lost_answer_can_be_repeated(drive: Driving, lose: str) -> None:
     group = drive.group()
     drive.aws.fault("RegisterTargets", lose=lose)
-    with pytest.raises(Unavailable):
+    with pytest.raises(CloudUnavailable):
         drive.api.register(group, [("10.0.0.5", 7000)])
     drive.api.register(group, [("10.0.0.5", 7000)])
     assert len(drive.api.targets(group)) == 1

@@ -15,9 +15,10 @@ from compose.sandbox.aws.policy import EC2, statements_of
 from domain.port_pools.port_pool import HealthCheck
 from tests.contract.aws.conftest import Driving, Maker
 from tests.fixtures.aws import REGION, Aws
-from workers.cloud.aws_nlb import on_client
-from workers.cloud.errors import Denied, NotFound
-from workers.cloud.rates import ACTIONS, Unlimited
+from workers.cloud.aws.actions import ACTIONS
+from workers.cloud.aws.nlb import on_client
+from workers.cloud.call_budget import Unlimited
+from workers.cloud.errors import CloudDenied, CloudNotFound
 from workers.cloud.tags import CLUSTER, RETIRING, UID
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def permitted(aws: Aws, our_client: ElasticLoadBalancingv2Client) -> Permitted:
 def denied(call: Callable[[], object]) -> bool:
     try:
         call()
-    except (Denied, ClientError) as error:
+    except (CloudDenied, ClientError) as error:
         return "AccessDenied" in str(error)
     return False
 
@@ -220,5 +221,5 @@ def test_what_is_gone_is_not_found_though_the_policy_denies_what_has_no_tags(per
         drive.api.delete_target_group(group)
         drive.api.delete_load_balancer(balancer.arn)
     drive.api.deregister(group, target)
-    with pytest.raises(NotFound, match="TargetGroupNotFound"):
+    with pytest.raises(CloudNotFound, match="TargetGroupNotFound"):
         drive.api.register(group, target)

@@ -10,10 +10,10 @@ from redis import Redis
 
 from tests.fixtures.aws import Aws
 from tests.support.waiting import eventually
+from workers.cloud.aws.settings import RateSettings, RatesSettings
+from workers.cloud.call_budget import ApiClass, OverBudget
 from workers.cloud.errors import Throttled
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ApiClass, OverBudget
-from workers.cloud.settings import RateSettings, RatesSettings
 from workers.stores.buckets import RedisBuckets, keep_of
 
 WRITE, GROW = ApiClass.WRITE, Priority.GROW

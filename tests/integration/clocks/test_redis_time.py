@@ -15,13 +15,13 @@ from tests.integration.workqueue.world import EPOCH, KEY, OTHER, mark
 from tests.support.jobs.slot_world import DAY, SlotWorld
 from tests.support.ports.live_pool import LivePool
 from tests.support.waiting import eventually
+from workers.cloud.aws.settings import RatesSettings
+from workers.cloud.call_budget import ApiClass
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ApiClass
-from workers.cloud.settings import RatesSettings
 from workers.stores.acquired_keys import time_left
 from workers.stores.buckets import RedisBuckets
 from workers.stores.claims.index import ClaimIndex
-from workers.stores.mutexes import RedisTurns
+from workers.stores.mutexes import RedisMutexes
 from workers.stores.pace import left, pause
 from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.slots.view import standing, view
@@ -113,10 +113,10 @@ def test_a_lost_hint_is_found_by_the_first_sweep(queue: Workqueue, clock: RedisC
 @JUMPS
 @pytest.mark.row("TM-03")
 def test_what_ends_by_itself_is_free_again(redis: Redis, clock: RedisClock, back: int) -> None:
-    ticks, turns, pool = Ticks(redis), RedisTurns(redis), LivePool(redis, "arena", 30000, 10)
+    ticks, mutexes, pool = Ticks(redis), RedisMutexes(redis), LivePool(redis, "arena", 30000, 10)
     acquires: list[Callable[[], object]] = [
         lambda: ticks.claim("queue.tick", MINUTE),
-        lambda: turns.enter("arn", MINUTE),
+        lambda: mutexes.acquire("arn", MINUTE),
         lambda: pool.growth.win("1", MINUTE),
     ]
     pool.growth.back_off("2", pool.growth.win("2", MINUTE) or "", timedelta(minutes=5))

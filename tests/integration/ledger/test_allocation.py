@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.port_pools.placement import ordering, positions
-from domain.port_pools.port_pool import Policy
+from domain.port_pools.port_pool import LoadBalancerPolicy
 from domain.ports.entry import EntryState
 from domain.ports.request import parse_ports
 from tests.integration.ledger.conftest import MakePool
@@ -116,7 +116,7 @@ def test_random_overflows_to_the_others(make_pool: MakePool) -> None:
 
 
 def test_each_policy_is_one_order_of_the_ledger() -> None:
-    assert len({ordering(policy) for policy in Policy}) == len(Policy)
+    assert len({ordering(policy) for policy in LoadBalancerPolicy}) == len(LoadBalancerPolicy)
 
 
 @pytest.mark.row("AL-12")

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from redis import Redis
 
-from domain.port_audit.rebuild import Found, rebuild
+from domain.port_audit.rebuild import TaggedEntry, rebuild
 from domain.ports.entry import Entry, EntryState
 from tests.integration.ledger.conftest import MakePool
 from tests.support.ports.builders import entry, limits, load_balancer, load_balancers
@@ -94,7 +94,7 @@ def test_a_rebuild_keeps_a_number_whatever_the_protocol_of_its_listener(pool: Li
 def test_the_owner_gets_the_same_answer_after_a_rebuild(pool: LivePool) -> None:
     """From tags alone: the listener says who it is for and which want it serves."""
     held = [replace(e, listener=f"arn:{e.port}", target_group="arn:g", token="") for e in pool.allocate("games/a", 2)]
-    world = rebuild("arena", [Found("games/a", replace(e, state=EntryState.RELEASING)) for e in held], [], [])
+    world = rebuild("arena", [TaggedEntry("games/a", replace(e, state=EntryState.RELEASING)) for e in held], [], [])
     assert {e.state for e in world.owners["games/a"]} == {EntryState.RELEASING}  # its pod is gone, say the pods
     rebuilt(pool, {"games/a": [replace(e, state=EntryState.BOUND) for e in held]})
     assert [e.id for e in pool.allocate("games/a", 2)] == [e.id for e in held]

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from berthmaster.redis.incarnation import connect
-from domain.port_pools.scale_up import growth_limits
+from domain.port_pools.scale_up import scale_up_limits
 from tests.integration.ledger.conftest import MakePool
 from tests.integration.ledger.intents import intent_of, made, refused
 from tests.support.ports.builders import NLB, load_balancer, load_balancers, pool_spec
@@ -234,7 +234,7 @@ def test_a_raised_limit_lets_those_who_wait_proceed_at_the_same_epoch(make_pool:
 @pytest.mark.row("PP-17", "SU-10")
 def test_a_pool_without_automatic_creation_has_no_slot_to_create() -> None:
     spec = pool_spec(load_balancers=("arn:existing",), auto_create={"enabled": False})
-    assert growth_limits(spec).slots == ()
+    assert scale_up_limits(spec).slots == ()
 
 
 def test_a_pool_that_is_not_active_creates_nothing(empty: LivePool) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Interposed
 from tests.support.ports.fleet import Fleet
-from workers.cloud.rates import OverBudget
+from workers.cloud.call_budget import OverBudget
 
 
 @pytest.mark.row("BD-09", "SU-01", "SU-06", "SU-15")

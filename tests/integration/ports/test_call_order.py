@@ -10,8 +10,8 @@ import pytest
 from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Interposed
 from tests.support.ports.fleet import Fleet
+from workers.cloud.call_budget import ApiClass, OverBudget
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ApiClass, OverBudget
 
 
 @dataclass

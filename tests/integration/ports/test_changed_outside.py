@@ -11,7 +11,7 @@ from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.tampered import bound, carrier, listeners, once, shown, sound
 from workers.cloud.driver import GroupSettings
-from workers.cloud.errors import Denied
+from workers.cloud.errors import CloudDenied
 from workers.cloud.tags import CLUSTER, CREATED_BY, LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
 from workers.port_audit.reconciler import audit
 
@@ -218,7 +218,7 @@ def test_a_pool_whose_audit_fails_does_not_keep_others_from_theirs(fleet: Fleet,
     class Refusing:
         def on_behalf_of(self, caller: str, *rest: object, **named: object) -> object:
             if caller.endswith("/broken") or not caller.startswith("audit/"):
-                raise Denied("DescribeLoadBalancers", "AccessDenied", "no")
+                raise CloudDenied("DescribeLoadBalancers", "AccessDenied", "no")
             return real("us-east-1")
 
     audit(fleet.other(driver=lambda _: Refusing(), pool_names=Ordered(["broken", "arena"])))

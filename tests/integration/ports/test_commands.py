@@ -98,7 +98,7 @@ def test_the_table_names_pool_place_and_what_is_wrong(fleet: Fleet, aws: Aws, be
     changed(fleet, aws)
     status, text, _ = berthmaster("audit", "--pool", "arena")
     assert status == 1
-    for word in ("arena", "30000", "AWS does not have the listener", "10.9.9.9:1 is registered", "restore the tags"):
+    for word in ("arena", "30000", "the listener is gone", "10.9.9.9:1 is registered", "restore the tags"):
         assert word in text
     assert "3 differences" in text
 

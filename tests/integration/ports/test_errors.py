@@ -13,13 +13,13 @@ from domain.backoff import RetryPolicy
 from domain.outcome import Wait
 from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
-from workers.cloud.errors import Busy, Denied, Invalid
+from workers.cloud.errors import Busy, CloudDenied, CloudInvalid
 from workers.ports.reconciler import PortsReconciler
 from workers.reconcile import reconcile
 
-DENIED = Denied("CreateListener", "AccessDenied", "not allowed")
+DENIED = CloudDenied("CreateListener", "AccessDenied", "not allowed")
 BUSY = Busy("CreateListener", "PriorRequestNotComplete", "later")
-INVALID = Invalid("CreateListener", "InvalidTarget", "odd")
+INVALID = CloudInvalid("CreateListener", "InvalidTarget", "odd")
 
 
 class Refusing:

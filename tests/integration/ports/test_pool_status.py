@@ -45,8 +45,8 @@ def test_what_cannot_be_used_is_named_with_the_reason_and_the_rest_serves(fleet:
     }
     found = conditions["LoadBalancersFound"]
     assert found.startswith("False Unusable: ")
-    assert f"{gone}: AWS knows no such load balancer" in found
-    assert "not an arn: AWS knows no such load balancer" in found
+    assert f"{gone}: there is no such load balancer" in found
+    assert "not an arn: there is no such load balancer" in found
     assert f"{web_arn}: it is a load balancer of type application, not network" in found
     assert conditions["Ready"] == "True Ready: "
 

@@ -12,8 +12,8 @@ from tests.support.ports.fleet import Fleet
 from tests.support.ports.world_checks import check_all
 from tests.support.registries import count
 from tests.support.waiting import eventually
-from workers.cloud.metrics import CALLS
-from workers.cloud.rates import OverBudget
+from workers.cloud.aws.metrics import CALLS
+from workers.cloud.call_budget import OverBudget
 from workers.cloud.tags import OWNER, PORT, UID, WANT
 from workers.port_audit.reconciler import audit
 

@@ -14,7 +14,7 @@ from tests.support.faults.interruption import Fuse, Interposed, Killed
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.retained import RANGE, again, bound, places, registered, states, tags
 from tests.support.ports.world_checks import check_all
-from workers.cloud.errors import Denied, Invalid
+from workers.cloud.errors import CloudDenied, CloudInvalid
 from workers.port_audit.reconciler import audit
 
 
@@ -141,8 +141,10 @@ def test_the_audit_takes_a_retained_port_for_no_orphan(fleet: Fleet) -> None:
 
 
 @pytest.mark.row("BD-22", "AL-21")
-@pytest.mark.parametrize("kind", [Denied, Invalid])
-def test_a_refusal_of_aws_is_not_the_end_for_a_pod_that_is_gone(fleet: Fleet, kind: type[Denied | Invalid]) -> None:
+@pytest.mark.parametrize("kind", [CloudDenied, CloudInvalid])
+def test_a_refusal_of_aws_is_not_the_end_for_a_pod_that_is_gone(
+    fleet: Fleet, kind: type[CloudDenied | CloudInvalid]
+) -> None:
     """Nothing would wake its run again."""
     bound(fleet)
     fleet.delete("a")
@@ -167,5 +169,5 @@ def test_a_pod_whose_retention_cannot_be_tagged_says_why(fleet: Fleet) -> None:
     assert fleet.state("a") == "Bound"
 
 
-def _refuse(kind: type[Denied | Invalid] = Denied) -> None:
+def _refuse(kind: type[CloudDenied | CloudInvalid] = CloudDenied) -> None:
     raise kind("DeregisterTargets", "AccessDenied", "not allowed")

@@ -9,7 +9,7 @@ import pytest
 
 from berthmaster.routing import pod_key
 from domain.port_pools.placement import ordering
-from domain.port_pools.port_pool import Policy
+from domain.port_pools.port_pool import LoadBalancerPolicy
 from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Killed
 from tests.support.ports.fleet import Fleet
@@ -159,7 +159,7 @@ def test_a_run_that_dies_between_two_pools_leaves_no_half_behind(fleet: Fleet, a
         run_disturbed(fleet, "a", "lobby", die)
     assert len(fleet.owners("arena")[f"{fleet.namespace}/a"]) == 1
     other = fleet.services.ledger("lobby").open("games/other", "9999999999999999-x")
-    assert isinstance(other.take("u", ("1/UDP", 1), ordering(Policy.IN_ORDER), 1, 30000), Granted)
+    assert isinstance(other.take("u", ("1/UDP", 1), ordering(LoadBalancerPolicy.IN_ORDER), 1, 30000), Granted)
     fleet.due()
     fleet.settle()
     assert ports(fleet, "a") == {"arena": 30001, "lobby": 30001}

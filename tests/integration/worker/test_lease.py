@@ -119,7 +119,7 @@ def test_pools_are_recorded_at_once_and_cleared_when_the_run_ends(queue: Workque
 @pytest.mark.row("EV-06")
 def test_what_a_run_wrote_itself_is_no_news(queue: Workqueue) -> None:
     def writes(run: Run) -> Outcome:
-        run.saw(Snapshot(7, "uid-1", gone=False, body={"written": True}))
+        run.record_write(Snapshot(7, "uid-1", gone=False, body={"written": True}))
         return Settled()
 
     assert reconcile(queue, KEY, writes, POLICY, LEASE) == Settled()

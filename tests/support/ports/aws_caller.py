@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 from berthmaster.redis.incarnation import connect
-from workers.cloud.aws_nlb import aws_nlb
+from workers.cloud.aws.nlb import aws_nlb
+from workers.cloud.aws.settings import AwsSettings, RateSettings, RatesSettings
+from workers.cloud.call_budget import OverBudget
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 from workers.cloud.priority import Priority
-from workers.cloud.rates import OverBudget
-from workers.cloud.settings import AwsSettings, RateSettings, RatesSettings
 from workers.stores.buckets import RedisBuckets
 
 REGION = "us-east-1"
@@ -33,7 +33,7 @@ def attempts(driver: LoadBalancerApi) -> Iterator[float]:
             driver.targets("arn:none")
         except OverBudget as later:
             yield later.retry_after.total_seconds() if later.retry_after else 0.0
-        except NotFound:
+        except CloudNotFound:
             return
 
 

@@ -9,7 +9,7 @@ from redis import Redis
 
 from domain.port_pools.load_balancer_spec import AutoCreate, LoadBalancerParameters
 from domain.port_pools.port_pool import PortPoolSpec
-from domain.port_pools.scale_up import GrowthLimits
+from domain.port_pools.scale_up import ScaleUpLimits
 from domain.ports.entry import Entry, EntryState
 from tests.support.ports.live_pool import LivePool
 from workers.stores.ports.pool_ledger import PoolLoadBalancer
@@ -56,8 +56,8 @@ def load_balancers(count: int, **changes: Any) -> list[PoolLoadBalancer]:
     return [load_balancer(number, **changes) for number in range(count)]
 
 
-def limits(most: int = 3, per_round: int = 10, capacity: int = NLB) -> GrowthLimits:
-    return GrowthLimits(tuple(range(most)), per_round, capacity, most)
+def limits(most: int = 3, per_round: int = 10, capacity: int = NLB) -> ScaleUpLimits:
+    return ScaleUpLimits(tuple(range(most)), per_round, capacity, most)
 
 
 def active_pool(

@@ -30,7 +30,7 @@ from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
 from workers.kube.pods import Pods
 from workers.kube.port_pools import PATH, PortPools
-from workers.port_pools.reconciler import PoolsReconciler
+from workers.port_pools.reconciler import PortPoolReconciler
 from workers.port_services import PortServices
 from workers.ports.reconciler import PortsReconciler
 from workers.reconcile import reconcile
@@ -172,8 +172,8 @@ class Fleet:
         return Mark(key, int(meta["resourceVersion"]), meta["uid"], gone=False, body=json.dumps(body).encode())
 
     def run(self, key: str, services: PortServices | None = None) -> Outcome | None:
-        """Run a key, whether it is queued or not."""
-        kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PortsReconciler, "portpool": PoolsReconciler}
+        """One run of a key, whatever its turn."""
+        kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PortsReconciler, "portpool": PortPoolReconciler}
         reconciler = kinds[key.partition("/")[0]](services or self.services)
         self.outcomes[key] = reconcile(self.queue, key, reconciler, QUICK)
         return self.outcomes[key]

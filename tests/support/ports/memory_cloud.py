@@ -18,10 +18,26 @@ from typing import Any, Final, TypeVar
 from domain.port_pools.load_balancer_spec import LoadBalancerParameters
 from domain.port_pools.port_pool import NLB_LISTENERS
 from domain.ports.target import Address
-from workers.cloud.driver import GroupSettings, Limits, Listener, LoadBalancer, LoadBalancerState, Target, TargetGroup
-from workers.cloud.errors import Busy, ForeignName, Invalid, NotFound, PortTaken, QuotaExceeded
+from workers.cloud.driver import (
+    GroupSettings,
+    Limits,
+    Listener,
+    LoadBalancer,
+    LoadBalancerState,
+    RegisteredTarget,
+    TargetGroup,
+)
+from workers.cloud.errors import (
+    Busy,
+    CloudInvalid,
+    CloudNotFound,
+    ForeignName,
+    ListenersFull,
+    LoadBalancerGone,
+    PortTaken,
+)
 from workers.cloud.priority import Priority
-from workers.cloud.tagged import belongs_to, same_owner
+from workers.cloud.tags import belongs_to, same_owner
 
 CALL_TIME: Final = timedelta(seconds=1)
 LIMITS: Final = Limits(1_000_000, NLB_LISTENERS, 1_000_000)
@@ -50,12 +66,12 @@ class World:
 
     def ports_of(self, balancer: str) -> dict[int, str]:
         if balancer not in self.ports:
-            raise NotFound("DescribeListeners", "LoadBalancerNotFound", balancer)
+            raise LoadBalancerGone("DescribeListeners", "LoadBalancerNotFound", balancer)
         return self.ports[balancer]
 
     def group(self, arn: str) -> TargetGroup:
         if arn not in self.groups:
-            raise NotFound("DescribeTargetGroups", "TargetGroupNotFound", arn)
+            raise CloudNotFound("DescribeTargetGroups", "TargetGroupNotFound", arn)
         return self.groups[arn]
 
     def use(self, group: str, balancer: str, change: int) -> None:
@@ -109,7 +125,7 @@ class MemoryCloud:
             kinds: list[dict[str, Any]] = [world.balancers, world.groups, world.listeners]
             found = [(arn, kind) for arn in arns for kind in kinds if arn in kind]
             if len(found) < len(arns):
-                raise NotFound("AddTags", "ResourceNotFound", f"one of {', '.join(arns)}")
+                raise CloudNotFound("AddTags", "ResourceNotFound", f"one of {', '.join(arns)}")
             for arn, kind in found:
                 kind[arn] = replace(kind[arn], tags={**kind[arn].tags, **tags})
 
@@ -142,15 +158,17 @@ class MemoryCloud:
         with self.called() as world:
             ports, group = world.ports_of(load_balancer_arn), world.group(target_group_arn)
             if group.protocol != ("TCP" if protocol == "TLS" else protocol):
-                raise Invalid("CreateListener", "InvalidConfigurationRequest", f"{group.name} is for {group.protocol}")
+                raise CloudInvalid(
+                    "CreateListener", "InvalidConfigurationRequest", f"{group.name} is for {group.protocol}"
+                )
             if bool(certificate) is not (protocol == "TLS"):
-                raise Invalid("CreateListener", "ValidationError", f"certificate {certificate!r} for {protocol}")
+                raise CloudInvalid("CreateListener", "ValidationError", f"certificate {certificate!r} for {protocol}")
             if port in ports:
                 arn = same(world.listeners[ports[port]], protocol, target_group_arn)
                 world.listeners[arn] = replace(world.listeners[arn], certificate=certificate)
                 return arn
             if len(ports) >= NLB_LISTENERS:
-                raise QuotaExceeded("CreateListener", "TooManyListeners", load_balancer_arn)
+                raise ListenersFull("CreateListener", "TooManyListeners", load_balancer_arn)
             arn = world.arn("listener", str(port))
             made = Listener(arn, load_balancer_arn, port, protocol, target_group_arn, dict(tags), certificate)
             world.listeners[arn] = made
@@ -202,18 +220,18 @@ class MemoryCloud:
         with self.called() as world:
             family = world.group(target_group_arn).address_type
             if strangers := [ip for ip, _ in targets if family_of(ip) != family]:
-                raise Invalid("RegisterTargets", "ValidationError", f"{strangers} are no {family} addresses")
+                raise CloudInvalid("RegisterTargets", "ValidationError", f"{strangers} are no {family} addresses")
             world.targets[target_group_arn].update(targets)
 
     def deregister(self, target_group_arn: str, targets: Collection[Address]) -> None:
         with self.called() as world:
             world.targets.get(target_group_arn, set()).difference_update(targets)
 
-    def targets(self, target_group_arn: str) -> list[Target]:
+    def targets(self, target_group_arn: str) -> list[RegisteredTarget]:
         with self.called() as world:
             group = world.group(target_group_arn)
             health = "healthy" if group.load_balancer_arns else "unused"
-            return [Target(ip, port, health) for ip, port in sorted(world.targets[target_group_arn])]
+            return [RegisteredTarget(ip, port, health) for ip, port in sorted(world.targets[target_group_arn])]
 
     # ----
 

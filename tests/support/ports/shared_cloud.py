@@ -15,9 +15,9 @@ from typing import Any, Final, cast
 
 from tests.support.ports.memory_cloud import CALL_TIME, MemoryCloud
 from workers.cloud import errors
+from workers.cloud.call_budget import ApiClass, Buckets, OverBudget, Unlimited
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ApiClass, Buckets, OverBudget, Unlimited
 
 KEY: Final = b"not a secret: the loopback only"
 CLASSES: Final = {

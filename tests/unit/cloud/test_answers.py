@@ -10,14 +10,14 @@ from threading import Barrier, Event
 import pytest
 
 from tests.support.waiting import eventually
-from workers.cloud.answers import Answers
+from workers.cloud.aws.shared_answers import SharedAnswers
 
 MINUTE = timedelta(minutes=1)
 
 
 @pytest.mark.row("CL-08")
 def test_two_hundred_who_ask_at_once_are_one_call() -> None:
-    answers, asked, start = Answers(), count(), Barrier(200)
+    answers, asked, start = SharedAnswers(), count(), Barrier(200)
 
     def ask() -> int:
         start.wait()
@@ -42,7 +42,7 @@ def test_all_who_come_while_somebody_asks_share_the_next_answer() -> None:
         assert go.wait(30)
         return next(asked)
 
-    answers = Answers(clock)
+    answers = SharedAnswers(clock)
     with ThreadPoolExecutor(200) as threads:
         first = threads.submit(answers.get, "list", ask)
         eventually(lambda: len(seen) == 2)
@@ -55,7 +55,7 @@ def test_all_who_come_while_somebody_asks_share_the_next_answer() -> None:
 
 @pytest.mark.row("CL-09")
 def test_a_fresh_answer_knows_of_everything_that_was_done_before() -> None:
-    answers, there = Answers(), ["listener"]
+    answers, there = SharedAnswers(), ["listener"]
     assert answers.get("list", lambda: list(there)) == ["listener"]
     there.clear()
     assert answers.get("list", lambda: list(there)) == []
@@ -64,7 +64,7 @@ def test_a_fresh_answer_knows_of_everything_that_was_done_before() -> None:
 @pytest.mark.row("CL-10")
 def test_an_answer_counts_from_when_it_was_asked_for() -> None:
     now = [0.0]
-    answers, asked = Answers(lambda: now[0]), count()
+    answers, asked = SharedAnswers(lambda: now[0]), count()
 
     def slowly() -> int:
         now[0] += 50
@@ -78,7 +78,7 @@ def test_an_answer_counts_from_when_it_was_asked_for() -> None:
 
 
 def test_a_question_that_failed_is_asked_again() -> None:
-    answers = Answers()
+    answers = SharedAnswers()
     with pytest.raises(ZeroDivisionError):
         answers.get("limits", lambda: 1 // 0, MINUTE)
     assert answers.get("limits", lambda: 2, MINUTE) == 2

@@ -5,10 +5,18 @@ from __future__ import annotations
 import pytest
 
 from berthmaster.errors import TransientError
-from workers.cloud.errors import Busy, CloudError, Denied, Invalid, Throttled, Unavailable, cloud_error_in
+from workers.cloud.errors import (
+    Busy,
+    CloudDenied,
+    CloudError,
+    CloudInvalid,
+    CloudUnavailable,
+    Throttled,
+    cloud_error_in,
+)
 
-DENIED = Denied("CreateListener", "AccessDenied", "no")
-INVALID = Invalid("RegisterTargets", "InvalidTarget", "no")
+DENIED = CloudDenied("CreateListener", "AccessDenied", "no")
+INVALID = CloudInvalid("RegisterTargets", "InvalidTarget", "no")
 BUSY = Busy("DeleteTargetGroup", "ResourceInUse", "in use")
 THROTTLED = Throttled("CreateListener", "Throttling", "slowly")
 
@@ -34,7 +42,7 @@ def test_a_wrapped_error_is_found(error: CloudError) -> None:
     [
         ([THROTTLED, BUSY], BUSY),
         ([BUSY, THROTTLED, DENIED], DENIED),
-        ([Unavailable("CreateListener", "InternalFailure", ""), INVALID], INVALID),
+        ([CloudUnavailable("CreateListener", "InternalFailure", ""), INVALID], INVALID),
         ([THROTTLED], THROTTLED),
     ],
 )

@@ -9,23 +9,30 @@ from typing import Any
 import pytest
 
 from domain.kubernetes.names import ENDPOINTS, PORTS
-from domain.port_audit.difference import Difference, Kind, Remedy
-from domain.port_audit.drift import Compared, differences
-from domain.port_audit.rebuild import Found
-from domain.port_audit.sides import Balancer, Books, Cloud, Held, Piece
+from domain.port_audit.difference import Difference, DifferenceKind, Remedy
+from domain.port_audit.drift import Comparison, differences
+from domain.port_audit.rebuild import TaggedEntry
+from domain.port_audit.sides import (
+    AuditedLoadBalancer,
+    CloudResource,
+    CloudSide,
+    Held,
+    LedgerSide,
+    UnusableLoadBalancer,
+)
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import PodView
 from tests.support.ports.builders import entry
 
 OWNER, PLACE = "games/a", ("lb-0", 30000)
-LB = Balancer("lb-0", "arn:lb", created=True, open=True)
+LB = AuditedLoadBalancer("lb-0", "arn:lb", created=True, open=True)
 TAGS = {"uid": "uid-of-a"}
 ROW = '[{"pool":"arena","loadBalancer":"lb-0","port":30000,"containerPort":7777}]'
 
 
-def listener(arn: str = "arn:listener", **changes: Any) -> Piece:
-    found = Found(OWNER, entry(listener=arn, state=EntryState.RELEASING))
-    return replace(Piece(arn, PLACE, TAGS, found, "arn:group"), **changes)
+def listener(arn: str = "arn:listener", **changes: Any) -> CloudResource:
+    found = TaggedEntry(OWNER, entry(listener=arn, state=EntryState.RELEASING))
+    return replace(CloudResource(arn, PLACE, TAGS, found, "arn:group"), **changes)
 
 
 def pod(name: str = "a", endpoints: str = ROW, **changes: Any) -> PodView:
@@ -40,15 +47,17 @@ def held(*entries: Entry, owner: str = OWNER) -> Held:
 def found(before: Held, after: Held | None = None, **changes: Any) -> list[Difference]:
     """In a world where all is well but for `changes` and what is in the ledger."""
     said = {"balancers": {"lb-0": LB}, "known": {"lb-0": LB}, "listeners": (listener(),), "pods": [pod()], **changes}
-    books = Books(before, before if after is None else after, said.pop("known"), said.pop("stock", {}))
+    books = LedgerSide(before, before if after is None else after, said.pop("known"), said.pop("stock", {}))
     wanted = said.pop("wanted", TAGS)
     pods = {each.full_name: each for each in said.pop("pods")}
-    said["groups"] = (Piece("arn:group", PLACE, {"retain": "60", **TAGS}), *said.get("groups", ()))
-    world = Compared("arena", Cloud(**said), books, pods, lambda *_: wanted, lambda _: TAGS, frozenset({"retain"}))
+    said["groups"] = (CloudResource("arn:group", PLACE, {"retain": "60", **TAGS}), *said.get("groups", ()))
+    world = Comparison(
+        "arena", CloudSide(**said), books, pods, lambda *_: wanted, lambda _: TAGS, frozenset({"retain"})
+    )
     return list(differences(world))
 
 
-def told(differences: list[Difference]) -> list[tuple[Kind, Remedy]]:
+def told(differences: list[Difference]) -> list[tuple[DifferenceKind, Remedy]]:
     return [(each.kind, each.remedy) for each in differences]
 
 
@@ -57,22 +66,26 @@ def test_where_all_agree_nothing_differs() -> None:
 
 
 def test_a_listener_that_is_gone_is_made_again() -> None:
-    assert told(found(held(), listeners=())) == [(Kind.MISSING, Remedy.REBIND)]
+    assert told(found(held(), listeners=())) == [(DifferenceKind.MISSING, Remedy.REBIND)]
 
 
 @pytest.mark.parametrize(
     ("other", "kind"),
     [
-        (listener("arn:other", found=None), Kind.FOREIGN),
-        (listener("arn:other", found=Found("games/b", entry(uid="uid-of-b"))), Kind.COLLISION),
+        (listener("arn:other", tagged=None), DifferenceKind.FOREIGN),
+        (listener("arn:other", tagged=TaggedEntry("games/b", entry(uid="uid-of-b"))), DifferenceKind.COLLISION),
     ],
 )
-def test_a_listener_in_the_place_of_ours_is_left_to_the_run_of_the_pod(other: Piece, kind: Kind) -> None:
+def test_a_listener_in_the_place_of_ours_is_left_to_the_run_of_the_pod(
+    other: CloudResource, kind: DifferenceKind
+) -> None:
     assert told(found(held(), listeners=(other,))) == [(kind, Remedy.REBIND)]
 
 
 def test_a_listener_that_forwards_elsewhere_is_made_again() -> None:
-    assert told(found(held(), listeners=(listener(target_group="arn:other"),))) == [(Kind.MISSING, Remedy.REBIND)]
+    assert told(found(held(), listeners=(listener(target_group="arn:other"),))) == [
+        (DifferenceKind.MISSING, Remedy.REBIND)
+    ]
 
 
 @pytest.mark.parametrize("changed", ["before", "after"])
@@ -84,7 +97,7 @@ def test_nothing_is_said_about_an_entry_that_a_run_changes_meanwhile(changed: st
     other = held(entry(**change)) if change else {}
     before, after = (other, held()) if changed == "before" else (held(), other)
     gone = found(before, after, listeners=(), targets={"arn:group": frozenset()})
-    assert [each for each in gone if each.kind is not Kind.ORPHAN] == []
+    assert [each for each in gone if each.kind is not DifferenceKind.ORPHAN] == []
 
 
 def test_a_released_port_needs_no_listener() -> None:
@@ -92,58 +105,64 @@ def test_a_released_port_needs_no_listener() -> None:
 
 
 def test_tags_that_are_lost_are_restored_on_whatever_lost_them() -> None:
-    bare = listener(tags={}, found=None)
+    bare = listener(tags={}, tagged=None)
     [one] = found(held(), listeners=(bare,))
-    assert (one.kind, one.remedy, one.arn, one.tags) == (Kind.LOST_TAGS, Remedy.RETAG, "arn:listener", TAGS)
+    assert (one.kind, one.remedy, one.arn, one.tags) == (DifferenceKind.LOST_TAGS, Remedy.RETAG, "arn:listener", TAGS)
     [one] = found(held(), balancers={"lb-0": replace(LB, lost={"pool": "arena"})})
-    assert (one.kind, one.remedy, one.arn, one.tags) == (Kind.LOST_TAGS, Remedy.RETAG, "arn:lb", {"pool": "arena"})
+    assert (one.kind, one.remedy, one.arn, one.tags) == (
+        DifferenceKind.LOST_TAGS,
+        Remedy.RETAG,
+        "arn:lb",
+        {"pool": "arena"},
+    )
 
 
 def test_a_leftover_is_removed_unless_its_pod_publishes_it() -> None:
-    assert told(found({}, pods=[])) == [(Kind.ORPHAN, Remedy.REMOVE)]
-    assert told(found({}, pods=[pod(uid="uid-of-heir", endpoints="")])) == [(Kind.ORPHAN, Remedy.REMOVE)]
-    assert told(found({})) == [(Kind.MISSING, Remedy.REBUILD)]
+    assert told(found({}, pods=[])) == [(DifferenceKind.ORPHAN, Remedy.REMOVE)]
+    assert told(found({}, pods=[pod(uid="uid-of-heir", endpoints="")])) == [(DifferenceKind.ORPHAN, Remedy.REMOVE)]
+    assert told(found({})) == [(DifferenceKind.MISSING, Remedy.REBUILD)]
 
 
 def test_a_target_group_of_nobody_is_removed() -> None:
-    lone = Piece("arn:lone", PLACE, TAGS, Found("games/gone", entry(uid="x", listener="", target_group="arn:lone")))
-    assert told(found(held(), groups=(lone,))) == [(Kind.ORPHAN, Remedy.REMOVE)]
+    lone = CloudResource(
+        "arn:lone", PLACE, TAGS, TaggedEntry("games/gone", entry(uid="x", listener="", target_group="arn:lone"))
+    )
+    assert told(found(held(), groups=(lone,))) == [(DifferenceKind.ORPHAN, Remedy.REMOVE)]
 
 
 def test_an_entry_whose_pod_is_gone_gets_a_run() -> None:
     for pods in ([], [pod(uid="uid-of-heir", endpoints="")], [pod(annotations={})], [pod(phase="Succeeded")]):
-        assert (Kind.ORPHAN, Remedy.RUN) in told(found(held(), pods=pods))
+        assert (DifferenceKind.ORPHAN, Remedy.RUN) in told(found(held(), pods=pods))
 
 
 def test_a_pod_that_publishes_what_is_not_its_own_gets_a_run_and_only_one() -> None:
     both = ROW.replace("]", "," + ROW[1:].replace("30000", "30001"))
     [one] = found(held(), pods=[pod(), pod("b", both)])
-    assert (one.kind, one.owner, one.remedy) == (Kind.COLLISION, "games/b", Remedy.RUN)
+    assert (one.kind, one.owner, one.remedy) == (DifferenceKind.COLLISION, "games/b", Remedy.RUN)
     [one] = found({}, listeners=(), pods=[pod("b", both)])
-    assert (one.kind, one.owner, one.remedy) == (Kind.MISSING, "games/b", Remedy.RUN)
+    assert (one.kind, one.owner, one.remedy) == (DifferenceKind.MISSING, "games/b", Remedy.RUN)
 
 
 def test_a_load_balancer_that_aws_does_not_know_is_looked_for_once() -> None:
-    assert told(found(held(), balancers={}, listeners=())) == [(Kind.MISSING, Remedy.RECHECK)]
+    assert told(found(held(), balancers={}, listeners=())) == [(DifferenceKind.MISSING, Remedy.RECHECK)]
     shut = {"lb-0": replace(LB, open=False)}
-    assert told(found(held(), balancers={}, listeners=(), known=shut)) == [(Kind.MISSING, Remedy.NONE)]
+    assert told(found(held(), balancers={}, listeners=(), known=shut)) == [(DifferenceKind.MISSING, Remedy.NONE)]
 
 
 def test_one_of_the_spec_that_never_was_is_named() -> None:
-    arn = "arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/net/mine/0123"
-    [one] = found(held(), unusable={arn: "AWS knows no such load balancer"})
-    assert (one.lb, one.kind, one.remedy) == ("mine", Kind.MISSING, Remedy.NONE)
+    [one] = found(held(), unusable={"arn:mine": UnusableLoadBalancer("mine", "there is no such load balancer")})
+    assert (one.lb, one.kind, one.remedy) == ("mine", DifferenceKind.MISSING, Remedy.NONE)
 
 
 def test_a_load_balancer_of_ours_outside_the_ledger_is_adopted() -> None:
     other = {"lb-0": LB, "lb-1": replace(LB, name="lb-1")}
-    assert told(found(held(), balancers=other)) == [(Kind.ORPHAN, Remedy.ADOPT)]
+    assert told(found(held(), balancers=other)) == [(DifferenceKind.ORPHAN, Remedy.ADOPT)]
 
 
 def test_strangers_that_came_or_went_are_counted_again() -> None:
     with_one = {"lb-0": replace(LB, foreign=frozenset({30005}))}
-    assert told(found(held(), balancers=with_one)) == [(Kind.FOREIGN, Remedy.RECHECK)]
-    assert told(found(held(), known=with_one)) == [(Kind.FOREIGN, Remedy.RECHECK)]
+    assert told(found(held(), balancers=with_one)) == [(DifferenceKind.FOREIGN, Remedy.RECHECK)]
+    assert told(found(held(), known=with_one)) == [(DifferenceKind.FOREIGN, Remedy.RECHECK)]
     assert found(held(), balancers=with_one, known=with_one) == []
     on_ours = {"lb-0": replace(LB, foreign=frozenset({30000}))}
     assert found(held(), balancers=on_ours) == []
@@ -151,7 +170,7 @@ def test_strangers_that_came_or_went_are_counted_again() -> None:
 
 @pytest.mark.parametrize(
     ("there", "known", "wanted"),
-    [(48, 50, [(Kind.FOREIGN, Remedy.RECHECK)]), (50, 50, []), (None, 50, []), (50, None, [])],
+    [(48, 50, [(DifferenceKind.FOREIGN, Remedy.RECHECK)]), (50, 50, []), (None, 50, []), (50, None, [])],
 )
 def test_room_that_others_took_or_left_is_counted_again(there: Any, known: Any, wanted: list[Any]) -> None:
     sides: dict[str, Any] = {"balancers": {"lb-0": replace(LB, capacity=there)}}
@@ -162,9 +181,9 @@ def test_room_that_others_took_or_left_is_counted_again(there: Any, known: Any, 
 @pytest.mark.parametrize(
     ("target", "there", "wanted"),
     [
-        ("10.0.0.1:7777", {"10.0.0.1:7777", "10.0.0.2:7777"}, [(Kind.STALE_TARGET, Remedy.COMPARE)]),
-        ("10.0.0.1:7777", set(), [(Kind.MISSING_TARGET, Remedy.COMPARE)]),
-        ("", {"10.0.0.2:7777"}, [(Kind.STALE_TARGET, Remedy.COMPARE)]),
+        ("10.0.0.1:7777", {"10.0.0.1:7777", "10.0.0.2:7777"}, [(DifferenceKind.STALE_TARGET, Remedy.COMPARE)]),
+        ("10.0.0.1:7777", set(), [(DifferenceKind.MISSING_TARGET, Remedy.COMPARE)]),
+        ("", {"10.0.0.2:7777"}, [(DifferenceKind.STALE_TARGET, Remedy.COMPARE)]),
         ("", set(), []),
     ],
 )
@@ -173,7 +192,7 @@ def test_targets_are_those_of_the_ledger(target: str, there: set[str], wanted: l
 
 
 def test_every_small_world_has_an_answer_that_comes_again_with_the_same_ids() -> None:
-    states, pieces = [*EntryState], [(), (listener(),), (listener("arn:other"),), (listener(found=None, tags={}),)]
+    states, pieces = [*EntryState], [(), (listener(),), (listener("arn:other"),), (listener(tagged=None, tags={}),)]
     for before, after, there, pods in product((None, *states), (None, *states), pieces, ([], [pod()], [pod(uid="x")])):
         worlds = [held(entry(state=state)) if state else {} for state in (before, after)]
         said = found(*worlds, listeners=there, pods=pods)
@@ -183,21 +202,21 @@ def test_every_small_world_has_an_answer_that_comes_again_with_the_same_ids() ->
 
 def test_precreated_things_have_tags_of_their_own_and_are_made_again_whoever_has_the_port() -> None:
     stock, stray = {PLACE: ("arn:listener", "arn:group")}, {"arn:group": frozenset({"10.0.0.9:1"})}
-    assert found({}, listeners=(listener(found=None),), pods=[], stock=stock) == []
-    assert told(found({}, listeners=(), pods=[], stock=stock)) == [(Kind.MISSING, Remedy.RESTOCK)]
-    assert told(found(held(), listeners=(), stock=stock)) == [(Kind.MISSING, Remedy.RESTOCK)]
-    bare = found({}, listeners=(listener(found=None, tags={}),), pods=[], stock=stock)
-    assert told(bare) == [(Kind.LOST_TAGS, Remedy.RETAG)]
-    free = found({}, listeners=(listener(found=None),), pods=[], stock=stock, targets=stray)
-    assert told(free) == [(Kind.STALE_TARGET, Remedy.DEREGISTER)]
+    assert found({}, listeners=(listener(tagged=None),), pods=[], stock=stock) == []
+    assert told(found({}, listeners=(), pods=[], stock=stock)) == [(DifferenceKind.MISSING, Remedy.RESTOCK)]
+    assert told(found(held(), listeners=(), stock=stock)) == [(DifferenceKind.MISSING, Remedy.RESTOCK)]
+    bare = found({}, listeners=(listener(tagged=None, tags={}),), pods=[], stock=stock)
+    assert told(bare) == [(DifferenceKind.LOST_TAGS, Remedy.RETAG)]
+    free = found({}, listeners=(listener(tagged=None),), pods=[], stock=stock, targets=stray)
+    assert told(free) == [(DifferenceKind.STALE_TARGET, Remedy.DEREGISTER)]
 
 
 def test_the_tags_of_a_port_that_is_being_handed_over_are_left_to_the_run() -> None:
     """It drops strangers before the tags name the new pod."""
-    bare = listener(tags={}, found=None)
+    bare = listener(tags={}, tagged=None)
     assert found(held(entry(state=EntryState.RETAINED, target="")), listeners=(bare,), pods=[]) == []
     kept = found(held(entry(state=EntryState.RETAINED, target="", until=1)), listeners=(bare,), pods=[])
-    assert told(kept) == [(Kind.LOST_TAGS, Remedy.RETAG)]
+    assert told(kept) == [(DifferenceKind.LOST_TAGS, Remedy.RETAG)]
 
 
 def test_a_tag_that_runs_change_is_restored_only_where_it_is_not_there() -> None:
@@ -209,4 +228,4 @@ def test_a_tag_that_runs_change_is_restored_only_where_it_is_not_there() -> None
 
 def test_a_stray_at_a_retained_port_is_deregistered_because_no_run_comes() -> None:
     kept, there = entry(state=EntryState.RETAINED, target="", until=1), {"arn:group": frozenset({"10.0.0.9:1"})}
-    assert told(found(held(kept), pods=[], targets=there)) == [(Kind.STALE_TARGET, Remedy.DEREGISTER)]
+    assert told(found(held(kept), pods=[], targets=there)) == [(DifferenceKind.STALE_TARGET, Remedy.DEREGISTER)]

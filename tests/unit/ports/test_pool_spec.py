@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from domain.port_pools.port_pool import NLB_LISTENERS, Policy, PortPoolSpec
+from domain.port_pools.port_pool import NLB_LISTENERS, LoadBalancerPolicy, PortPoolSpec
 from domain.spec_errors import spec_problem
 
 Json = dict[str, Any]
@@ -108,7 +108,7 @@ def test_what_is_nested_is_named_with_its_path() -> None:
 def test_a_spec_is_written_as_kubernetes_writes_it_and_reads_back() -> None:
     spec = PortPoolSpec.model_validate(growing() | {"lbPolicy": "Uniform"})
     written = spec.model_dump(by_alias=True, mode="json")
-    assert (written["lbPolicy"], written["autoCreate"]["maxPerRound"]) == (Policy.UNIFORM, 10)
+    assert (written["lbPolicy"], written["autoCreate"]["maxPerRound"]) == (LoadBalancerPolicy.UNIFORM, 10)
     assert PortPoolSpec.model_validate(written) == spec
 
 

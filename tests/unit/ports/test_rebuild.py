@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_STATE
-from domain.port_audit.rebuild import Found, Place, Rebuilt, Rules, rebuild
+from domain.port_audit.rebuild import Place, RebuildRules, RebuiltLedger, TaggedEntry, rebuild
 from domain.ports.entry import Entry, EntryState
 from domain.ports.pod import PodView
 from tests.support.ports.pure_run import PurePool
@@ -33,13 +33,13 @@ def pod(name: str = "a", ports: str | None = ONE, shows: list[Place] | None = No
 
 def found(
     name: str = "a", place: Place = ("lb", 30000), want: str = "7777/UDP", uid: str = "", arn: str = "l"
-) -> Found:
+) -> TaggedEntry:
     """A listener, or a lone target group with `arn` ''."""
     made = Entry("arena", *place, want, uid or f"uid-{name}", EntryState.RELEASING, arn and f"{arn}{place}", "group")
-    return Found(f"games/{name}", made)
+    return TaggedEntry(f"games/{name}", made)
 
 
-def states(world: Rebuilt, name: str = "a") -> dict[int, str]:
+def states(world: RebuiltLedger, name: str = "a") -> dict[int, str]:
     return {e.port: e.state.value for e in world.owners.get(f"games/{name}", ())}
 
 
@@ -161,7 +161,9 @@ def test_one_want_gets_one_place_however_many_are_published() -> None:
 @pytest.mark.row("BD-21", "PP-01")
 def test_a_published_place_that_the_pool_does_not_have_counts_for_nothing() -> None:
     pods = [pod("a", shows=[("lb", 22)]), pod("b", shows=[("foreign", 30000)]), pod("c", shows=[("lb", 30000)])]
-    world = rebuild("arena", [], [], pods, rules=Rules(offered=lambda place: place[0] == "lb" and place[1] >= 30000))
+    world = rebuild(
+        "arena", [], [], pods, rules=RebuildRules(offered=lambda place: place[0] == "lb" and place[1] >= 30000)
+    )
     assert list(world.owners) == ["games/c"]
 
 
@@ -175,13 +177,15 @@ def test_a_hostile_annotation_does_not_stop_the_rebuild(text: str) -> None:
 
 @pytest.mark.row("BD-04")
 def test_the_default_request_counts() -> None:
-    assert states(rebuild("arena", [found()], [], [pod(ports="")], rules=Rules(default_spec=ONE))) == {30000: "bound"}
+    assert states(rebuild("arena", [found()], [], [pod(ports="")], rules=RebuildRules(default_spec=ONE))) == {
+        30000: "bound"
+    }
 
 
 # ---- retained ports
 
 
-def kept(name: str = "a", place: Place = ("lb", 30000), retain: int = 60, **changes: Any) -> Found:
+def kept(name: str = "a", place: Place = ("lb", 30000), retain: int = 60, **changes: Any) -> TaggedEntry:
     """A listener whose tag says that its port is to be retained."""
     made = found(name, place, **changes)
     return replace(made, entry=replace(made.entry, retain=retain))
@@ -238,7 +242,7 @@ live = st.builds(pod, NAMES, REQUESTS, st.lists(PLACES, max_size=3))
     st.lists(live, max_size=3, unique_by=lambda p: p.name),
 )
 def test_every_place_has_one_owner_and_every_want_one_place(
-    listeners: list[Found], groups: list[Found], pods: list[PodView]
+    listeners: list[TaggedEntry], groups: list[TaggedEntry], pods: list[PodView]
 ) -> None:
     world = rebuild("arena", listeners, [replace(g, entry=replace(g.entry, listener="")) for g in groups], pods)
     entries = [(name, e) for name, held in world.owners.items() for e in held]
@@ -254,7 +258,7 @@ def test_every_place_has_one_owner_and_every_want_one_place(
 @pytest.mark.row("AL-19")
 @settings(max_examples=300)
 @given(st.lists(founds, max_size=5, unique_by=lambda f: f.entry.key), st.lists(live, max_size=3), st.randoms())
-def test_the_order_of_lists_does_not_matter(listeners: list[Found], pods: list[PodView], random: Any) -> None:
+def test_the_order_of_lists_does_not_matter(listeners: list[TaggedEntry], pods: list[PodView], random: Any) -> None:
     pods = list({p.name: p for p in pods}.values())
     straight = rebuild("arena", listeners, [], pods)
     random.shuffle(listeners)
@@ -267,7 +271,7 @@ def test_the_order_of_lists_does_not_matter(listeners: list[Found], pods: list[P
 def test_bound_pods_keep_their_ports_through_a_rebuild(lost: str) -> None:
     made = bound_world("7777/UDP@arena,7778/TCP@arena", arena=PurePool(room=9))
     held = made.held()
-    tags = [] if "listener" in lost else [Found("games/a", replace(e, state=EntryState.RELEASING)) for e in held]
+    tags = [] if "listener" in lost else [TaggedEntry("games/a", replace(e, state=EntryState.RELEASING)) for e in held]
     world = rebuild("arena", tags, [], made.pods.values())
     made.entries["a"] = {e.id: e for e in world.owners["games/a"]}
     shown = made.shown()

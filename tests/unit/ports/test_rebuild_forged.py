@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from domain.kubernetes.names import PORTS
-from domain.port_audit.rebuild import Rules, rebuild
+from domain.port_audit.rebuild import RebuildRules, rebuild
 from domain.ports.entry import EntryState
 from domain.ports.pod import PodView
 from tests.unit.ports.test_rebuild import ONE, found, pod, states
@@ -54,10 +54,12 @@ class TestForged:
         assert (states(world, "b"), world.owners.get("foes/a")) == ({30000: "bound"}, None)
 
     @pytest.mark.row("HO-06")
-    @pytest.mark.parametrize("rules", [Rules(barred=frozenset({"foes"})), Rules(share=0)], ids=["barred", "share"])
+    @pytest.mark.parametrize(
+        "rules", [RebuildRules(barred=frozenset({"foes"})), RebuildRules(share=0)], ids=["barred", "share"]
+    )
     @pytest.mark.parametrize("ports", [ONE, "unreadable"])
     def test_what_an_allocation_would_refuse_is_not_granted_because_it_is_published(
-        self, rules: Rules, ports: str
+        self, rules: RebuildRules, ports: str
     ) -> None:
         foe = self.stranger(annotations={**self.stranger().annotations, PORTS: ports})
         world = rebuild("arena", [], [], [foe], rules)
@@ -65,14 +67,16 @@ class TestForged:
         assert world.doubtful == (self.PLACE,)
 
     @pytest.mark.row("HO-06", "AL-19")
-    @pytest.mark.parametrize("rules", [Rules(barred=frozenset({"foes"})), Rules(share=0)], ids=["barred", "share"])
-    def test_a_pod_that_is_registered_keeps_its_port_after_the_limit_was_lowered(self, rules: Rules) -> None:
+    @pytest.mark.parametrize(
+        "rules", [RebuildRules(barred=frozenset({"foes"})), RebuildRules(share=0)], ids=["barred", "share"]
+    )
+    def test_a_pod_that_is_registered_keeps_its_port_after_the_limit_was_lowered(self, rules: RebuildRules) -> None:
         world = rebuild("arena", [], [], [self.stranger()], rules, {self.PLACE: {"10.0.0.66:7777"}})
         assert [e.state for e in world.owners["foes/a"]] == [EntryState.BOUND]
 
     @pytest.mark.row("HO-06")
     def test_a_share_counts_what_the_namespace_holds_by_its_tags(self) -> None:
         pods = [pod("a"), pod("b", shows=[("lb", 30001)]), pod("c", shows=[("lb", 30002)])]
-        world = rebuild("arena", [found("a")], [], pods, Rules(share=2))
+        world = rebuild("arena", [found("a")], [], pods, RebuildRules(share=2))
         assert [states(world, name) for name in "abc"] == [{30000: "bound"}, {30001: "bound"}, {30002: "releasing"}]
         assert world.doubtful == (("lb", 30002),)

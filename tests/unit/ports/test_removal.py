@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from domain.port_pools.removal import idle
+from domain.port_pools.removal import idle_load_balancers
 from tests.support.ports.builders import load_balancer
 from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
@@ -25,15 +25,15 @@ def old(number: int = 0, **changes: Any) -> PoolLoadBalancer:
     ids=["not ours", "in use", "retiring already", "not for long enough"],
 )
 def test_only_created_ones_that_stay_empty_may_go(changes: dict[str, Any]) -> None:
-    assert idle([old()], DELAY, demand=0) == [old()]
-    assert idle([old(**changes)], DELAY, demand=0) == []
+    assert idle_load_balancers([old()], DELAY, demand=0) == [old()]
+    assert idle_load_balancers([old(**changes)], DELAY, demand=0) == []
 
 
 @pytest.mark.row("PP-28")
 def test_those_of_the_highest_slots_go_first() -> None:
-    assert [lb.slot for lb in idle([old(1), old(0), old(2)], DELAY, demand=0)] == [2, 1, 0]
+    assert [lb.slot for lb in idle_load_balancers([old(1), old(0), old(2)], DELAY, demand=0)] == [2, 1, 0]
 
 
 @pytest.mark.row("PP-28")
 def test_while_somebody_waits_only_those_go_that_give_no_ports() -> None:
-    assert idle([old(0), old(1, gives=False)], DELAY, demand=1) == [old(1)]
+    assert idle_load_balancers([old(0), old(1, gives=False)], DELAY, demand=1) == [old(1)]

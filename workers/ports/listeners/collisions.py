@@ -20,7 +20,7 @@ from berthmaster.routing import port_pool_key
 from domain.ports.endpoints import published_ids
 from domain.ports.entry import Entry
 from workers.cloud.driver import Listener, LoadBalancerApi
-from workers.cloud.errors import QuotaExceeded
+from workers.cloud.errors import ListenersFull
 from workers.cloud.tags import CLUSTER, OWNER, POOL, UID, WANT
 from workers.port_services import PortServices
 from workers.ports.listeners.rivals import Rival
@@ -76,7 +76,7 @@ def give_up_with_load_balancer(
 
 def is_full(error: Exception) -> bool:
     """Whether the load balancer takes no more listeners."""
-    return isinstance(error, QuotaExceeded) and error.code == "TooManyListeners"
+    return isinstance(error, ListenersFull)
 
 
 def give_up_on_full(services: PortServices, observation: PodObservation, driver: LoadBalancerApi, entry: Entry) -> None:

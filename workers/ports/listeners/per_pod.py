@@ -13,7 +13,7 @@ from domain.ports.entry import Entry, EntryState
 from domain.ports.target import address_of
 from domain.ports.want import Protocol, parse_entry_key
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
-from workers.cloud.errors import NotFound, PortTaken
+from workers.cloud.errors import CloudNotFound, LoadBalancerGone, PortTaken
 from workers.cloud.names import target_group_name
 from workers.cloud.priority import Priority
 from workers.cloud.tags import RETAIN, port_tags
@@ -79,7 +79,7 @@ class PerPodListeners:
         arns = [arn for entry in entries for arn in (entry.listener, entry.target_group)]
         try:
             driver.tag(arns, {RETAIN: str(entries[0].retain)})
-        except NotFound:
+        except CloudNotFound:
             return [_tagged_if_there(driver, entry) for entry in entries]
         return entries
 
@@ -111,9 +111,9 @@ class PerPodListeners:
             return driver.ensure_listener(load_balancer, entry.port, protocol, entry.target_group, tags, certificate)
         except PortTaken:
             return resolve_collision(self._services, self._observation, driver, entry)
-        except NotFound as error:
-            if error.code == "LoadBalancerNotFound":
-                give_up_with_load_balancer(self._services, self._observation, driver, entry)
+        except LoadBalancerGone:
+            give_up_with_load_balancer(self._services, self._observation, driver, entry)
+        except CloudNotFound:
             # The target group was deleted by hand: the next run makes another one.
             record_and_log(self._observation, [replace(entry, target_group="")])
             raise
@@ -133,7 +133,7 @@ class PerPodListeners:
         try:
             deregister_others(driver, entry.target_group, target)
             _tag(driver, entry, tags)
-        except NotFound as error:
+        except CloudNotFound as error:
             record(self._observation, [_without_cloud(entry)])
             raise TransientError(f"the retained listener on port {entry.port} of {entry.lb} is gone", NOW) from error
 
@@ -167,7 +167,7 @@ def _tagged_if_there(driver: LoadBalancerApi, entry: Entry) -> Entry:
     """The entry, without its ARNs when they were deleted by hand."""
     try:
         _tag(driver, entry, {})
-    except NotFound:
+    except CloudNotFound:
         return _without_cloud(entry)
     return entry
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from berthmaster.errors import TransientError
 from domain.ports.entry import Entry, EntryState
 from workers.cloud.driver import Listener, LoadBalancerApi
-from workers.cloud.errors import Busy, NotFound
+from workers.cloud.errors import Busy, CloudNotFound
 from workers.cloud.names import target_group_name
 from workers.cloud.tags import POOL, UID
 from workers.ports.observe import PodObservation
@@ -62,7 +62,7 @@ def _late_listener(observation: PodObservation, driver: LoadBalancerApi, entry: 
 def _listener_of(driver: LoadBalancerApi, load_balancer_arn: str, entry: Entry) -> str:
     try:
         listener = driver.find_listener(load_balancer_arn, entry.port)
-    except NotFound:
+    except CloudNotFound:
         return ""  # the load balancer is gone, and its listeners with it
     return listener.arn if listener and _serves(listener, entry) else ""
 

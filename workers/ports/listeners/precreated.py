@@ -15,7 +15,7 @@ from dataclasses import replace
 from domain.ports.entry import Entry, EntryState
 from domain.ports.target import address_of
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound, PortTaken
+from workers.cloud.errors import CloudNotFound, LoadBalancerGone, PortTaken
 from workers.cloud.priority import Priority
 from workers.cloud.tags import promise_tags
 from workers.port_services import PortServices
@@ -112,7 +112,7 @@ class PrecreatedListeners:
             if target:
                 driver.register(entry.target_group, [address_of(target)])
             self._deregister(driver, entry, others)
-        except NotFound:
+        except CloudNotFound:
             self._stock.lost(entry.key, entry.listener)
             raise
 
@@ -123,7 +123,7 @@ class PrecreatedListeners:
     def _registered(self, driver: LoadBalancerApi, entry: Entry) -> frozenset[str]:
         try:
             return registered_targets(driver, entry.target_group)
-        except NotFound:
+        except CloudNotFound:
             self._stock.lost(entry.key, entry.listener)
             raise
 
@@ -133,7 +133,7 @@ class PrecreatedListeners:
         The tags are a hint: a pod that publishes the port has it, whatever they say. So what is gone needs none.
         """
         arns = [arn for arn in (entry.listener, entry.target_group) if arn]
-        with contextlib.suppress(NotFound):
+        with contextlib.suppress(CloudNotFound):
             driver.tag(arns, promise_tags(entry, self._observation.full_name))
 
     # ---- records
@@ -159,9 +159,7 @@ class PrecreatedListeners:
         except PortTaken:
             give_up_foreign(self._services, self._observation, entry)
             return False
-        except NotFound as error:
-            if error.code == "LoadBalancerNotFound":
-                give_up_with_load_balancer(self._services, self._observation, driver, entry)
-            raise
+        except LoadBalancerGone:
+            give_up_with_load_balancer(self._services, self._observation, driver, entry)
         self._services.wake_pods(self._stock.put(entry.key, listener, group), [self._pool])
         return True

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from domain.port_audit.rebuild import Found
+from domain.port_audit.rebuild import TaggedEntry
 from domain.ports.entry import Entry, EntryState
 from domain.ports.retain_annotation import MAX_RETENTION
 from workers.cloud.tags import LOAD_BALANCER, OWNER, POOL, PORT, RETAIN, UID, WANT
 
 
-def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "") -> Found | None:
+def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "") -> TaggedEntry | None:
     """The entry, or None when the tags are not those of one of our ports: anybody can edit them by hand."""
     port, owner, uid, lb = (tags.get(name, "") for name in (PORT, OWNER, UID, LOAD_BALANCER))
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and uid and lb and owner.count("/") == 1):
@@ -19,7 +19,7 @@ def read_tags(tags: Mapping[str, str], listener: str = "", target_group: str = "
     entry = Entry(
         tags.get(POOL, ""), lb, int(port), tags.get(WANT, ""), uid, EntryState.RELEASING, listener, target_group
     )
-    return Found(owner, replace(entry, retain=_seconds(tags.get(RETAIN, ""))))
+    return TaggedEntry(owner, replace(entry, retain=_seconds(tags.get(RETAIN, ""))))
 
 
 def _seconds(text: str) -> int:

@@ -6,13 +6,13 @@ from typing import Final
 
 from domain.ports.target import address_of, target_text
 from workers.cloud.driver import LoadBalancerApi
-from workers.cloud.errors import NotFound
+from workers.cloud.errors import CloudNotFound
 
 DRAINING: Final = "draining"
 
 
 def registered_targets(driver: LoadBalancerApi, target_group: str) -> frozenset[str]:
-    """The `ip:port` of each target that does not drain. One call. Raises NotFound when the target group is gone."""
+    """The `ip:port` of each target that does not drain, by one call. Raises CloudNotFound when the group is gone."""
     targets = driver.targets(target_group)
     return frozenset(target_text(target.ip, target.port) for target in targets if target.health != DRAINING)
 
@@ -25,7 +25,7 @@ def deregister_others(driver: LoadBalancerApi, target_group: str, target: str) -
     """
     try:
         others = registered_targets(driver, target_group) - {target}
-    except NotFound:
+    except CloudNotFound:
         if target:
             raise
         return

@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from berthmaster.redis.incarnation import INCARNATION, doubt
-from domain.port_pools.scale_up import GrowthLimits, Intent
+from domain.port_pools.scale_up import Intent, ScaleUpLimits
 from domain.ports.entry import Entry
 from workers.stores.acquired_keys import token_of
 from workers.stores.ports.codec import Item, texts
@@ -149,7 +149,7 @@ class Growth:
     def key_of(self, epoch: str) -> str:
         return f"{self.prefix}scale-up:{epoch}"
 
-    def intent(self, epoch: str, limits: GrowthLimits) -> Intent | str:
+    def intent(self, epoch: str, limits: ScaleUpLimits) -> Intent | str:
         """The open intent, made now if demand does not fit and the epoch stands.
 
         Else why not: OLD, ENOUGH, LIMIT, CLOSED.

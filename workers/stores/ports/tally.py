@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from redis.client import Pipeline
 
-from domain.port_audit.difference import Kind
+from domain.port_audit.difference import DifferenceKind
 
 COMMANDS: Final = 6
 Numbers = dict[str, dict[str, float]]
@@ -38,7 +38,7 @@ def count(
         "berthmaster_epoch": {"": int(epoch or 0)},
         "berthmaster_scale_up_open": {"": float(intent is not None)},
         "berthmaster_ledger_verified": {"": float((inc or b"").startswith(server + b"/"))},
-        "berthmaster_drift": {kind: kinds[kind] for kind in Kind},
+        "berthmaster_drift": {kind: kinds[kind] for kind in DifferenceKind},
     }
 
 

@@ -1,4 +1,4 @@
-"""What a worker process tells Prometheus about its calls to AWS."""
+"""Metrics of this process's calls to AWS."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ BUDGET_WAITS = Counter(
 
 
 def observe_call(action: str, failure: CloudError | None, seconds: float) -> None:
-    result, code = (type(failure).__name__.lower(), failure.code) if failure else ("ok", "")
+    """Count one call and its duration."""
+    result, code = (failure.result, failure.code) if failure else ("ok", "")
     CALLS.labels(action, result, code).inc()
     CALL_SECONDS.labels(action).observe(seconds)
 
 
 def calls() -> int:
-    """Those of this process so far."""
+    """The number of calls of this process so far."""
     samples = (sample for metric in CALLS.collect() for sample in metric.samples)
     return int(sum(sample.value for sample in samples if sample.name.endswith("_total")))
 
 
 def count_budget_wait(api_class: str, outcome: str) -> None:
+    """Count one call that found no token; `outcome` is slept or deferred."""
     BUDGET_WAITS.labels(api_class, outcome).inc()

@@ -1,6 +1,6 @@
 """A boto3 client with our time-outs and without retries.
 
-Region comes from the pool. Credentials come from botocore's own chain (variables, profile, web identity, container,
+The region comes from the pool. Credentials come from botocore's own chain (variables, profile, web identity, container,
 instance), which renews them before they expire.
 """
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
-from workers.cloud.settings import AwsSettings
+from workers.cloud.aws.settings import AwsSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
 
 
 def elbv2(settings: AwsSettings, region: str) -> ElasticLoadBalancingv2Client:
-    """A client of its own session: sessions are not safe to share between threads, clients are."""
+    """Build a client with a session of its own: threads may share clients, but not sessions."""
     config = Config(
         connect_timeout=settings.connect_timeout.total_seconds(),
         read_timeout=settings.read_timeout.total_seconds(),

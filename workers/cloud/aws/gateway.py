@@ -1,7 +1,7 @@
-"""The one way to AWS: every call gets its token, proves the caller's lease, is measured, and fails in our words.
+"""The one way to AWS: each call takes a token, proves the caller's lease, is measured, and raises errors of ours.
 
-botocore does not retry (workers.cloud.session): a retry must pay for its token as well, and only the caller knows
-whether it is still entitled to it.
+botocore does not retry (workers.cloud.aws.session): a retry needs a token as well, and only the caller knows whether
+its lease still stands.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berthmaster import tracing
-from workers.cloud import metrics
-from workers.cloud.answers import Answers
-from workers.cloud.errors import CloudError, Denied, NotFound, Throttled, translate
-from workers.cloud.mutexes import Turns, TurnTaken
+from workers.cloud.aws import metrics
+from workers.cloud.aws.actions import ACTIONS
+from workers.cloud.aws.error_codes import translate
+from workers.cloud.aws.settings import AwsSettings
+from workers.cloud.aws.shared_answers import SharedAnswers
+from workers.cloud.call_budget import ApiClass, Buckets, OverBudget
+from workers.cloud.errors import CloudDenied, CloudError, CloudNotFound, Throttled
+from workers.cloud.mutexes import LoadBalancerMutexes, MutexHeld
 from workers.cloud.priority import Priority
-from workers.cloud.rates import ACTIONS, ApiClass, Buckets, OverBudget
-from workers.cloud.settings import AwsSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
@@ -31,18 +33,21 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 Keep = Callable[[timedelta], None]
-NAMED: Final = ("ListenerArn", "LoadBalancerArn", "TargetGroupArn")
-LOOKS: Final = {
+ARN_PARAMETERS: Final = ("ListenerArn", "LoadBalancerArn", "TargetGroupArn")
+DESCRIBE_BY_ARN: Final = {
     ":listener/": ("describe_listeners", "ListenerArns"),
     ":loadbalancer/": ("describe_load_balancers", "LoadBalancerArns"),
     ":targetgroup/": ("describe_target_groups", "TargetGroupArns"),
 }
-LOOK, COME_BACK = 0.02, timedelta(milliseconds=500)  # for a turn that another has: within the call, and in a later run
+MUTEX_POLL: Final = 0.02
+"""Seconds between two attempts of one call to get a mutex that another holds."""
+MUTEX_RETRY: Final = timedelta(milliseconds=500)
+"""The wait of a run whose call got no mutex."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """On whose behalf calls are made; see LoadBalancerApi.on_behalf_of."""
+    """On whose behalf calls go out; see LoadBalancerApi.on_behalf_of."""
 
     name: str
     priority: Priority
@@ -51,26 +56,27 @@ class Caller:
 
 
 class Gateway:
-    """`answers` are kept for all callers."""
+    """Calls AWS for one caller; all callers share `answers`."""
 
     def __init__(
         self,
         client: ElasticLoadBalancingv2Client,
         settings: AwsSettings,
         buckets: Buckets,
-        turns: Turns,
+        mutexes: LoadBalancerMutexes,
         caller: Caller,
     ) -> None:
-        self.client, self.settings, self.caller, self.answers = client, settings, caller, Answers()
-        self._buckets, self._turns = buckets, turns
+        self.client, self.settings, self.caller, self.answers = client, settings, caller, SharedAnswers()
+        self._buckets, self._mutexes = buckets, mutexes
 
     def on_behalf_of(self, caller: Caller) -> Gateway:
+        """The same gateway for another caller."""
         other = copy(self)
         other.caller = caller
         return other
 
     def call(self, method: Callable[P, R], *args: P.args, **parameters: P.kwargs) -> R:
-        """Calls a method of `client`. Raises CloudError, OverBudget, and what `keep` raises."""
+        """Call a method of `client`. Raises CloudError, OverBudget, and what `keep` raises."""
         action: str = self.client.meta.method_to_api_mapping[method.__name__]
         self._take_token(ACTIONS[action])
         if self.caller.keep:
@@ -82,7 +88,7 @@ class Gateway:
                 return method(*args, **parameters)
         except (ClientError, BotoCoreError) as error:
             failure = translate(action, error)
-            if isinstance(failure, Denied) and not action.startswith("Describe"):
+            if isinstance(failure, CloudDenied) and not action.startswith("Describe"):
                 failure = self._gone(parameters) or failure
             if isinstance(failure, Throttled):
                 self._buckets.drain(ACTIONS[action])
@@ -90,18 +96,18 @@ class Gateway:
         finally:
             metrics.observe_call(action, failure, time.monotonic() - started)
 
-    def _gone(self, parameters: Mapping[str, Any]) -> NotFound | None:
-        """That what a denied call names is not there any more: a policy that asks for tags denies what has none."""
-        for arn in (arn for name, arn in parameters.items() if name in NAMED):
-            describe, name = next(look for part, look in LOOKS.items() if part in arn)
+    def _gone(self, parameters: Mapping[str, Any]) -> CloudNotFound | None:
+        """Tell a denied call from one whose resource is gone: a policy that asks for tags denies both."""
+        for arn in (arn for name, arn in parameters.items() if name in ARN_PARAMETERS):
+            describe, name = next(action for part, action in DESCRIBE_BY_ARN.items() if part in arn)
             try:
                 self.call(getattr(self.client, describe), **{name: [arn]})
-            except NotFound as gone:
+            except CloudNotFound as gone:
                 return gone
         return None
 
     def pages(self, method: Callable[..., Any], **parameters: Any) -> Iterator[Any]:
-        """All answers of a describing method, each page with a token of its own."""
+        """All pages of a describing method, each with a token of its own."""
         page = self.call(method, **parameters)
         yield page
         while marker := page.get("NextMarker"):
@@ -109,22 +115,22 @@ class Gateway:
             yield page
 
     def shared(self, question: str, ask: Callable[[], R]) -> R:
-        """A fresh answer, shared with callers of the same priority: the urgent must not wait for others' tokens."""
+        """A fresh answer, shared by callers of one priority: urgent callers must not wait for others' tokens."""
         return self.answers.get(f"{question} {self.caller.priority}", ask)
 
     @contextmanager
-    def turn(self, load_balancer_arn: str) -> Iterator[None]:
-        """For one call that creates or deletes on that load balancer. Raises TurnTaken."""
+    def mutex(self, load_balancer_arn: str) -> Iterator[None]:
+        """Hold the mutex for one call that creates or deletes on that load balancer. Raises MutexHeld."""
         longest = self.caller.patience + self.settings.call_timeout
         patient_until = time.monotonic() + self.caller.patience.total_seconds()
-        while not (token := self._turns.enter(load_balancer_arn, longest)):
-            if time.monotonic() + LOOK > patient_until:
-                raise TurnTaken(f"another call is changing {load_balancer_arn}", COME_BACK)
-            time.sleep(LOOK)
+        while not (token := self._mutexes.acquire(load_balancer_arn, longest)):
+            if time.monotonic() + MUTEX_POLL > patient_until:
+                raise MutexHeld(f"another call is changing {load_balancer_arn}", MUTEX_RETRY)
+            time.sleep(MUTEX_POLL)
         try:
             yield
         finally:
-            self._turns.leave(load_balancer_arn, token)
+            self._mutexes.release(load_balancer_arn, token)
 
     def _take_token(self, api_class: ApiClass) -> None:
         patient_until = time.monotonic() + self.caller.patience.total_seconds()

@@ -1,4 +1,4 @@
-"""Settings of the AWS side. Credentials, profile and role come from the standard AWS variables, as for any AWS tool."""
+"""Settings of AWS. Credentials, profile and role come from the standard AWS variables, as for any AWS tool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from berthmaster.duration import Duration
 from berthmaster.redis.settings import Nested
-from workers.cloud.rates import ApiClass
+from workers.cloud.call_budget import ApiClass
 
 
 class RateSettings(Nested):
@@ -37,6 +37,7 @@ class RatesSettings(Nested):
     """Describe... actions; raising it makes rebuild and audit of many load balancers faster."""
 
     def of(self, api_class: ApiClass) -> RateSettings:
+        """The allowance of one class of actions."""
         return {
             ApiClass.REGISTER: self.registration,
             ApiClass.MODIFY: self.modify,

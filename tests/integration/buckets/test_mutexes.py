@@ -1,4 +1,4 @@
-"""Turns in Redis: calls that create or delete on one load balancer never overlap, and nobody waits for the dead."""
+"""Mutexes in Redis: calls that create or delete on one load balancer never overlap, and nobody waits for the dead."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from redis import Redis
 from berthmaster.redis.incarnation import connect
 from tests.fixtures.aws import REGION, Aws
 from tests.support.waiting import eventually
-from workers.cloud.aws_nlb import aws_nlb
+from workers.cloud.aws.nlb import aws_nlb
+from workers.cloud.call_budget import Unlimited
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
-from workers.cloud.errors import Unavailable
-from workers.cloud.mutexes import TurnTaken
+from workers.cloud.errors import CloudUnavailable
+from workers.cloud.mutexes import MutexHeld
 from workers.cloud.priority import Priority
-from workers.cloud.rates import Unlimited
-from workers.stores.mutexes import RedisTurns
+from workers.stores.mutexes import RedisMutexes
 
 TAGS = {"berthmaster.dev/cluster": "blue"}
 LONG = timedelta(minutes=1)
@@ -30,7 +30,7 @@ LONG = timedelta(minutes=1)
 def workers(aws: Aws, redis: Redis, redis_url: str) -> Iterator[list[LoadBalancerApi]]:
     """Two, with a Redis connection each."""
     with connect(redis_url) as other:
-        drivers = [aws_nlb(aws.settings, REGION, Unlimited(), RedisTurns(each)) for each in (redis, other)]
+        drivers = [aws_nlb(aws.settings, REGION, Unlimited(), RedisMutexes(each)) for each in (redis, other)]
         yield [
             each.on_behalf_of(f"pod/a/{n}", Priority.BIND, patience=timedelta(seconds=20))
             for n, each in enumerate(drivers)
@@ -89,41 +89,41 @@ def test_two_load_balancers_do_not_wait_for_each_other(aws: Aws, workers: list[L
 
 
 @pytest.mark.row("CL-02")
-def test_who_does_not_get_a_turn_gives_the_thread_back_and_has_sent_nothing(aws: Aws, redis: Redis) -> None:
-    driver, turns = aws_nlb(aws.settings, REGION, Unlimited(), RedisTurns(redis)), RedisTurns(redis)
+def test_who_does_not_get_the_mutex_gives_the_thread_back_and_has_sent_nothing(aws: Aws, redis: Redis) -> None:
+    driver, mutexes = aws_nlb(aws.settings, REGION, Unlimited(), RedisMutexes(redis)), RedisMutexes(redis)
     arn = balancer(aws, driver, "bm-a")
     job = listening(aws, driver, arn, 30000)
-    token = turns.enter(arn, LONG)
-    with pytest.raises(TurnTaken) as refused:
+    token = mutexes.acquire(arn, LONG)
+    with pytest.raises(MutexHeld) as refused:
         job()
     assert refused.value.retry_after
     assert "CreateListener" not in aws.counts()
-    turns.leave(arn, token)
+    mutexes.release(arn, token)
     job()
 
 
 @pytest.mark.row("CL-02")
-def test_a_call_that_failed_leaves_its_turn(aws: Aws, workers: list[LoadBalancerApi]) -> None:
+def test_a_call_that_failed_releases_its_mutex(aws: Aws, workers: list[LoadBalancerApi]) -> None:
     arn = balancer(aws, workers[0], "bm-a")
     job = listening(aws, workers[0], arn, 30000)
     aws.fault("CreateListener", code="InternalFailure", status=500)
-    with pytest.raises(Unavailable):
+    with pytest.raises(CloudUnavailable):
         job()
     job()
 
 
 @pytest.mark.row("CL-02")
-def test_the_turn_of_who_died_ends_by_itself(redis: Redis) -> None:
-    turns = RedisTurns(redis)
-    assert turns.enter("arn", timedelta(milliseconds=50))
-    assert not turns.enter("arn", LONG)
-    eventually(lambda: bool(turns.enter("arn", LONG)), timeout=5)
+def test_the_mutex_of_who_died_ends_by_itself(redis: Redis) -> None:
+    mutexes = RedisMutexes(redis)
+    assert mutexes.acquire("arn", timedelta(milliseconds=50))
+    assert not mutexes.acquire("arn", LONG)
+    eventually(lambda: bool(mutexes.acquire("arn", LONG)), timeout=5)
 
 
 @pytest.mark.row("CL-02")
-def test_who_leaves_late_does_not_end_the_turn_of_the_next(redis: Redis) -> None:
-    turns = RedisTurns(redis)
-    late = turns.enter("arn", timedelta(milliseconds=1))
-    eventually(lambda: bool(turns.enter("arn", LONG)), timeout=5)
-    turns.leave("arn", late)
-    assert not turns.enter("arn", LONG)
+def test_who_releases_late_does_not_end_the_mutex_of_the_next(redis: Redis) -> None:
+    mutexes = RedisMutexes(redis)
+    late = mutexes.acquire("arn", timedelta(milliseconds=1))
+    eventually(lambda: bool(mutexes.acquire("arn", LONG)), timeout=5)
+    mutexes.release("arn", late)
+    assert not mutexes.acquire("arn", LONG)

@@ -1,0 +1,23 @@
+"""What an ARN says."""
+
+from __future__ import annotations
+
+import pytest
+
+from workers.cloud.arns import is_load_balancer, load_balancer_name_in
+
+PREFIX = "arn:aws:elasticloadbalancing:eu-west-1:1:"
+
+
+@pytest.mark.parametrize(
+    ("arn", "name"),
+    [(f"{PREFIX}loadbalancer/net/mine/0123", "mine"), ("not an arn", "not an arn"), ("a/b", "a/b"), ("", "")],
+)
+def test_a_load_balancer_has_its_name_in_its_arn(arn: str, name: str) -> None:
+    assert load_balancer_name_in(arn) == name
+
+
+def test_only_the_arn_of_a_load_balancer_is_one() -> None:
+    assert is_load_balancer(f"{PREFIX}loadbalancer/net/mine/0123")
+    assert not is_load_balancer(f"{PREFIX}listener/net/mine/0123/4567")
+    assert not is_load_balancer(f"{PREFIX}targetgroup/bm-30000/0123")

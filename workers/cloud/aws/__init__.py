@@ -1,0 +1,1 @@
+"""The AWS implementation of the load-balancer interface. The only package that knows boto3."""
