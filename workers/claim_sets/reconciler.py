@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from berthmaster.errors import TransientError
 from berthmaster.routing import split_key
-from domain.claim_sets.decision import Do, SetStep, set_step
+from domain.claim_sets.decision import SetAction, SetStep, set_step
 from domain.claim_sets.pod_claim_set import PodClaimSetSpec
 from domain.claim_sets.reasons import some, why
 from domain.claim_sets.status import invalid_set_status, is_complete, missing, set_status
@@ -59,11 +59,11 @@ class ClaimSetRun:
     def __init__(self, services: ClaimSetServices, run: Run, namespace: str, name: str) -> None:
         self._services, self._run, self._namespace, self._name = services, run, namespace, name
         self._taken, self._problem = frozenset[str](), ""
-        self._doers: dict[Do, Callable[[Look, SetStep], bool]] = {
-            Do.CREATE: self._create,
-            Do.RECORD: self._record,
-            Do.REMOVE: self._remove,
-            Do.SPARE: self._spare,
+        self._doers: dict[SetAction, Callable[[Look, SetStep], bool]] = {
+            SetAction.CREATE: self._create,
+            SetAction.RECORD: self._record,
+            SetAction.REMOVE: self._remove,
+            SetAction.SPARE: self._spare,
         }
 
     def outcome(self) -> Outcome:
@@ -80,7 +80,7 @@ class ClaimSetRun:
             began = time.monotonic()
             look = self._look(claim_set, spec)
             step = set_step(look.view)
-            if step.do is not Do.REST and self._done(look, step):
+            if step.action is not SetAction.REST and self._done(look, step):
                 continue
             if not looks:  # else it had something to do, and may have more
                 self._services.pace.looked(self._namespace, self._name, timedelta(seconds=time.monotonic() - began))
@@ -109,12 +109,12 @@ class ClaimSetRun:
 
     def _done(self, look: Look, step: SetStep) -> bool:
         """False: nobody but a person can mend it. A look that came too late is no failure, it is taken again."""
-        log.info("claim_set_step", set=self._name, step=step.do, claims=step.names)
+        log.info("claim_set_step", set=self._name, step=step.action, claims=step.names)
         try:
-            return self._doers[step.do](look, step)
+            return self._doers[step.action](look, step)
         except (Denied, Invalid) as error:
             shown(error)
-            self._problem = f"Kubernetes refuses to {step.do} {', '.join(step.names)}: {error}"
+            self._problem = f"Kubernetes refuses to {step.action} {', '.join(step.names)}: {error}"
             log.warning("claim_set_refused", set=self._name, reason=self._problem)
             return False
 
@@ -158,7 +158,7 @@ class ClaimSetRun:
     def _show(self, look: Look, step: SetStep) -> Outcome:
         generation = look.claim_set.generation
         status = set_status(look.view, look.spec.selector, generation, self._problem)
-        if step.do is not Do.REST:
+        if step.action is not SetAction.REST:
             del status["removing"]  # it may be alive
         version = self._write(look.claim_set, status)
         if version and is_complete(status) and not is_complete(look.claim_set.status):

@@ -9,7 +9,7 @@ from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from berthmaster.routing import pod_claim_key
 from domain.claims.claim import Claim
-from domain.claims.decision import Action, Step, View, next_step
+from domain.claims.decision import Action, ClaimView, Step, next_step
 from domain.claims.fitting import unfit
 from domain.claims.pod import ClaimablePod
 from domain.kubernetes.names import POOL
@@ -75,7 +75,7 @@ def foresee(services: ClaimServices, namespace: str, name: str) -> ClaimStory | 
         name=f"{namespace}/{name}",
         claim=found,
         pods=tuple(sorted((pod.name, pod.phase.value) for pod in mine)),
-        step=next_step(claim, View(mine, named, grace=services.missing_grace)),
+        step=next_step(claim, ClaimView(mine, named, grace=services.missing_grace)),
         candidates=_candidates(services, namespace, name, claim, pods) if looks else (),
         run=services.queue.standing(pod_claim_key(namespace, name)),
         ahead=place,

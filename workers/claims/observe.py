@@ -13,7 +13,7 @@ from datetime import timedelta
 from pydantic import ValidationError
 
 from domain.claims.claim import Claim
-from domain.claims.decision import View
+from domain.claims.decision import ClaimView
 from domain.claims.fitting import unfit
 from domain.claims.pod import ClaimablePod
 from domain.claims.pod_claim import PodClaimSpec
@@ -42,7 +42,7 @@ class Wish:
 class Sight:
     """`objects`: the pods by name, as they were read. `free`: pods that it has taken in Redis, and never wrote."""
 
-    view: View
+    view: ClaimView
     objects: dict[str, Pod]
     free: tuple[ClaimablePod, ...] = ()
 
@@ -86,7 +86,7 @@ class Looking:
         objects = self._objects(claim.uid, named)
         pods = {name: claimable(pod, now) for name, pod in objects.items()}
         labelled = tuple(pod for pod in pods.values() if pod.claimed_by == claim.uid)
-        seen = View(
+        seen = ClaimView(
             labelled,
             {name: self._judged(claim, pods[name], refused) for name in named if name in pods},
             self._missing(claim, pods),

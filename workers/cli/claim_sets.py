@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from domain.claim_sets.decision import Do
+from domain.claim_sets.decision import SetAction
 from domain.claim_sets.reasons import some
 from workers.cli.claims import ask, conditions
 from workers.cli.doctor import AsJson
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Set = Annotated[str, typer.Argument(metavar="NAMESPACE/SET")]
 WORDS: Final = {
-    Do.CREATE: "makes {names}",
-    Do.RECORD: "records that {names} go, and then removes them",
-    Do.REMOVE: "removes {names}, as it is recorded",
-    Do.SPARE: "keeps {names}",
-    Do.REST: "nothing",
+    SetAction.CREATE: "makes {names}",
+    SetAction.RECORD: "records that {names} go, and then removes them",
+    SetAction.REMOVE: "removes {names}, as it is recorded",
+    SetAction.SPARE: "keeps {names}",
+    SetAction.REST: "nothing",
 }
 COUNTS: Final = ("replicas", "readyReplicas", "updatedReplicas")
 
@@ -54,7 +54,7 @@ def _story(parts: Services, namespace: str, name: str) -> SetStory | None:
 
 def document(told: SetStory) -> Json:
     """The same for programs."""
-    step = {"do": told.step.do.value, "claims": told.step.names, "reason": told.why.word, "why": told.why.message}
+    step = {"do": told.step.action.value, "claims": told.step.names, "reason": told.why.word, "why": told.why.message}
     seen = {"name": told.name, "wanted": told.wanted, "surge": told.surge, "first": told.first, "next": step}
     rows = [asdict(row) for row in told.claims]
     return seen | {"conditions": conditions(told.claim_set), "claims": rows, "run": told.run._asdict()}
@@ -66,7 +66,7 @@ def lines(told: SetStory) -> Iterator[str]:
     yield f"{told.name}: {told.wanted} wanted; {counts}"
     for each in conditions(told.claim_set):
         yield f"  {each['type']}: {each['reason']}{', ' + each['message'] if each['message'] else ''}"
-    step = WORDS[told.step.do].format(names=some(told.step.names))
+    step = WORDS[told.step.action].format(names=some(told.step.names))
     yield f"  next: {step}: {told.why.message}; run: {run_in_words(told.run)}"
     if told.surge:
         yield f"  surge: {told.surge} more than wanted, while old ones are replaced"
