@@ -18,7 +18,7 @@ from workers.cli.jobs import refused
 from workers.cli.output import console, say, say_json
 
 if TYPE_CHECKING:
-    from workers.claim_sets.explain import Row, SetStory
+    from workers.claim_sets.explain import ClaimSetExplanation, SetClaimRow
     from workers.wiring.process import Services
 
 Json = dict[str, Any]
@@ -46,13 +46,13 @@ def claimset(name: Set, as_json: AsJson = False) -> None:
         console().print(_table(told.claims))
 
 
-def _story(parts: Services, namespace: str, name: str) -> SetStory | None:
-    from workers.claim_sets.explain import foresee
+def _story(parts: Services, namespace: str, name: str) -> ClaimSetExplanation | None:
+    from workers.claim_sets.explain import explain_claim_set
 
-    return foresee(parts.claimsets, parts.queue, namespace, name)
+    return explain_claim_set(parts.claimsets, parts.queue, namespace, name)
 
 
-def document(told: SetStory) -> Json:
+def document(told: ClaimSetExplanation) -> Json:
     """The same for programs."""
     step = {"do": told.step.action.value, "claims": told.step.names, "reason": told.why.word, "why": told.why.message}
     seen = {"name": told.name, "wanted": told.wanted, "surge": told.surge, "first": told.first, "next": step}
@@ -60,7 +60,7 @@ def document(told: SetStory) -> Json:
     return seen | {"conditions": conditions(told.claim_set), "claims": rows, "run": told.run._asdict()}
 
 
-def lines(told: SetStory) -> Iterator[str]:
+def lines(told: ClaimSetExplanation) -> Iterator[str]:
     shown = told.claim_set.status
     counts = ", ".join(f"{shown.get(key, 0)} {key}" for key in COUNTS) if shown else "no worker has looked at it yet"
     yield f"{told.name}: {told.wanted} wanted; {counts}"
@@ -73,7 +73,7 @@ def lines(told: SetStory) -> Iterator[str]:
     yield f"  scaling in would take {told.first or 'none: who moves, or is being deleted, is left alone'} first"
 
 
-def _table(rows: tuple[Row, ...]) -> Table:
+def _table(rows: tuple[SetClaimRow, ...]) -> Table:
     table = Table("claim", "phase", "pod", "its revision", "template", "ready", "cost", "left alone")
     for row in rows[:MOST_ROWS]:
         alone = "being deleted" if row.deleting else "moves" if row.moves else "-"

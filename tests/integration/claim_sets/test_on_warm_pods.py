@@ -9,6 +9,7 @@ from berthmaster.routing import pod_claim_key
 from domain.kubernetes.names import CLAIMED_BY
 from tests.fixtures.kube import Kube
 from tests.support.claims.claim_set_world import QUICK, ClaimSetWorld
+from tests.support.claims.claim_times import CLAIM_TIMES
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.warm import grow
 from workers.claims.reconciler import PodClaimsReconciler
@@ -35,6 +36,7 @@ class Trio:
             ledger=parts.ledger,
             dispatcher=parts.dispatcher,
             now=kube.api.clock.now,
+            **CLAIM_TIMES,
         )
 
     def go_on(self, rounds: int = 8) -> None:

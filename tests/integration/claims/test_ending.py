@@ -10,7 +10,7 @@ from domain.outcome import Settled, Wait
 from events.kube.api import Conflict, Invalid
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.faults.interposed_kube import InterposedKube
-from workers.claims.observe import wish_of
+from workers.claims.observe import request_of
 
 
 @pytest.mark.row("WC-19", "WC-12", "WC-21")
@@ -82,8 +82,8 @@ def test_a_claim_that_ends_after_a_loss_of_redis_finds_its_pod_by_the_label(worl
 @pytest.mark.row("WC-19")
 def test_what_a_deleted_claim_asked_for_does_not_matter() -> None:
     meta = {"uid": "u", "name": "a", "deletionTimestamp": "2026-01-01T12:00:00Z"}
-    wish = wish_of(KubeObject({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}}))
-    assert (wish.claim.deleting, wish.claim.pod, wish.labels) == (True, "p1", {CLAIMED_BY: "u"})
+    request = request_of(KubeObject({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}}))
+    assert (request.claim.deleting, request.claim.pod, request.labels) == (True, "p1", {CLAIMED_BY: "u"})
 
 
 @pytest.mark.row("WC-20", "WC-06")

@@ -19,8 +19,8 @@ from domain.kubernetes.objects import KubeObject, Pod
 from tests.fixtures.kube import SandboxKube
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.jobs.slot_world import SlotWorld
-from workers.claims.bind import Taken, Taking
-from workers.claims.observe import wish_of
+from workers.claims.bind import PodBinder, PodBinding
+from workers.claims.observe import request_of
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import claimable
 from workers.run import Run
@@ -36,7 +36,7 @@ def world_sandbox(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -
     return made
 
 
-def taking(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[ClaimablePod], Taken]:
+def taking(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[ClaimablePod], PodBinding]:
     """What a run of that claim does to get one pod."""
 
     class Kept(Run):
@@ -46,7 +46,7 @@ def taking(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[C
         def keep(self, at_least: timedelta) -> None:
             """It has its lease."""
 
-    return Taking(services, Kept(), world.namespace, name, wish_of(KubeObject(world.claim(name)))).take
+    return PodBinder(services, Kept(), world.namespace, name, request_of(KubeObject(world.claim(name)))).bind
 
 
 @pytest.mark.row("WC-03", "WC-04")

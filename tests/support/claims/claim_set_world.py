@@ -15,6 +15,7 @@ from domain.kubernetes.names import CLAIM_SET, CLAIMED_BY, DELETION_COST, TEMPLA
 from domain.outcome import Outcome, Settled
 from events.kube.api import KubeApi
 from events.workqueue import Workqueue
+from tests.support.claims.claim_times import CALL_TIME
 from tests.support.faults.interposed_kube import InterposedKube
 from workers.claim_sets.reconciler import PodClaimSetsReconciler
 from workers.claim_sets.services import ClaimSetServices
@@ -40,7 +41,7 @@ class ClaimSetWorld:
         self.queue.stamp("1:test")
         self.key = pod_claim_set_key(namespace, "db")
         names, pace = ClaimSetNames(redis), ClaimSetPace(redis)
-        self.services = ClaimSetServices(api, PodClaimSets(api), KubeEvents(api), names, pace)
+        self.services = ClaimSetServices(api, PodClaimSets(api), KubeEvents(api), names, pace, CALL_TIME)
         template = {"metadata": {"labels": {"app": "db"}}, "spec": {"poolName": pool}}
         spec = {"replicas": replicas, "selector": {"app": "db"}, "template": template}
         body = {"apiVersion": GROUP, "kind": "PodClaimSet", "metadata": {"name": "db"}, "spec": spec}

@@ -11,6 +11,7 @@ from redis import Redis
 from berthmaster.routing import pod_claim_key
 from domain.kubernetes.names import DRAIN, PHASE, SESSIONS
 from events.kube.api import KubeApi
+from tests.support.claims.claim_times import CLAIM_TIMES
 from tests.support.pods.pod_pool_world import QUICK, PodPoolWorld
 from workers.claims.reconciler import PodClaimsReconciler
 from workers.claims.services import ClaimServices
@@ -40,7 +41,7 @@ class Shop:
             ledger=known.ledger,
             dispatcher=known.dispatcher,
             now=api.clock.now,
-            missing_grace=timedelta(0),
+            **(CLAIM_TIMES | {"missing_grace": timedelta(0)}),
         )
 
     def claim(self, name: str, **spec: Any) -> None:

@@ -18,6 +18,7 @@ from domain.kubernetes.objects import KubeObject, Pod
 from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Workqueue
+from tests.support.claims.claim_times import CLAIM_TIMES
 from tests.support.jobs.slot_world import SlotWorld
 from workers.claims.reconciler import PodClaimsReconciler
 from workers.claims.services import ClaimServices
@@ -68,6 +69,7 @@ class ClaimWorld:
             ledger=self.ledger,
             dispatcher=lambda ledger: Dispatcher(ledger, Unsent()),
             now=lambda: self.clock,
+            **CLAIM_TIMES,
         )
 
     def on(self, api: KubeApi) -> ClaimServices:
