@@ -22,7 +22,7 @@ from events.kube.api import Conflict, Denied, Invalid, KubeError, NotFound, refu
 from workers.claims.actions import ClaimActions
 from workers.claims.bind import PodBinder
 from workers.claims.context import ClaimContext
-from workers.claims.observe import ClaimObservation, ClaimObserver, ClaimRequest, request_of
+from workers.claims.observe import ClaimObservation, ClaimObserver, request_of
 from workers.claims.pool_nomination import PoolNominator
 from workers.claims.services import ClaimServices
 from workers.claims.status import publish_invalid, publish_refused, publish_status
@@ -77,7 +77,7 @@ class ClaimRun:
                 publish_invalid(self._context, spec_problem(error))
                 return Settled()
             self._actions.add_finalizer(request)
-            observed = self._observe(request)
+            observed = self._observer.observe(request, self._actions.refused)
             # 2. decide
             step = next_step(request.claim, observed.view)
             # 3. act, 4. publish the status when there is nothing more to do
@@ -90,9 +90,6 @@ class ClaimRun:
         with suppress(KubeError):
             for refusal in refused_so_far()[-1:]:
                 publish_refused(self._context, str(refusal))
-
-    def _observe(self, request: ClaimRequest) -> ClaimObservation:
-        return self._observer.observe(request, self._actions.refused)
 
     def _act(self, step: Step, observed: ClaimObservation) -> Outcome | None:
         """Take one step. None: it is done, and another may follow."""
@@ -141,7 +138,7 @@ class ClaimRun:
                 assert_never(action)
 
     def _wait_for_pod(self, observed: ClaimObservation, binder: PodBinder) -> Outcome:
-        """No pod could be bound: nominate a pool that grows for the claim, and say what the claim waits for."""
+        """Nominate a pool that grows for a claim without a pod, and say what the claim waits for."""
         claim = observed.claim
         if binder.refused:  # no other pod would help, so no pool must grow
             self._services.waiting.drop(self._namespace, self._name)

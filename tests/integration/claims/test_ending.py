@@ -108,7 +108,7 @@ def test_a_run_for_a_claim_that_is_gone_forgets_it(world: ClaimWorld) -> None:
 
 @pytest.mark.row("WC-19")
 @pytest.mark.parametrize(
-    "told",
+    "annotation",
     [
         '{"a":{"b":1}}',
         '{"a..b/x":"1"}',
@@ -120,11 +120,11 @@ def test_a_run_for_a_claim_that_is_gone_forgets_it(world: ClaimWorld) -> None:
     ],
 )
 def test_what_others_wrote_about_its_labels_keeps_no_claim_and_changes_no_label_of_ours(
-    world: ClaimWorld, told: str
+    world: ClaimWorld, annotation: str
 ) -> None:
     world.pod("p1")
     world.bound()
-    world.annotate("p1", ADDED_LABELS, told)
+    world.annotate("p1", ADDED_LABELS, annotation)
     world.delete()
     assert world.run() == Settled()
     assert world.gone()

@@ -32,9 +32,9 @@ class ClaimCrowd:
         for _ in range(count):
             self.made += 1
             by_label = self.chance.random() < 0.3
-            wish: Json = {"selector": {"app": "db"}} if by_label else {"poolName": self.pool}
+            target: Json = {"selector": {"app": "db"}} if by_label else {"poolName": self.pool}
             owner = f"tenant-{self.chance.randrange(20)}"
-            spec = {**wish, "ownerName": owner, "additionalPodLabels": {"tenant": owner}}
+            spec = {**target, "ownerName": owner, "additionalPodLabels": {"tenant": owner}}
             self._create(self.claims_path, "PodClaim", f"claim-{self.made}", spec)
 
     def make_set(self, name: str, replicas: int) -> None:
@@ -96,8 +96,8 @@ class ClaimCrowd:
             self.api.patch(f"{self.pods_path}/{meta['name']}/status", {"status": {"phase": "Failed"}})
 
     def _any(self, fits: Any) -> Json | None:
-        found = [claim for claim in self.claims() if "deletionTimestamp" not in claim["metadata"] and fits(claim)]
-        return self.chance.choice(found) if found else None
+        claims = [claim for claim in self.claims() if "deletionTimestamp" not in claim["metadata"] and fits(claim)]
+        return self.chance.choice(claims) if claims else None
 
     def _delete(self, path: str, options: Json | None = None) -> None:
         with suppress(NotFound):

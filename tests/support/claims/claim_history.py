@@ -61,7 +61,7 @@ class ClaimHistory:
         self._lock, self._stop = Lock(), Event()
         own = f"/apis/berthmaster.dev/v1alpha1/namespaces/{namespace}/{CLAIMS}"
         paths = {PODS: f"/api/v1/namespaces/{namespace}/pods", CLAIMS: own}
-        self._threads = [Thread(target=self._follow, args=each, daemon=True) for each in paths.items()]
+        self._threads = [Thread(target=self._follow, args=pair, daemon=True) for pair in paths.items()]
         self.missed = 0
 
     def __enter__(self) -> ClaimHistory:

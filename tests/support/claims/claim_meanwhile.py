@@ -15,19 +15,19 @@ POD, CLAIM = "/pods/", "/podclaims/"
 
 def standing_still(world: ClaimWorld, method: str, part: str, work: Callable[[], object], name: str = "a") -> None:
     """A run of the claim; right before its first such request its lease ends, and others `work`."""
-    told = list[Exception]()
+    errors = list[Exception]()
 
     def happens(_: str) -> None:
         world.lease_ends(name)
         try:
             work()
         except Exception as error:
-            told.append(error)
+            errors.append(error)
             raise
 
     kube = InterposedKube(world.api, method, part, happens)
     world.run(name, services=world.on(kube))
-    for error in told:
+    for error in errors:
         raise error
     assert not kube.left, "it never came to that request"
 

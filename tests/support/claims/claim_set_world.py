@@ -64,7 +64,7 @@ class ClaimSetWorld:
 
     def standing_still(self, method: str, part: str, work: Callable[[], object], times: int = 1) -> None:
         """A run; right before its first such request (`times` 1) its lease ends, and others `work`."""
-        whole, told = self.services, list[Exception]()
+        whole, errors = self.services, list[Exception]()
 
         def happens(_: str) -> None:
             self.services = whole
@@ -72,14 +72,14 @@ class ClaimSetWorld:
             try:
                 work()
             except Exception as error:
-                told.append(error)
+                errors.append(error)
                 raise
 
         stands = InterposedKube(self.api, method, part, happens, times)
         self.through(stands)
         self.run()
         self.services = whole
-        for error in told:
+        for error in errors:
             raise error
         assert stands.left < times, "it never came to that request"
 
@@ -110,8 +110,8 @@ class ClaimSetWorld:
         self.set_phase(name, "Bound")
 
     def ready(self, name: str, status: str) -> None:
-        told = {"phase": "Running", "conditions": [{"type": "Ready", "status": status}]}
-        self.api.patch(f"{self.path('pods', self.pods[name])}/status", {"status": told})
+        status_body = {"phase": "Running", "conditions": [{"type": "Ready", "status": status}]}
+        self.api.patch(f"{self.path('pods', self.pods[name])}/status", {"status": status_body})
 
     def set_cost(self, name: str, cost: int) -> None:
         self.api.patch(self.path("pods", self.pods[name]), {"metadata": {"annotations": {DELETION_COST: str(cost)}}})
@@ -150,7 +150,7 @@ class ClaimSetWorld:
 
     # ---- what there is
 
-    def told(self) -> list[tuple[str, str]]:
+    def events(self) -> list[tuple[str, str]]:
         """Reason and message of each Event of the set, sorted."""
         items = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
         return sorted((e["reason"], e["message"]) for e in items if e["involvedObject"]["kind"] == "PodClaimSet")
@@ -180,9 +180,9 @@ class ClaimSetWorld:
 
     def condition(self, kind: str) -> tuple[str, str]:
         """Its status and reason."""
-        (found,) = (c for c in self.status["conditions"] if c["type"] == kind)
-        return found["status"], found["reason"]
+        (condition,) = (c for c in self.status["conditions"] if c["type"] == kind)
+        return condition["status"], condition["reason"]
 
     def message(self, kind: str) -> str:
-        (found,) = (c["message"] for c in self.status["conditions"] if c["type"] == kind)
-        return str(found)
+        (message,) = (c["message"] for c in self.status["conditions"] if c["type"] == kind)
+        return str(message)

@@ -26,20 +26,20 @@ class Shop:
     """A pool whose pods only claims take, and claims `c0`, `c1`, ... on it."""
 
     def __init__(self, redis: Redis, api: Any, namespace: str, **spec: Any) -> None:
-        told = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
-        self.pool = PodPoolWorld(redis, api, namespace, **(told | spec))
+        defaults = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
+        self.pool = PodPoolWorld(redis, api, namespace, **(defaults | spec))
         self.api, self.namespace, self.names = api, namespace, set[str]()
-        known = self.pool.services
+        services = self.pool.services
         self.services = ClaimServices(
             kube=api,
             queue=self.pool.queue,
             claims=PodClaims(api),
-            events=known.events,
-            index=known.claims,
-            waiting=known.waiting,
-            pools=known.names,
-            ledger=known.ledger,
-            dispatcher=known.dispatcher,
+            events=services.events,
+            index=services.claims,
+            waiting=services.waiting,
+            pools=services.names,
+            ledger=services.ledger,
+            dispatcher=services.dispatcher,
             now=api.clock.now,
             **(CLAIM_TIMES | {"missing_grace": timedelta(0)}),
         )
@@ -95,11 +95,11 @@ class Shop:
     def held(self) -> dict[str, str]:
         """Claim -> its pod. No two have one, and each has the label of its own on it."""
         pods = {pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in self.pool.pods()}
-        found = {name: each["spec"]["podName"] for name, each in self.claims().items() if "podName" in each["spec"]}
-        assert len(set(found.values())) == len(found)
-        for name, pod in found.items():
+        held = {name: claim["spec"]["podName"] for name, claim in self.claims().items() if "podName" in claim["spec"]}
+        assert len(set(held.values())) == len(held)
+        for name, pod in held.items():
             assert pods[pod]["berthmaster.dev/claimed-by"] == self.claims()[name]["metadata"]["uid"]
-        return found
+        return held
 
     def phases(self) -> list[str]:
         return sorted(pod["metadata"]["labels"].get(PHASE, "") for pod in self.pool.pods())

@@ -80,8 +80,8 @@ class ClaimWorld:
 
     def ledger(self, pool: str) -> SlotLedger:
         """By namespace/name; of a pool that nobody made it is empty and not verified."""
-        world = self.slots.get(pool.rpartition("/")[2])
-        return world.ledger if world else SlotLedger(self.redis, self._scripts(), pool)
+        slots = self.slots.get(pool.rpartition("/")[2])
+        return slots.ledger if slots else SlotLedger(self.redis, self._scripts(), pool)
 
     def _scripts(self) -> Any:
         return next(iter(self.slots.values())).scripts if self.slots else SlotWorld(self.redis, "none/none").scripts
@@ -90,8 +90,8 @@ class ClaimWorld:
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": name}}
         template = {"metadata": {"labels": labels or {}}, "spec": IMAGE}
         path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{self.namespace}/podpools"
-        made = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
-        self.owners[name] = [owner_reference(as_snapshot(KubeObject(made)))]
+        created = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
+        self.owners[name] = [owner_reference(as_snapshot(KubeObject(created)))]
         self.slots[name] = SlotWorld(self.redis, f"{self.namespace}/{name}")
         self.services.pools.add(f"{self.namespace}/{name}")
         self.offer(name)
@@ -100,8 +100,8 @@ class ClaimWorld:
         self, name: str, pool: str = "warm", *, offer: bool = True, layout: tuple[str, ...] = (), **labels: str
     ) -> Json:
         """Idle, ready, and offered; `layout`: slots for jobs."""
-        told = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
-        meta = {"name": name, "labels": told, "ownerReferences": self.owners.get(pool, [])}
+        own_labels = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
+        meta = {"name": name, "labels": own_labels, "ownerReferences": self.owners.get(pool, [])}
         self.api.create(f"{self.pods_path()}", {"metadata": meta, "spec": IMAGE})
         pod = self.status(name, READY)
         self.slots[pool].add(pod["metadata"]["uid"], layout)
@@ -113,18 +113,18 @@ class ClaimWorld:
         """What the run of a pool says: which of its pods a claim may have."""
         ledger, token = self.slots[pool].ledger, "9999999999999999-offer"
         ledger.resize(token, None, 0, 5000, 0)
-        seen = [claimable(Pod(pod), self.clock) for pod in self.pods()]
-        found = [pod for pod in seen if pod.pool == pool and pod.free and pod.normal and not pod.cordoned]
-        aged = [replace(pod, created=(created or {}).get(pod.name, pod.created)) for pod in found]
+        pods = [claimable(Pod(pod), self.clock) for pod in self.pods()]
+        offered = [pod for pod in pods if pod.pool == pool and pod.free and pod.normal and not pod.cordoned]
+        aged = [replace(pod, created=(created or {}).get(pod.name, pod.created)) for pod in offered]
         keep_claimable(ledger, token, self.revision, aged)
 
     def drained(self, name: str, pool: str = "warm") -> None:
         """Its pool has seen to it: it is free again."""
         pod = self.get(name)
-        (told,) = (each for each in view(self.slots[pool].ledger).pods if each.uid == pod["metadata"]["uid"])
-        assert self.slots[pool].ledger.take_over(told.uid, told.token, "drain")
+        (slots,) = (slots for slots in view(self.slots[pool].ledger).pods if slots.uid == pod["metadata"]["uid"])
+        assert self.slots[pool].ledger.take_over(slots.uid, slots.token, "drain")
         self.label(name, PHASE, Phase.IDLE.value)
-        self.slots[pool].ledger.open(told.uid, "drain")
+        self.slots[pool].ledger.open(slots.uid, "drain")
         self.offer(pool)
 
     # ---- pods
@@ -170,7 +170,7 @@ class ClaimWorld:
     def views(self, pool: str = "warm") -> dict[str, str]:
         """Pod -> what the slot ledger thinks of it."""
         names = {pod["metadata"]["uid"]: pod["metadata"]["name"] for pod in self.pods()}
-        return {names.get(each.uid, each.uid): each.view for each in view(self.slots[pool].ledger).pods}
+        return {names.get(slots.uid, slots.uid): slots.view for slots in view(self.slots[pool].ledger).pods}
 
     # ---- claims
 
@@ -201,13 +201,13 @@ class ClaimWorld:
         return str((self.read(name).get("status") or {}).get("phase", ""))
 
     def condition(self, kind: str, name: str = "a") -> Json:
-        (found,) = (each for each in self.read(name)["status"]["conditions"] if each["type"] == kind)
-        return dict(found)
+        (condition,) = (entry for entry in self.read(name)["status"]["conditions"] if entry["type"] == kind)
+        return dict(condition)
 
-    def told(self) -> set[str]:
+    def event_reasons(self) -> set[str]:
         """Reasons of the Events of the namespace."""
         items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
-        return {each["reason"] for each in items}
+        return {event["reason"] for event in items}
 
     def spec(self, name: str = "a", **changes: Any) -> None:
         self.api.patch(claim_path(self.namespace, name), {"spec": changes})

@@ -12,8 +12,8 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 def pod(name: str, phase: Phase = Phase.IDLE, age: int = 0, **rest: Any) -> ClaimablePod:
     """Of pool `warm`, revision `r1`; `age` in seconds."""
-    told: dict[str, Any] = {"pool": "warm", "revision": "r1", "created": NOON - timedelta(seconds=age)}
-    return ClaimablePod(name, f"uid-{name}", phase=phase, **(told | rest))
+    defaults: dict[str, Any] = {"pool": "warm", "revision": "r1", "created": NOON - timedelta(seconds=age)}
+    return ClaimablePod(name, f"uid-{name}", phase=phase, **(defaults | rest))
 
 
 def bound(name: str, to: str = "c1", **rest: Any) -> ClaimablePod:

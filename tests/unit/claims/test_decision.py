@@ -74,7 +74,7 @@ MOVES = claim(pod="b", source="a")
 
 
 @pytest.mark.parametrize(
-    ("pods", "marked", "found"),
+    ("pods", "marked", "expected"),
     [
         ((bound("a"), pod("b")), False, Step(Action.TAKE_TARGET, "b")),
         ((bound("a"), bound("b")), False, Step(Action.MARK, "b")),
@@ -92,9 +92,9 @@ MOVES = claim(pod="b", source="a")
         ((bound("b", "c2"),), False, Step(Action.CLEAR)),
     ],
 )
-def test_a_move_goes_on_from_whatever_is_there(pods: tuple[ClaimablePod, ...], marked: bool, found: Step) -> None:
+def test_a_move_goes_on_from_whatever_is_there(pods: tuple[ClaimablePod, ...], marked: bool, expected: Step) -> None:
     moving = claim(pod=MOVES.pod, source=MOVES.source, marked=marked)
-    assert step(moving, *pods) == found
+    assert step(moving, *pods) == expected
 
 
 def test_a_claim_is_called_what_its_pod_is() -> None:

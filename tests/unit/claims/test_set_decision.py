@@ -16,8 +16,8 @@ from tests.unit.claims.support import NOON
 
 def serves(number: int, phase: ClaimPhase = ClaimPhase.BOUND, **rest: Any) -> SetMember:
     """A claim with a ready pod; the higher its number, the newer it is."""
-    told: dict[str, Any] = {"has_pod": True, "scheduled": True, "pod_phase": "Running", "ready": True, "version": "7"}
-    return SetMember(f"db-{number}", phase, NOON + timedelta(seconds=number), **(told | rest))
+    base: dict[str, Any] = {"has_pod": True, "scheduled": True, "pod_phase": "Running", "ready": True, "version": "7"}
+    return SetMember(f"db-{number}", phase, NOON + timedelta(seconds=number), **(base | rest))
 
 
 def waits(number: int, **rest: Any) -> SetMember:
@@ -83,9 +83,9 @@ def test_a_claim_that_became_dear_after_it_was_recorded_is_spared() -> None:
 
 
 @pytest.mark.row("WC-34")
-@pytest.mark.parametrize("made", ["of an older template", "Outdated"])
-def test_an_old_claim_goes_once_one_more_serves(made: str) -> None:
-    before = [old(serves(n)) if made != "Outdated" else serves(n, ClaimPhase.OUTDATED) for n in (0, 1)]
+@pytest.mark.parametrize("age", ["of an older template", "Outdated"])
+def test_an_old_claim_goes_once_one_more_serves(age: str) -> None:
+    before = [old(serves(n)) if age != "Outdated" else serves(n, ClaimPhase.OUTDATED) for n in (0, 1)]
     assert step(2, *before) == said(SetAction.CREATE, 2)
     assert step(2, *before, waits(2)) == REST
     assert step(2, *before, serves(2, ready=False)) == REST
