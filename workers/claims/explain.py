@@ -32,6 +32,20 @@ CLOSED: Final = {
     "ending": "it is being removed",
 }
 """State of a pod in the slot ledger -> why no claim can have the pod."""
+UNREADABLE: Final = "the slot ledger of its pool cannot be read"
+STEP_TEXTS: Final = {
+    Action.TAKE: "looks for a pod",
+    Action.TAKE_TARGET: "takes {pod}, to move there",
+    Action.ADOPT: "keeps {pod}, which has its label",
+    Action.MARK: "records that it has {pod}, to move there",
+    Action.GIVE_BACK: "gives {pod} back",
+    Action.DISCARD: "gives {pod} back for good: no claim can use it",
+    Action.CLEAR: "names no pod any more",
+    Action.COMPLETE: "has moved",
+    Action.FINISH: "lets itself be removed",
+    Action.REST: "nothing is left to do",
+    Action.WAIT: "waits: the pod that it names is missing",
+}
 
 
 @dataclass(frozen=True)
@@ -134,6 +148,7 @@ def _candidates(
 def _judge(
     services: ClaimServices, namespace: str, name: str, claim: Claim, pods: list[ClaimablePod]
 ) -> Iterator[PodCandidate]:
+    """Say of each pod why the claim cannot have it."""
     named = services.index.named_by_others(namespace, (pod.name for pod in pods), name)
     ledgers = {pod.pool: services.ledger(f"{namespace}/{pod.pool}") for pod in pods}
     slots_of = {pool: _slots(ledger) for pool, ledger in ledgers.items()}
@@ -154,22 +169,6 @@ def _slots(ledger: SlotLedger) -> tuple[str, dict[str, PodSlots] | None]:
 
 def _closed(slots: PodSlots | None) -> str:
     return CLOSED.get(slots.view if slots else "", "") or ("it has jobs" if slots and slots.busy else "")
-
-
-UNREADABLE: Final = "the slot ledger of its pool cannot be read"
-STEP_TEXTS: Final = {
-    Action.TAKE: "looks for a pod",
-    Action.TAKE_TARGET: "takes {pod}, to move there",
-    Action.ADOPT: "keeps {pod}, which has its label",
-    Action.MARK: "records that it has {pod}, to move there",
-    Action.GIVE_BACK: "gives {pod} back",
-    Action.DISCARD: "gives {pod} back for good: no claim can use it",
-    Action.CLEAR: "names no pod any more",
-    Action.COMPLETE: "has moved",
-    Action.FINISH: "lets itself be removed",
-    Action.REST: "nothing is left to do",
-    Action.WAIT: "waits: the pod that it names is missing",
-}
 
 
 def in_words(step: Step) -> str:

@@ -1,4 +1,4 @@
-"""What Kubernetes Events tell about a set: one a transition, on both Kubernetes servers."""
+"""The Events of a claim set: one a transition, on both Kubernetes servers."""
 
 from __future__ import annotations
 

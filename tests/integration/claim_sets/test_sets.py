@@ -1,4 +1,4 @@
-"""What a set of claims does and shows, on both Kubernetes servers."""
+"""What a claim set does and shows, on both Kubernetes servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets and the runs of their claims together, on warm pods, on both Kubernetes servers."""
+"""Claim sets and the real runs of their claims together, on both Kubernetes servers."""
 
 from __future__ import annotations
 

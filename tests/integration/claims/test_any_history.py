@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: no two claims have one pod, and nobody gets a pod that has not drained.
+"""In any order of events no two claims have one pod, and no claim gets a pod that has not drained.
 
 Runs die at any write, pods fail and go, claims come, move and go, also by force, Redis is lost.
 """

@@ -1,4 +1,4 @@
-"""A claim that is deleted gives back what is its own, and nothing else, and ends whatever there is."""
+"""A deleted claim gives back its own pods and no others, and always ends."""
 
 from __future__ import annotations
 

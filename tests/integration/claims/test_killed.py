@@ -1,4 +1,4 @@
-"""A worker is killed at any of its writes, before it is made or before its answer comes: the next run goes on."""
+"""A worker is killed at any write, before the write or before its answer. The next run continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes refuses what a run of a claim writes: the claim says so while that is so, or an Event of it does."""
+"""Kubernetes refuses a write of a claim's run: the claim's status or an Event says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker tells Prometheus of claims is what their status says."""
+"""The metrics of claims agree with their statuses."""
 
 from __future__ import annotations
 

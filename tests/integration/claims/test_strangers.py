@@ -1,4 +1,4 @@
-"""A pod that no pool made may carry any label: its author gains nothing by it, and takes nothing from others."""
+"""A pod of no pool may carry any label: its author gains nothing, and takes nothing from others."""
 
 from __future__ import annotations
 

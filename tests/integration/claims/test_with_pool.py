@@ -1,4 +1,4 @@
-"""Claims and the pool that serves them, each by its own real run: the test is kubelet, workload and publisher."""
+"""Claims and the pool that serves them, all by their real runs. The test plays kubelet, workload and publisher."""
 
 from __future__ import annotations
 

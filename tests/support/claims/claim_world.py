@@ -1,4 +1,4 @@
-"""Claims on a Kubernetes API and a real Redis, step by step: the test is kubelet, the pools, and the clock."""
+"""Claims on a Kubernetes API and a real Redis, step by step. The test plays kubelet, the pools and the clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from domain.kubernetes.objects import KubeObject, Pod
 from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Workqueue
-from tests.support.claims.claim_times import CLAIM_TIMES
+from tests.support.claims.claim_settings import SETTINGS
 from tests.support.jobs.slot_world import SlotWorld
 from workers.claims.reconciler import PodClaimsReconciler
 from workers.claims.services import ClaimServices
@@ -41,7 +41,7 @@ IMAGE = {"containers": [{"name": "game", "image": "game:1"}]}
 
 
 class Unsent:
-    """Takes what is dispatched: no test of claims has jobs whose messages matter."""
+    """Drops what is dispatched: no test of claims needs the messages of jobs."""
 
     def send(self, placed: object) -> list[Any]:
         del placed
@@ -69,17 +69,20 @@ class ClaimWorld:
             ledger=self.ledger,
             dispatcher=lambda ledger: Dispatcher(ledger, Unsent()),
             now=lambda: self.clock,
-            **CLAIM_TIMES,
+            missing_grace=SETTINGS.claims.missing_grace,
+            retry=SETTINGS.claims.retry,
+            retry_longest=SETTINGS.claims.retry_longest,
+            call_time=SETTINGS.call_time,
         )
 
     def on(self, api: KubeApi) -> ClaimServices:
-        """The services of a worker that reaches Kubernetes by this."""
+        """Return the services of a worker that reaches Kubernetes by `api`."""
         return replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api))
 
     # ---- pools
 
     def ledger(self, pool: str) -> SlotLedger:
-        """By namespace/name; of a pool that nobody made it is empty and not verified."""
+        """Return the ledger of a pool (namespace/name). For an unknown pool it is empty and not verified."""
         slots = self.slots.get(pool.rpartition("/")[2])
         return slots.ledger if slots else SlotLedger(self.redis, self._scripts(), pool)
 
@@ -99,7 +102,7 @@ class ClaimWorld:
     def pod(
         self, name: str, pool: str = "warm", *, offer: bool = True, layout: tuple[str, ...] = (), **labels: str
     ) -> Json:
-        """Idle, ready, and offered; `layout`: slots for jobs."""
+        """Create an idle, ready and claimable pod. `layout` has its slots for jobs."""
         own_labels = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
         meta = {"name": name, "labels": own_labels, "ownerReferences": self.owners.get(pool, [])}
         self.api.create(f"{self.pods_path()}", {"metadata": meta, "spec": IMAGE})
@@ -110,7 +113,7 @@ class ClaimWorld:
         return pod
 
     def offer(self, pool: str = "warm", created: dict[str, datetime] | None = None) -> None:
-        """What the run of a pool says: which of its pods a claim may have."""
+        """Publish the claimable pods of a pool, as the pool's run does."""
         ledger, token = self.slots[pool].ledger, "9999999999999999-offer"
         ledger.resize(token, None, 0, 5000, 0)
         pods = [claimable(Pod(pod), self.clock) for pod in self.pods()]
@@ -119,7 +122,7 @@ class ClaimWorld:
         keep_claimable(ledger, token, self.revision, aged)
 
     def drained(self, name: str, pool: str = "warm") -> None:
-        """Its pool has seen to it: it is free again."""
+        """Free a drained pod, as the pool's run does."""
         pod = self.get(name)
         (slots,) = (slots for slots in view(self.slots[pool].ledger).pods if slots.uid == pod["metadata"]["uid"])
         assert self.slots[pool].ledger.take_over(slots.uid, slots.token, "drain")
@@ -156,7 +159,7 @@ class ClaimWorld:
         return labels
 
     def holder(self, pod: str) -> str:
-        """Phase of a pod, with the name of the claim that has it."""
+        """Return the phase of a pod, with the name of its claim."""
         labels = self.labels(pod)
         names = {claim.uid: claim.name for claim in self.claims()}
         uid = labels.get(CLAIMED_BY, "")
@@ -168,7 +171,7 @@ class ClaimWorld:
         return labels.get(LAST_OWNER, "")
 
     def views(self, pool: str = "warm") -> dict[str, str]:
-        """Pod -> what the slot ledger thinks of it."""
+        """Return the state of each pod in the slot ledger."""
         names = {pod["metadata"]["uid"]: pod["metadata"]["name"] for pod in self.pods()}
         return {names.get(slots.uid, slots.uid): slots.view for slots in view(self.slots[pool].ledger).pods}
 
@@ -180,7 +183,7 @@ class ClaimWorld:
         return self.api.create(path, body | {"spec": {"poolName": "warm"} | spec})
 
     def bound(self, name: str = "a", **spec: Any) -> str:
-        """A claim that has found a pod; the pod's name."""
+        """Create a claim and run it once. Returns the name of its pod."""
         self.claim(name, **spec)
         self.run(name)
         return self.pod_of(name)
@@ -205,7 +208,7 @@ class ClaimWorld:
         return dict(condition)
 
     def event_reasons(self) -> set[str]:
-        """Reasons of the Events of the namespace."""
+        """Return the reasons of the namespace's Events."""
         items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
         return {event["reason"] for event in items}
 
@@ -226,13 +229,13 @@ class ClaimWorld:
         return False
 
     def run(self, name: str = "a", services: ClaimServices | None = None) -> Outcome | None:
-        """One run of the claim, by a worker with these services."""
+        """Run the claim once, by a worker with these services."""
         key = pod_claim_key(self.namespace, name)
         self.queue.touch([key])
         return reconcile(self.queue, key, PodClaimsReconciler(services or self.services), QUICK)
 
     def lease_ends(self, name: str = "a") -> None:
-        """Of a run that stands still or died: another worker may take the claim."""
+        """End the lease of a run that paused or died, so that another worker may take the claim."""
         self.redis.zadd("{queue}timer", {pod_claim_key(self.namespace, name): 0})
         self.queue.sweep_due(1000)
 

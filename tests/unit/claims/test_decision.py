@@ -1,4 +1,4 @@
-"""One claim, one look, one step."""
+"""The next step of a claim, in a table."""
 
 from __future__ import annotations
 

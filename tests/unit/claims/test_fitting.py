@@ -1,4 +1,4 @@
-"""Whether a pod will do, and why not."""
+"""Whether a claim can have a pod, and why not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a set of claims does next, in a table."""
+"""The next step of a claim set, in a table."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_no_step_names_more_than_can_be_done_at_once() -> None:
 
 @pytest.mark.row("WC-34")
 def test_scaling_in_by_one_in_a_rollout_takes_at_once_what_nobody_misses() -> None:
-    """Else the one more that is there already is the surge, which looks the same whoever asked for what."""
+    """Otherwise the surplus claim counts as the surge: nothing tells the two apart."""
     olds = tuple(old(serves(n)) for n in range(3))
     assert step(2, *olds, waits(3)) == said(SetAction.RECORD, 3)
     assert step(2, *olds) == said(SetAction.RECORD, 2)

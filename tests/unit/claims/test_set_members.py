@@ -1,4 +1,4 @@
-"""What a set reads of its claims and their pods."""
+"""What a claim set reads from its claims and their pods."""
 
 from __future__ import annotations
 

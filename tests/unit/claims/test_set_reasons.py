@@ -1,4 +1,4 @@
-"""Why a set of claims does what it does next, in words."""
+"""The reasons of a claim set's steps."""
 
 from __future__ import annotations
 
