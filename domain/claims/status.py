@@ -70,14 +70,14 @@ def progress(claim: Claim, observed: ClaimView) -> str:
     return DRAINING if drains else TAKEN
 
 
-def bound(claim: Claim, observed: ClaimView, otherwise: Reason) -> Condition:
+def bound_condition(claim: Claim, observed: ClaimView, otherwise: Reason) -> Condition:
     """Build the condition Bound. `otherwise` says why the claim has no pod, where it has none."""
     if pod := home(claim, observed):
         return Condition(type=BOUND, status="True", reason="HasPod", message=f"it has pod {pod.name}")
     return Condition(type=BOUND, status="False", reason=otherwise.word, message=otherwise.message)
 
 
-def moved(
+def moved_condition(
     claim: Claim, observed: ClaimView, ended: Condition | None, before: Mapping[str, Any] | None
 ) -> Condition | None:
     """Build the condition Moved; None if the claim never moved.
@@ -89,12 +89,12 @@ def moved(
         before: the condition Moved of the last status.
     """
     if ended or not claim.moves:
-        return ended or _kept(before)
+        return ended or _last_move(before)
     message = f"from {claim.source} to {claim.pod}"
     return Condition(type=MOVED, status="False", reason=progress(claim, observed), message=message)
 
 
-def _kept(before: Mapping[str, Any] | None) -> Condition | None:
+def _last_move(before: Mapping[str, Any] | None) -> Condition | None:
     if before is None:
         return None
     last = Condition.model_validate(before)
@@ -102,18 +102,18 @@ def _kept(before: Mapping[str, Any] | None) -> Condition | None:
     return last.model_copy(update={"reason": "Ended"}) if unfinished else last
 
 
-def labels_applied(added: Additions) -> Condition | None:
+def labels_condition(added: Additions) -> Condition | None:
     """Build the condition LabelsApplied; None if the claim asks for no labels."""
     if added.left_out:
         return Condition(type=LABELS_APPLIED, status="False", reason="LabelsLeftOut", message=added.in_words())
     return Condition(type=LABELS_APPLIED, status="True", reason="Applied", message="") if added.labels else None
 
 
-def has_moved(source: str, target: str) -> Condition:
+def move_completed(source: str, target: str) -> Condition:
     """Build the condition of a move that ended at its target."""
     return Condition(type=MOVED, status="True", reason="Moved", message=f"from {source} to {target}")
 
 
-def refused(target: str, why: str) -> Condition:
+def move_refused(target: str, why: str) -> Condition:
     """Build the condition of a move whose target the claim cannot have."""
     return Condition(type=MOVED, status="False", reason="TargetRefused", message=f"{target}: {why}")

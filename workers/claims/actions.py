@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from berthmaster.routing import pod_pool_key
 from domain.claims.claim import Claim
-from domain.claims.status import has_moved, refused
+from domain.claims.status import move_completed, move_refused
 from domain.kubernetes.names import BOUND_AT, CLAIM_FINALIZER
 from domain.kubernetes.objects import Pod
 from domain.status import Condition
@@ -84,7 +84,7 @@ class ClaimActions:
         """End a move: name the target alone."""
         claim = observed.claim
         self._name(observed.objects[claim.pod], self._now())
-        self.move_end = has_moved(claim.source, claim.pod)
+        self.move_end = move_completed(claim.source, claim.pod)
         self._context.report("Moved", self.move_end.message, f"{claim.source}/{claim.pod}/moved")
 
     def finish(self, uid: str) -> None:
@@ -125,7 +125,7 @@ class ClaimActions:
     def _report_refused_target(self, claim: Claim) -> None:
         """Report a move that is undone because the claim cannot have its target."""
         if claim.moves:
-            self.move_end = refused(claim.pod, self.refused.get(claim.pod, "it cannot be had"))
+            self.move_end = move_refused(claim.pod, self.refused.get(claim.pod, "it cannot be had"))
             self._context.report("MoveRefused", self.move_end.message, f"{claim.source}/{claim.pod}/refused")
 
     def _now(self) -> str:

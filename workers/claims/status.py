@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from domain.claims.claim import ClaimPhase
-from domain.claims.status import MOVED, Reason, bound, claim_status, home, labels_applied, moved
+from domain.claims.status import (
+    MOVED,
+    Reason,
+    bound_condition,
+    claim_status,
+    home,
+    labels_condition,
+    moved_condition,
+)
 from domain.kubernetes.names import BOUND_AT
 from domain.status import Condition, write_refused
 from workers.claims.context import ClaimContext
@@ -29,10 +37,10 @@ def publish_status(
     """
     claim, view, last = observed.claim, observed.view, context.claim
     conditions = [Condition(type="Valid", status="True", reason="Accepted", message="")]
-    conditions.append(bound(claim, view, otherwise))
+    conditions.append(bound_condition(claim, view, otherwise))
     if labels := _labels_applied(observed):
         conditions.append(labels)
-    if move := moved(claim, view, move_end, _condition(last.status, MOVED)):
+    if move := moved_condition(claim, view, move_end, _condition(last.status, MOVED)):
         conditions.append(move)
     since = last.annotations.get(BOUND_AT, "")
     _write(context, claim_status(claim, view, revision, last.generation, since, conditions))
@@ -60,7 +68,7 @@ def _labels_applied(observed: ClaimObservation) -> Condition | None:
     pod = home(observed.claim, observed.view)
     if pod is None:
         return None
-    return labels_applied(additions_to(observed.objects[pod.name], observed.request.spec.additional_pod_labels))
+    return labels_condition(additions_to(observed.objects[pod.name], observed.request.spec.additional_pod_labels))
 
 
 def _condition(status: Json, kind: str) -> Json | None:
