@@ -1,0 +1,1 @@
+"""The rules of PodClaimSets: which claims a set creates and removes. No I/O."""

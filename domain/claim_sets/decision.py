@@ -1,9 +1,9 @@
-"""What a set of claims does next: one step from one look, whoever else does the same (rules `intent`, `pre`).
+"""Decide what a claim set does next, safely also where several workers decide (rules `intent`, `pre`).
 
-A claim that shall go is recorded first, in the version that was seen, by compare-and-set of the set's status; and only
-what is recorded is deleted, only in that version. So an entry whose claim has changed, or is gone, can do no harm any
-more, and only a record without living entries is replaced. An entry that shall not be carried out after all is made
-dead: its claim is written.
+The set's status records which claims are removed, each with the version that was observed, by compare-and-set. Only a
+recorded claim is deleted, and only in the recorded version. So an entry does no harm once its claim has changed or is
+gone. A record is replaced only when no claim has its recorded version any more. To keep a recorded claim after all,
+the set writes the claim, which changes its version.
 """
 
 from __future__ import annotations
@@ -17,30 +17,36 @@ from typing import Final
 from domain.claim_sets.scale_in import SetMember, first_to_go
 
 MOST: Final = 50
-"""Claims a step: each is one call, and what was seen grows old."""
+"""Claims in one step. Each costs a call, and the observation ages meanwhile."""
 
 
-class Do(StrEnum):
-    CREATE = "create"  # claims of these names
-    RECORD = "record"  # that these are removed, and no others
-    REMOVE = "remove"  # these, which are recorded, as they are recorded
-    SPARE = "spare"  # writes these, which are recorded, so that nobody removes them
-    REST = "rest"
+class SetAction(StrEnum):
+    """What a step of a claim set does."""
+
+    CREATE = "create"  # create claims of these names
+    RECORD = "record"  # record that these claims are removed, and no others
+    REMOVE = "remove"  # delete these recorded claims in their recorded versions
+    SPARE = "spare"  # write these recorded claims, so that no worker deletes them
+    REST = "rest"  # nothing is left to do
 
 
 @dataclass(frozen=True)
 class SetStep:
-    """`names` of claims."""
+    """An action and the names of its claims."""
 
-    do: Do
+    action: SetAction
     names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SetView:
-    """`members`: also those that are being deleted. `recorded`: name -> version. `taken`: names that others have.
+    """The part of an observation that decides. The set was read before its members.
 
-    The set was read before its members.
+    Attributes:
+        wanted: how many claims the set shall have.
+        members: the claims of the set, including those that are being deleted.
+        recorded: the claims that the set's status says are removed, name -> version.
+        taken: names of claims that the set does not own.
     """
 
     name: str
@@ -51,56 +57,63 @@ class SetView:
 
     @property
     def live(self) -> tuple[SetMember, ...]:
+        """The members that are not being deleted."""
         return tuple(member for member in self.members if not member.deleting)
 
     @property
     def surplus(self) -> int:
+        """How many live members there are beyond `wanted`; negative if some are missing."""
         return len(self.live) - self.wanted
 
     @property
     def old(self) -> tuple[SetMember, ...]:
+        """The live members that a rollout replaces."""
         return tuple(member for member in self.live if member.old)
 
     @property
     def booting(self) -> tuple[SetMember, ...]:
-        """Those that are not old and do not serve. One by one: none is replaced while there is one of them."""
+        """The live members that are not old and do not serve yet. While there is one, a rollout replaces no member."""
         return tuple(member for member in self.live if not member.old and not member.serves)
 
 
-def set_step(seen: SetView) -> SetStep:
-    go = {member.name for member in to_go(seen)}
-    alive = {member.name for member in seen.live if seen.recorded.get(member.name) == member.version}
+def set_step(observed: SetView) -> SetStep:
+    """Return the one step that the set takes next."""
+    go = {member.name for member in to_go(observed)}
+    alive = {member.name for member in observed.live if observed.recorded.get(member.name) == member.version}
     if alive - go:
-        return SetStep(Do.SPARE, tuple(sorted(alive - go)))
+        return SetStep(SetAction.SPARE, tuple(sorted(alive - go)))
     if alive or go:
-        return SetStep(Do.REMOVE if alive else Do.RECORD, tuple(sorted(alive or go)))
-    if more := _more(seen):
-        return SetStep(Do.CREATE, tuple(islice(_free_names(seen), min(more, MOST))))
-    return SetStep(Do.REST)
+        return SetStep(SetAction.REMOVE if alive else SetAction.RECORD, tuple(sorted(alive or go)))
+    if more := _more(observed):
+        return SetStep(SetAction.CREATE, tuple(islice(_free_names(observed), min(more, MOST))))
+    return SetStep(SetAction.REST)
 
 
-def to_go(seen: SetView) -> tuple[SetMember, ...]:
-    """Who is too many. While there are old ones, one more than wanted is none too many until it serves."""
-    if seen.surplus > 1 or (seen.surplus == 1 and not seen.old):
-        return first_to_go(seen.live)[: min(seen.surplus - bool(seen.old), MOST)]
-    if seen.surplus < 1:
+def to_go(observed: SetView) -> tuple[SetMember, ...]:
+    """Return the members to remove. During a rollout one surge claim is tolerated until it is ready."""
+    if observed.surplus > 1 or (observed.surplus == 1 and not observed.old):
+        return first_to_go(observed.live)[: min(observed.surplus - bool(observed.old), MOST)]
+    if observed.surplus < 1:
         return ()
-    one_too_many = first_to_go(seen.booting) if len(seen.booting) > 1 else ()
-    return (replaceable(seen) or one_too_many)[:1]
+    excess = first_to_go(observed.booting) if len(observed.booting) > 1 else ()
+    return (replaceable(observed) or excess)[:1]
 
 
-def replaceable(seen: SetView) -> tuple[SetMember, ...]:
-    """Old ones that may go now, if there is another in their place. One without a pod serves nobody."""
-    going = first_to_go(seen.old)
+def replaceable(observed: SetView) -> tuple[SetMember, ...]:
+    """Return the old members that may go now, once there is a claim in their place.
+
+    A member without a pod serves nobody, so it goes first and need not wait.
+    """
+    going = first_to_go(observed.old)
     idle = tuple(member for member in going if not member.has_pod)
-    return idle or (() if seen.booting else going)
+    return idle or (() if observed.booting else going)
 
 
-def _more(seen: SetView) -> int:
-    return -seen.surplus if seen.surplus < 0 else int(seen.surplus == 0 and bool(replaceable(seen)))
+def _more(observed: SetView) -> int:
+    return -observed.surplus if observed.surplus < 0 else int(observed.surplus == 0 and bool(replaceable(observed)))
 
 
-def _free_names(seen: SetView) -> Iterator[str]:
-    """The lowest numbers: whoever is late with a decision finds that they exist."""
-    used = {member.name for member in seen.members} | seen.taken
-    return (name for number in count() if (name := f"{seen.name}-{number}") not in used)
+def _free_names(observed: SetView) -> Iterator[str]:
+    """Yield the lowest free names: a worker whose decision is late finds that its names exist already."""
+    used = {member.name for member in observed.members} | observed.taken
+    return (name for number in count() if (name := f"{observed.name}-{number}") not in used)

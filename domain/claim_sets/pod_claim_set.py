@@ -1,4 +1,4 @@
-"""PodClaimSet: so many claims of one template, each with a warm pod of its own."""
+"""PodClaimSet: a number of claims of one template, each with a warm pod of its own."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from domain.status import Condition, Shape
 
 
 class ClaimMeta(Spec):
-    """Of the claims that are made."""
+    """Metadata of the claims that the set creates."""
 
     labels: Annotated[Labels, Field(description="those of the set's selector among them")] = {}
     annotations: Annotated[dict[str, str], Field(max_length=50, description="of each claim")] = {}
 
 
 class ClaimTemplate(Spec):
-    """What each claim is made from."""
+    """The template of a claim."""
 
     metadata: ClaimMeta = ClaimMeta()
     spec: Annotated[PodClaimSpec, Field(description="of each claim; without podName and sourcePod")]
 
 
 class PodClaimSetSpec(Spec):
-    """How many claims there shall be, and what each asks for."""
+    """How many claims the set has, and what each asks for."""
 
     replicas: Annotated[int, Field(ge=0, le=5000, description="claims that there shall be")] = 1
     selector: Annotated[Labels, Field(min_length=1, description="labels of its claims; the template has them")]
@@ -41,7 +41,7 @@ class PodClaimSetSpec(Spec):
 
 
 class PodClaimSetStatus(Shape):
-    """What a worker saw last. Nobody else writes it."""
+    """What a worker observed last. Only workers write it."""
 
     observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]
     replicas: Annotated[int, Field(description="claims, those that are being removed left out")]

@@ -1,4 +1,4 @@
-"""What the fields of a PodClaimSet must say together (see berthmaster.spec), and what of it cannot be changed."""
+"""Rules between the fields of a PodClaimSet (see berthmaster.spec), and the fields that cannot be changed."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ SET_RULES: Final[tuple[Rule[PodClaimSetSpec], ...]] = (
 
 
 def validations() -> list[dict[str, Any]]:
-    """`x-kubernetes-validations` of the spec."""
+    """Return `x-kubernetes-validations` of the spec."""
     kept = validation("selector", "self.selector == oldSelf.selector", "selector cannot be changed: make another set")
     return [*(validation(rule.field, rule.cel, rule.message) for rule in SET_RULES), kept]

@@ -1,4 +1,4 @@
-"""Which claim of a set goes first."""
+"""Choose which claim of a set goes first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ POD_RANK: Final = {"Pending": 0, "Unknown": 0, "Failed": 1, "Succeeded": 1, "Run
 
 @dataclass(frozen=True)
 class SetMember:
-    """A claim of a set. `pod_phase`, `scheduled`, `ready`, `cost` (of deletion) are its pod's.
+    """A claim of a set.
 
-    `current`: made from the set's present template.
+    Attributes:
+        scheduled, pod_phase, ready: the state of the claim's pod.
+        cost: the deletion cost of the claim's pod.
+        current: the claim was created from the set's present template.
+        version: the claim's resourceVersion.
     """
 
     name: str
@@ -35,18 +39,19 @@ class SetMember:
 
     @property
     def old(self) -> bool:
-        """Another is made in its place."""
+        """Whether a rollout replaces the claim."""
         return not self.current or self.phase is ClaimPhase.OUTDATED
 
     @property
     def serves(self) -> bool:
+        """Whether the claim has a ready pod of the pool's present template."""
         return self.ready and self.phase is ClaimPhase.BOUND
 
 
 def first_to_go(members: Iterable[SetMember]) -> tuple[SetMember, ...]:
-    """In the order of removal. One that moves is never chosen: it would leave two pods behind."""
-    chosen = [m for m in members if not m.moves and not m.deleting]
-    chosen.sort(key=lambda m: (len(m.name), m.name), reverse=True)  # of one second: the higher number
+    """Return the claims in the order of removal. A claim that moves is left out: it would leave two pods behind."""
+    chosen = [member for member in members if not member.moves and not member.deleting]
+    chosen.sort(key=lambda member: (len(member.name), member.name), reverse=True)  # higher number first within a second
     return tuple(sorted(chosen, key=_rank))
 
 

@@ -1,4 +1,4 @@
-"""The status of a PodClaimSet, as people read it with kubectl. It says nothing that the state does not say again."""
+"""Build the status of a PodClaimSet. The status is derived entirely from observed state."""
 
 from __future__ import annotations
 
@@ -13,67 +13,75 @@ from domain.status import Condition
 VALID = Condition(type="Valid", status="True", reason="Accepted", message="")
 
 
-def set_status(seen: SetView, selector: Mapping[str, str], generation: int, problem: str = "") -> dict[str, Any]:
-    """`selector`: labels of its claims. `problem`: why the API server made or removed no claim, '' if it did."""
+def set_status(observed: SetView, selector: Mapping[str, str], generation: int, problem: str = "") -> dict[str, Any]:
+    """Build the status.
+
+    Args:
+        observed: the set and its claims.
+        selector: the labels of the set's claims.
+        generation: the generation of the set that was read.
+        problem: why the API server refused the last step, '' if it did not.
+    """
     return PodClaimSetStatus(
         observed_generation=generation,
-        replicas=len(seen.live),
-        ready_replicas=_ready(seen),
-        updated_replicas=sum(m.current and m.phase is ClaimPhase.BOUND for m in seen.live),
+        replicas=len(observed.live),
+        ready_replicas=_ready(observed),
+        updated_replicas=sum(member.current and member.phase is ClaimPhase.BOUND for member in observed.live),
         label_selector=",".join(f"{key}={value}" for key, value in sorted(selector.items())),
-        conditions=[VALID, _complete(seen, problem), _updated(seen)],
+        conditions=[VALID, _complete(observed, problem), _updated(observed)],
     ).model_dump(by_alias=True)
 
 
 def invalid_set_status(problem: str, generation: int) -> dict[str, Any]:
-    """Only what is wrong: the rest stays as it was."""
+    """Build the status of a set whose spec is invalid. Its other fields stay as they are."""
     condition = Condition(type="Valid", status="False", reason="Invalid", message=problem)
     return {"observedGeneration": generation, "conditions": [condition.model_dump(by_alias=True)]}
 
 
 def is_complete(status: Mapping[str, Any]) -> bool:
-    """As it was shown: as many as wanted, each with a ready pod, and none is old."""
-    told = {each["type"]: each["status"] for each in status.get("conditions") or ()}
-    return told.get("Ready") == told.get("Updated") == "True"
+    """Whether this status says that the set is complete: all claims exist, have a ready pod, and none is old."""
+    statuses = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
+    return statuses.get("Ready") == statuses.get("Updated") == "True"
 
 
-def missing(seen: SetView) -> str:
-    """What keeps the set from what is wanted, '' if nothing does."""
-    return _updated(seen).message or _complete(seen, "").message
+def missing(observed: SetView) -> str:
+    """Say what keeps the set from being complete; '' if nothing does."""
+    return _updated(observed).message or _complete(observed, "").message
 
 
-def _ready(seen: SetView) -> int:
-    return sum(member.ready for member in seen.live)
+def _ready(observed: SetView) -> int:
+    return sum(member.ready for member in observed.live)
 
 
-def _complete(seen: SetView, problem: str) -> Condition:
-    """As many as wanted, each with a ready pod."""
-    reason, message = _why_incomplete(seen, problem)
+def _complete(observed: SetView, problem: str) -> Condition:
+    """Build the condition Ready: all claims exist and have a ready pod."""
+    reason, message = _why_incomplete(observed, problem)
     return Condition(type="Ready", status="False" if reason else "True", reason=reason or "Complete", message=message)
 
 
-def _why_incomplete(seen: SetView, problem: str) -> tuple[str, str]:
-    moving = sum(member.moves for member in seen.live)
+def _why_incomplete(observed: SetView, problem: str) -> tuple[str, str]:
     if problem:
         return "Refused", problem
-    if seen.surplus < 0:
-        return "TooFew", f"{len(seen.live)} of {seen.wanted} claims are there"
-    if seen.surplus > 0 and not seen.old:
-        return "TooMany", f"{len(seen.live)} claims for {seen.wanted}; {moving} move and are not removed meanwhile"
-    if _ready(seen) < seen.wanted:
-        return "Waiting", f"{seen.wanted - _ready(seen)} of {seen.wanted} claims have no ready pod"
+    if observed.surplus < 0:
+        return "TooFew", f"{len(observed.live)} of {observed.wanted} claims are there"
+    if observed.surplus > 0 and not observed.old:
+        moving = sum(member.moves for member in observed.live)
+        counts = f"{len(observed.live)} claims for {observed.wanted}"
+        return "TooMany", f"{counts}; {moving} move and are not removed meanwhile"
+    if _ready(observed) < observed.wanted:
+        return "Waiting", f"{observed.wanted - _ready(observed)} of {observed.wanted} claims have no ready pod"
     return "", ""
 
 
-def _updated(seen: SetView) -> Condition:
-    """None is of an older template, or on a pod of an older one."""
-    if not seen.old:
+def _updated(observed: SetView) -> Condition:
+    """Build the condition Updated: every claim is of the set's present template, and on a pod of its pool's."""
+    if not observed.old:
         return Condition(type="Updated", status="True", reason="Current", message="")
-    waits = sorted(member.name for member in seen.booting)
+    waits = sorted(member.name for member in observed.booting)
     why = f"; waits for a ready pod of {', '.join(waits[:3])}" if waits else ""
     return Condition(
         type="Updated",
         status="False",
         reason="Replacing",
-        message=f"{len(seen.old)} of {len(seen.live)} claims are old{why}",
+        message=f"{len(observed.old)} of {len(observed.live)} claims are old{why}",
     )

@@ -1,1 +1,1 @@
-"""Claims: whole warm pods, bound, kept, moved and given back. Pure."""
+"""The rules of PodClaims: which pod a claim gets, keeps, moves to and gives back. No I/O."""

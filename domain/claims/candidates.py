@@ -1,4 +1,4 @@
-"""Which free pods a claim tries, and in which order."""
+"""Choose the free pods that a claim tries, in order."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from domain.claims.pod import ClaimablePod
 def candidates(
     claim: Claim, pods: Iterable[ClaimablePod], revisions: Mapping[str, str], named: Collection[str]
 ) -> tuple[ClaimablePod, ...]:
-    """Pods last owned by the same owner first, then the older. `named`: pods that other claims name, taken or not.
+    """Return the pods that fit: those that the same owner had last come first, then the older ones.
 
-    `revisions`: of the present template of each pool; pods of other pools are of no use.
+    Args:
+        claim: the claim that needs a pod.
+        pods: free pods, of any pool.
+        revisions: the revision of each pool's present template. A pod of any other pool does not fit.
+        named: pods that other claims name, bound or not.
     """
     fitting = (pod for pod in pods if not unfit(claim, pod, revisions.get(pod.pool, "")) and pod.name not in named)
-    return tuple(sorted(fitting, key=lambda pod: (not _known(claim, pod), pod.created, pod.name)))
+    return tuple(sorted(fitting, key=lambda pod: (not _was_of_owner(claim, pod), pod.created, pod.name)))
 
 
-def _known(claim: Claim, pod: ClaimablePod) -> bool:
+def _was_of_owner(claim: Claim, pod: ClaimablePod) -> bool:
     return bool(claim.owner) and pod.last_owner == claim.owner

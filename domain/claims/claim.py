@@ -1,4 +1,4 @@
-"""A claim as its runs see it, and what its phase is called."""
+"""A claim as its reconciler reads it, and the claim's phase."""
 
 from __future__ import annotations
 
@@ -10,22 +10,30 @@ from domain.claims.pod import ClaimablePod
 
 
 class ClaimPhase(StrEnum):
-    PENDING = "Pending"  # has had no pod yet
+    """The phase in a claim's status."""
+
+    PENDING = "Pending"  # never had a pod
     BOUND = "Bound"
     OUTDATED = "Outdated"  # bound to a pod of an older template
-    LOST = "Lost"  # its pod is gone or of no use
+    LOST = "Lost"  # its pod is gone or unusable
 
 
-class WhenLost(StrEnum):
+class PodLossPolicy(StrEnum):
+    """What a claim does when it loses its pod (`whenLost`)."""
+
     REBIND = "Rebind"
     STAY = "Stay"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """`source`: while it moves, the pod that it leaves. `marked`: it is recorded that the target is taken.
+    """A claim.
 
-    `served`: it has had a pod before.
+    Attributes:
+        pod: name of the pod that the claim names; during a move, the target.
+        source: name of the pod that the claim leaves during a move, else ''.
+        marked: an annotation records that the claim took the target of its move.
+        served: the claim had a pod before.
     """
 
     uid: str
@@ -37,15 +45,22 @@ class Claim:
     marked: bool = False
     deleting: bool = False
     served: bool = False
-    when_lost: WhenLost = WhenLost.REBIND
+    when_lost: PodLossPolicy = PodLossPolicy.REBIND
 
     @property
     def moves(self) -> bool:
+        """Whether the claim is moving from one pod to another."""
         return bool(self.source)
 
 
 def phase_of(claim: Claim, pod: ClaimablePod | None, revision: str) -> ClaimPhase:
-    """`pod`: the one that it names, if that is its own; `revision`: of the pool's present template, '' if unknown."""
+    """Return the claim's phase.
+
+    Args:
+        claim: the claim.
+        pod: the pod that the claim lives on, if any.
+        revision: the revision of the pool's present template, '' if it is unknown.
+    """
     if pod is None or pod.claimed_by != claim.uid:
         return ClaimPhase.LOST if claim.served else ClaimPhase.PENDING
     return ClaimPhase.OUTDATED if revision and pod.revision != revision else ClaimPhase.BOUND

@@ -1,7 +1,7 @@
-"""How a pod that was given back becomes free again: it drains, says that it has no sessions, and is handed out again.
+"""Decide when a pod that was given back becomes idle again: it drains, and then reports that it has no sessions.
 
-What a pod says counts only as the answer to this drain (rule `ask`), and the question is put only once no new
-session can come ('settle'). A pod that never answers is not idle: when the time is over it goes.
+A report counts only as the answer to the present drain (rule `ask`). The pod is asked only once no new session can
+arrive (rule `settle`). A pod that never answers does not become idle: it is replaced when its time is over.
 """
 
 from __future__ import annotations
@@ -13,27 +13,37 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
 
-X = TypeVar("X")
+PodT = TypeVar("PodT")
 
 
 @dataclass(frozen=True)
 class DrainWait:
-    """How long a pod that is given back takes: at least `least`, at most `most`."""
+    """Bounds of the time that a pod drains: at least `least`, at most `most`."""
 
     least: timedelta = timedelta(seconds=15)
     most: timedelta = timedelta(minutes=5)
 
 
 class Next(StrEnum):
+    """What happens next to a draining pod."""
+
     WAIT = "wait"
     ASK = "ask"  # publish the id of the drain
-    IDLE = "idle"
-    GO = "go"  # terminating: it is replaced
+    IDLE = "idle"  # claims may have the pod again
+    GO = "go"  # the pod terminates and is replaced
 
 
 @dataclass(frozen=True)
 class Drain:
-    """`since` it drains. `asked`: the question that was published; `answers`: the id of the report; '' for none."""
+    """The drain of one pod.
+
+    Attributes:
+        since: how long the pod has drained.
+        asked: the drain id that was published to the pod, '' if none was.
+        answers: the drain id that the pod's report answers, '' if there is no report.
+        sessions: the number of sessions that the pod reported, -1 if there is no report.
+        usable: the pod could serve another claim.
+    """
 
     id: str
     since: timedelta
@@ -44,7 +54,7 @@ class Drain:
 
 
 def next_of(drain: Drain, wait: DrainWait, recycle: bool) -> Next:
-    """`recycle` False: whatever it says, it is not handed out again."""
+    """Return what happens next. Without `recycle` the pod is replaced, whatever it reports."""
     if not drain.usable:
         return Next.GO
     answered = drain.id == drain.asked == drain.answers and drain.sessions == 0
@@ -58,18 +68,21 @@ def next_of(drain: Drain, wait: DrainWait, recycle: bool) -> Next:
 
 
 def due(drain: Drain, wait: DrainWait) -> timedelta:
-    """When to look again, whatever happens until then."""
+    """Return the time until the drain must be observed again, whatever happens until then."""
     next_at = wait.most if drain.asked == drain.id else min(wait.least, wait.most)
     return max(timedelta(0), next_at - drain.since)
 
 
-def in_order(drains: Iterable[tuple[X, Drain]]) -> list[tuple[X, Drain]]:
-    """Those that are of no use first, then those without sessions, then the others, the oldest first."""
-    return sorted(drains, key=lambda each: (each[1].usable, each[1].sessions != 0, -each[1].since))
+def in_order(drains: Iterable[tuple[PodT, Drain]]) -> list[tuple[PodT, Drain]]:
+    """Sort drains: unusable pods first, then pods without sessions, then the others; the longest drain first."""
+    return sorted(drains, key=lambda entry: (entry[1].usable, entry[1].sessions != 0, -entry[1].since))
 
 
-def counted(told: str) -> tuple[int, str]:
-    """`NUMBER ID` as a workload says it: how many sessions, for which drain. What is no such thing counts nothing."""
-    number, _, drain = told.partition(" ")
-    said = re.fullmatch("[0-9]{1,9}", number) and drain
-    return (int(number), drain) if said else (-1, "")
+def counted(report: str) -> tuple[int, str]:
+    """Parse a workload's report `NUMBER ID`: its number of sessions, and the drain that it answers.
+
+    Anything else is (-1, '').
+    """
+    number, _, drain = report.partition(" ")
+    valid = re.fullmatch("[0-9]{1,9}", number) and drain
+    return (int(number), drain) if valid else (-1, "")

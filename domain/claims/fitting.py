@@ -1,4 +1,4 @@
-"""Whether a pod will do for a claim, and in words why not."""
+"""Say whether a claim can have a pod, and why not."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from domain.claims.pod import ClaimablePod
 
 
 def unfit(claim: Claim, pod: ClaimablePod, revision: str) -> str | None:
-    """Why a claim cannot have a pod, None if it can. `revision`: of the present template of its pool."""
-    return _of_no_use(claim, pod) or _not_free(pod) or _not_now(pod, revision)
+    """Say why a claim cannot have a pod; None if it can. `revision` is that of the pool's present template."""
+    return _not_wanted(claim, pod) or _not_free(pod) or _not_now(pod, revision)
 
 
-def _of_no_use(claim: Claim, pod: ClaimablePod) -> str | None:
+def _not_wanted(claim: Claim, pod: ClaimablePod) -> str | None:
     if not pod.pool:
         return "it is of no pool"
     if claim.pool and pod.pool != claim.pool:
         return f"it is of pool {pod.pool}, and the claim wants one of {claim.pool}"
     missing = sorted(f"{key}={value}" for key, value in claim.selector.items() if pod.labels.get(key) != value)
-    return f"it has not the labels {', '.join(missing)}" if missing else None
+    return f"it lacks the labels {', '.join(missing)}" if missing else None
 
 
 def _not_free(pod: ClaimablePod) -> str | None:

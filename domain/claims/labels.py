@@ -1,4 +1,4 @@
-"""What Kubernetes takes as a label, and times as we write them in annotations."""
+"""What Kubernetes accepts as a label, and times as Berthmaster writes them in annotations."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from berthmaster.names import SUBDOMAIN
 KEY: Final = f"^({SUBDOMAIN}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?$"
 LONGEST_PREFIX: Final = "^([^/]{1,253}/)?[^/]+$"
 VALUE: Final = "^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"
-"""The key of a label, and its value, as expressions."""
+"""Regular expressions for the key of a label, its longest prefix, and its value."""
 
 
 def moment(text: str) -> datetime | None:
-    """A time of a known zone, as we write it in annotations; others may have: None for what is none."""
+    """Parse a time with a zone from an annotation; None for anything else, because anybody may write annotations."""
     try:
-        told = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return told if told.tzinfo else None
+    return time if time.tzinfo else None
 
 
 def proper_key(key: str) -> bool:
+    """Whether Kubernetes accepts the key of a label."""
     return bool(re.match(KEY, key) and re.match(LONGEST_PREFIX, key) and not key.endswith("\n"))
 
 
 def proper_value(value: object) -> bool:
+    """Whether Kubernetes accepts the value of a label."""
     return isinstance(value, str) and bool(re.match(VALUE, value)) and not value.endswith("\n")

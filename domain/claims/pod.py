@@ -1,4 +1,4 @@
-"""A pod as claims see it."""
+"""A pod as claims read it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from typing import Final
 
 
 class Phase(StrEnum):
-    """Label `phase`: where a pod is on its way from claim to claim."""
+    """The value of a pod's label `phase`: where the pod is on its way from claim to claim."""
 
-    UNKNOWN = "Unknown"  # not ready yet: nobody may have it
+    UNKNOWN = "Unknown"  # not ready yet: no claim may have the pod
     IDLE = "Idle"
     BOUND = "Bound"
     DRAINING = "Draining"
-    TERMINATING = "Terminating"  # used, and never handed out again
+    TERMINATING = "Terminating"  # no claim gets the pod again
 
 
 USED: Final = (Phase.BOUND, Phase.DRAINING, Phase.TERMINATING)
-"""A claim has it, or had it: it is closed."""
+"""Phases of pods that a claim has or had. Such a pod is closed for jobs."""
 
 
 @dataclass(frozen=True)
 class ClaimablePod:
-    """`claimed_by`: UID of a claim, '' of none. `alive`: it runs, or is about to; not Failed, Succeeded or Unknown.
+    """A pod that a claim may have.
 
-    `normal`: ready, and nothing is being done to it that a claim must wait for.
+    Attributes:
+        claimed_by: the UID of the pod's claim, '' if it has none.
+        alive: the pod is Pending or Running; not Failed, Succeeded or Unknown.
+        normal: the pod is ready, and no change is under way that a claim must wait for.
+        terminating: the pod is being deleted.
     """
 
     name: str
@@ -47,5 +51,5 @@ class ClaimablePod:
 
     @property
     def free(self) -> bool:
-        """Only such a pod becomes claimed."""
+        """Whether a claim may take the pod."""
         return self.phase is Phase.IDLE and not self.claimed_by and self.alive and not self.terminating

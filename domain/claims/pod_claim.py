@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from berthmaster.names import SUBDOMAIN
 from berthmaster.spec import Spec, broken_rules
-from domain.claims.claim import ClaimPhase, WhenLost
+from domain.claims.claim import ClaimPhase, PodLossPolicy
 from domain.claims.labels import VALUE
 from domain.claims.pod_claim_rules import CLAIM_RULES, UNRESERVED
 from domain.status import Condition, Shape
@@ -27,7 +27,7 @@ class SourcePod(Spec):
 
 
 class PodClaimSpec(Spec):
-    """What is asked for, and, written by Berthmaster, the pod that was found."""
+    """What the claim asks for, and the pod that it has, which Berthmaster writes."""
 
     pool_name: Annotated[
         str,
@@ -49,8 +49,8 @@ class PodClaimSpec(Spec):
         ),
     ] = {}
     when_lost: Annotated[
-        WhenLost, Field(description="Rebind: takes another pod when its own is lost; Stay: remains Lost")
-    ] = WhenLost.REBIND
+        PodLossPolicy, Field(description="Rebind: takes another pod when its own is lost; Stay: remains Lost")
+    ] = PodLossPolicy.REBIND
     pod_name: Annotated[PodName | None, Field(description="its pod; with sourcePod, the pod that it is to move to")] = (
         None
     )
@@ -65,7 +65,7 @@ class PodClaimSpec(Spec):
 
 
 class Migration(Shape):
-    """How far a move is."""
+    """The progress of a move."""
 
     source: Annotated[str, Field(description="pod that it leaves")]
     target: Annotated[str, Field(description="pod that it goes to")]
@@ -73,7 +73,7 @@ class Migration(Shape):
 
 
 class PodClaimStatus(Shape):
-    """What a worker saw last. Nobody else writes it."""
+    """What a worker observed last. Only workers write it."""
 
     phase: ClaimPhase
     observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]

@@ -1,4 +1,4 @@
-"""What the fields of a PodClaim must say together (see berthmaster.spec), and what of it cannot be changed."""
+"""Rules between the fields of a PodClaim (see berthmaster.spec), and the fields that cannot be changed."""
 
 from __future__ import annotations
 
@@ -61,19 +61,21 @@ UNRESERVED: Final = {
     "message": "additionalPodLabels must not be under kubernetes.io or k8s.io: those labels are reserved",
     "reason": "FieldValueInvalid",
 }
-"""One of `x-kubernetes-validations` of the field itself: a server that compares lets a claim keep what it had before
-there was the rule. The worker's model has no such rule for the same reason; it leaves such labels out.
+"""An entry of `x-kubernetes-validations` of the field itself.
+
+A server with ratcheting lets a claim keep what it had before the rule existed. For the same reason the worker's model
+has no such rule: it leaves such labels out.
 """
 KEPT: Final = ("poolName", "selector", "ownerName")
 
 
 def of_templates() -> list[dict[str, Any]]:
-    """`x-kubernetes-validations` of the spec of claims that shall be made."""
+    """Return `x-kubernetes-validations` of the spec in a claim template."""
     return [validation(rule.field, rule.cel, rule.message) for rule in CLAIM_RULES]
 
 
 def validations() -> list[dict[str, Any]]:
-    """`x-kubernetes-validations` of the spec. What a claim has asked for stays: another wish is another claim."""
+    """Return `x-kubernetes-validations` of the spec. What a claim asks for cannot be changed."""
     stays = "cannot be changed: make another claim"
     kept = [validation(field, f"self.{field} == oldSelf.{field}", f"{field} {stays}") for field in KEPT]
     return of_templates() + kept

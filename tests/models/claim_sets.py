@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from domain.claim_sets.decision import Do, SetStep, SetView
+from domain.claim_sets.decision import SetAction, SetStep, SetView
 from domain.claim_sets.scale_in import SetMember
 from domain.claims.claim import ClaimPhase
 from tests.models.explore import ENV, SYS, Result, explore
@@ -141,11 +141,11 @@ class Model:
     def decided(self, facts: Facts, claims: Claims) -> W:
         step = self._decide(view(facts, claims))
         todo = tuple(int(name[2:]) for name in step.names)
-        do = Do.REMOVE if step.do is Do.RECORD and not self._record else step.do
-        return W(str(do), todo, frozenset(todo), facts=facts if do is Do.CREATE else Facts(facts.wanted))
+        do = SetAction.REMOVE if step.action is SetAction.RECORD and not self._record else step.action
+        return W(str(do), todo, frozenset(todo), facts=facts if do is SetAction.CREATE else Facts(facts.wanted))
 
     def begin(self, s: S, n: int) -> Out:
-        if self.decided(s.facts, s.claims).do == Do.REST:
+        if self.decided(s.facts, s.claims).do == SetAction.REST:
             return
         first = (
             W("reads", listed=s.claims, fresh=frozenset(range(NAMES)))
@@ -162,8 +162,8 @@ class Model:
                 yield ENV, f"{who}: its lease ends", at(s._replace(faults=s.faults - 1), n, w._replace(late=True))
         if w.do in ("lists", "reads"):
             step = self.looked(s, w)
-            yield SYS, f"{who} {step.do} {step.todo}", at(s, n, None if step.do == Do.REST else step)
-        elif w.do == Do.RECORD:
+            yield SYS, f"{who} {step.do} {step.todo}", at(s, n, None if step.do == SetAction.REST else step)
+        elif w.do == SetAction.RECORD:
             done = w.set_fresh or not self._compares
             yield SYS, f"{who}: {'done' if done else 'conflict'}", record(s, n, w) if done else at(s, n, None)
         else:
@@ -180,11 +180,11 @@ class Model:
         i, rest = w.todo[0], w.todo[1:]
         going = at(s, n, w._replace(todo=rest) if rest else None)
         claim = s.claims[i]
-        if w.do == Do.CREATE:
+        if w.do == SetAction.CREATE:
             return at(s, n, None) if claim else create(going, i, w)
         if not claim or claim.deleting or (self._versions and i not in w.fresh):
             return at(s, n, None)
-        if w.do == Do.SPARE:
+        if w.do == SetAction.SPARE:
             return write_claim(going, i, claim)
         if claim.moves or len(live(s.claims)) - 1 < s.floor:
             return s._replace(wrong="moving" if claim.moves else "fewer")

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
 from domain.claims.claim import Claim
-from domain.claims.decision import Action, Step, View
+from domain.claims.decision import Action, ClaimView, Step
 from domain.claims.pod import ClaimablePod, Phase
 from tests.models.explore import ENV, SYS, Result, explore
 
@@ -24,7 +24,7 @@ LIVE, LOST, GONE = 2, 1, 0
 PHASES = {"I": Phase.IDLE, "B": Phase.BOUND, "D": Phase.DRAINING, "T": Phase.TERMINATING}
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 NOWHERE = 9  # names a pod that is gone
-Decide = Callable[[Claim, View], Step]
+Decide = Callable[[Claim, ClaimView], Step]
 X = TypeVar("X")
 Out = Iterator[tuple[str, str, "S"]]
 
@@ -95,13 +95,13 @@ def at(s: S, n: int, work: W | None) -> S:
     return s._replace(work=tuple(sorted(others, key=lambda w: (w is not None, w or ()))))
 
 
-def seen(s: S, n: int) -> tuple[Claim, View]:
+def seen(s: S, n: int) -> tuple[Claim, ClaimView]:
     pods = [_pod(i, p) for i, p in enumerate(s.pods) if p.ex != GONE]
     claim = s.claims[n]
     mine = tuple(p for p in pods if p.claimed_by == claim.uid)
     pod, source = ("" if name is None else f"p{name}" for name in (claim.pod, claim.src))
     told = Claim(claim.uid, pod=pod, source=source, marked=claim.marked, deleting=claim.life == 1)
-    return told, View(mine, {p.name: p for p in pods})
+    return told, ClaimView(mine, {p.name: p for p in pods})
 
 
 def _pod(i: int, p: P) -> ClaimablePod:

@@ -1,1 +1,1 @@
-"""Sets of claims: as many as wanted, of the present template."""
+"""Reconciles PodClaimSets: a set has as many claims as it asks for, of its present template."""

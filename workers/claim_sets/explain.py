@@ -1,4 +1,4 @@
-"""What the next run of a set of claims would do, and what it would see: reads only, for people who ask."""
+"""Explain what the next run of a claim set observes and does. Nothing is written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from domain.claims.status import Reason
 from domain.kubernetes.names import REVISION
 from domain.kubernetes.objects import KubeObject
 from events.workqueue import Standing, Workqueue
-from workers.claim_sets.observe import Look, looked
+from workers.claim_sets.observe import ClaimSetObservation, observe
 from workers.claim_sets.services import ClaimSetServices
 from workers.kube.pod_claim_sets import SetClaims
 
@@ -23,8 +23,14 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Row:
-    """A claim of the set. `revision`: of its pod; `current`: made from the set's present template."""
+class SetClaimRow:
+    """A claim of the set.
+
+    Attributes:
+        revision: the revision of the claim's pod.
+        current: the claim was created from the set's present template.
+        cost: the deletion cost of the claim's pod.
+    """
 
     claim: str
     phase: str
@@ -38,10 +44,15 @@ class Row:
 
 
 @dataclass(frozen=True)
-class SetStory:
-    """`claims` in the order in which scaling in takes them, then those that it leaves alone; `first`: that it takes.
+class ClaimSetExplanation:
+    """A claim set and its next run.
 
-    `surge`: claims beyond what is wanted, while old ones are replaced.
+    Attributes:
+        wanted: how many claims the set asks for.
+        step: the first step of the next run.
+        surge: claims beyond `wanted` during a rollout.
+        first: the claim that scaling in takes first, '' for none.
+        claims: in the order in which scaling in takes them, then those that it leaves alone.
     """
 
     name: str
@@ -51,37 +62,42 @@ class SetStory:
     why: Reason
     surge: int
     first: str
-    claims: tuple[Row, ...]
+    claims: tuple[SetClaimRow, ...]
     run: Standing
 
 
-def foresee(services: ClaimSetServices, queue: Workqueue, namespace: str, name: str) -> SetStory | None:
-    """None: there is no such set. Raises KubeError, redis-py's errors, and pydantic's for a wrong spec."""
-    found = services.sets.read(namespace, name)
-    if found is None:
+def explain_claim_set(
+    services: ClaimSetServices, queue: Workqueue, namespace: str, name: str
+) -> ClaimSetExplanation | None:
+    """Explain a claim set; None if there is no such set.
+
+    Raises KubeError, redis-py's errors, and pydantic's ValidationError for an invalid spec.
+    """
+    claim_set = services.sets.read(namespace, name)
+    if claim_set is None:
         return None
-    spec = PodClaimSetSpec.model_validate(found.spec)
-    look = looked(found, spec, SetClaims(services.kube, found), frozenset())
-    seen, step, going = look.view, set_step(look.view), first_to_go(look.view.live)
-    return SetStory(
+    spec = PodClaimSetSpec.model_validate(claim_set.spec)
+    observed = observe(claim_set, spec, SetClaims(services.kube, claim_set), frozenset())
+    view, step, going = observed.view, set_step(observed.view), first_to_go(observed.view.live)
+    return ClaimSetExplanation(
         name=f"{namespace}/{name}",
-        claim_set=found,
+        claim_set=claim_set,
         wanted=spec.replicas,
         step=step,
-        why=why(seen, step),
-        surge=max(0, seen.surplus) if seen.old else 0,
+        why=why(view, step),
+        surge=max(0, view.surplus) if view.old else 0,
         first=going[0].name if going else "",
-        claims=tuple(_rows(look, going)),
+        claims=tuple(_rows(observed, going)),
         run=queue.standing(pod_claim_set_key(namespace, name)),
     )
 
 
-def _rows(look: Look, going: tuple[SetMember, ...]) -> Iterator[Row]:
+def _rows(observed: ClaimSetObservation, going: tuple[SetMember, ...]) -> Iterator[SetClaimRow]:
     chosen = {member.name for member in going}
-    for member in (*going, *(m for m in look.view.members if m.name not in chosen)):
-        pod = look.objects[member.name].spec.get("podName") or ""
-        labels = look.pods[pod].labels if pod in look.pods else {}
-        yield Row(
+    for member in (*going, *(member for member in observed.view.members if member.name not in chosen)):
+        pod = observed.objects[member.name].spec.get("podName") or ""
+        labels = observed.pods[pod].labels if pod in observed.pods else {}
+        yield SetClaimRow(
             claim=member.name,
             phase=member.phase.value,
             pod=pod,

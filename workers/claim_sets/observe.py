@@ -1,4 +1,4 @@
-"""What a run of a claim set sees: the set as it is, then its claims, then their pods; nothing of it from a cache."""
+"""Observe a claim set: first the set, then its claims, then their pods. Nothing comes from a cache."""
 
 from __future__ import annotations
 
@@ -18,8 +18,14 @@ PHASES = frozenset(phase.value for phase in ClaimPhase)
 
 
 @dataclass(frozen=True)
-class Look:
-    """`objects`: its claims by name, and `pods` that carry its label, as they were listed."""
+class ClaimSetObservation:
+    """What a run read before it decides.
+
+    Attributes:
+        objects: the set's claims by name, as they were listed.
+        view: the part that decides.
+        pods: the pods that carry the set's label, by name, as they were listed.
+    """
 
     claim_set: KubeObject
     spec: PodClaimSetSpec
@@ -28,8 +34,10 @@ class Look:
     pods: Mapping[str, Pod]
 
 
-def looked(claim_set: KubeObject, spec: PodClaimSetSpec, claims: SetClaims, taken: frozenset[str]) -> Look:
-    """`taken`: names that are known to be there, whoever has them."""
+def observe(
+    claim_set: KubeObject, spec: PodClaimSetSpec, claims: SetClaims, taken: frozenset[str]
+) -> ClaimSetObservation:
+    """Read the claims and pods of a set. `taken` are names that exist already, whoever has them."""
     labelled = claims.labelled()
     pods = {pod.name: pod for pod in claims.pods()} if labelled else {}
     objects = {claim.name: claim for claim in labelled if claims.owns(claim)}
@@ -37,21 +45,22 @@ def looked(claim_set: KubeObject, spec: PodClaimSetSpec, claims: SetClaims, take
     members = tuple(member(claim, pods, present) for claim in objects.values())
     others = taken | {claim.name for claim in labelled}
     view = SetView(claim_set.name, spec.replicas, members, recorded(claim_set), others)
-    return Look(claim_set, spec, objects, view, pods)
+    return ClaimSetObservation(claim_set, spec, objects, view, pods)
 
 
 def recorded(claim_set: KubeObject) -> dict[str, str]:
-    """Name -> version, of the claims that the set says it removes."""
-    told = claim_set.status.get("removing") or ()
-    return {name: version for name, _, version in (entry.partition("@") for entry in told)}
+    """Read which claims the set's status says are removed, name -> version."""
+    removing = claim_set.status.get("removing") or ()
+    return {name: version for name, _, version in (entry.partition("@") for entry in removing)}
 
 
-def record_of(look: Look, names: tuple[str, ...]) -> list[str]:
-    return [f"{name}@{look.objects[name].resource_version}" for name in names]
+def record_of(observed: ClaimSetObservation, names: tuple[str, ...]) -> list[str]:
+    """Write a record of these claims, in the versions that were read."""
+    return [f"{name}@{observed.objects[name].resource_version}" for name in names]
 
 
 def member(claim: KubeObject, pods: Mapping[str, Pod], present: str) -> SetMember:
-    """`pods` by name; one that does not carry the claim's label is not its own."""
+    """Build the member for a claim. A pod without the claim's label is not the claim's."""
     phase, pod = claim.status.get("phase"), pods.get(claim.spec.get("podName") or "")
     if pod is None or pod.labels.get(CLAIMED_BY) != claim.uid:
         pod = NO_POD
@@ -72,7 +81,7 @@ def member(claim: KubeObject, pods: Mapping[str, Pod], present: str) -> SetMembe
 
 
 def _cost(text: str) -> int:
-    """What is no number costs nothing, as ReplicaSets have it."""
+    """Parse a deletion cost. As for ReplicaSets, anything but a number is 0."""
     try:
         return int(text)
     except ValueError:

@@ -1,188 +1,132 @@
-"""Reconciles one PodClaimSet: one step after the other, each from a new look, until there is nothing to do.
+"""Reconcile one PodClaimSet: one step after the other, each from a new observation, until nothing is left to do.
 
-A set has no finalizer: its claims are its dependents, and Kubernetes deletes them after it. So its end needs no run.
+A set has no finalizer: its claims are its dependents, which Kubernetes deletes after it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final, assert_never
 
 import structlog
 from pydantic import ValidationError
 
 from berthmaster.errors import TransientError
 from berthmaster.routing import split_key
-from domain.claim_sets.decision import Do, SetStep, set_step
+from domain.claim_sets.decision import SetAction, SetStep, set_step
 from domain.claim_sets.pod_claim_set import PodClaimSetSpec
-from domain.claim_sets.reasons import some, why
-from domain.claim_sets.status import invalid_set_status, is_complete, missing, set_status
+from domain.claim_sets.status import missing
 from domain.kubernetes.objects import KubeObject
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
 from events.kube.api import Conflict, Denied, Invalid, NotFound, shown
-from workers.claim_sets.observe import Look, looked, record_of
+from workers.claim_sets.actions import ClaimSetActions
+from workers.claim_sets.context import ClaimSetContext
+from workers.claim_sets.observe import ClaimSetObservation, observe
 from workers.claim_sets.services import ClaimSetServices
+from workers.claim_sets.status import publish_invalid, publish_status
 from workers.kube.errors import translated
-from workers.kube.our_kinds import as_snapshot
 from workers.kube.pod_claim_sets import SetClaims
 from workers.run import Run
 
 log = structlog.get_logger()
-Json = dict[str, Any]
-LOOKS: Final = 20
-"""A run that has so much to do gives its worker to others meanwhile."""
-CHANGED: Final = timedelta(milliseconds=250)
-LOOK_AGAIN: Final = timedelta(seconds=30)
+MAX_STEPS: Final = 20
+"""A run that has more to do than this gives its worker to other keys meanwhile."""
+RETRY_CHANGED: Final = timedelta(milliseconds=250)
+RETRY_INCOMPLETE: Final = timedelta(seconds=30)
 
 
 class PodClaimSetsReconciler:
-    """Callable with a Run whose key is a set's."""
+    """Reconciles the claim set that a run's key names."""
 
     def __init__(self, services: ClaimSetServices) -> None:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
+        """Reconcile the set. Raises TransientError and TerminalError."""
         _, namespace, name = split_key(run.key)
         with translated(self._services.events, run.key, run.snapshot):
             try:
                 return ClaimSetRun(self._services, run, namespace, name).outcome()
             except (Conflict, NotFound) as error:
-                raise TransientError(
-                    f"PodClaimSet {namespace}/{name} has changed meanwhile: {error}", CHANGED
-                ) from error
+                message = f"PodClaimSet {namespace}/{name} changed since it was read: {error}"
+                raise TransientError(message, RETRY_CHANGED) from error
 
 
 class ClaimSetRun:
+    """One run of one claim set."""
+
     def __init__(self, services: ClaimSetServices, run: Run, namespace: str, name: str) -> None:
         self._services, self._run, self._namespace, self._name = services, run, namespace, name
-        self._taken, self._problem = frozenset[str](), ""
-        self._doers: dict[Do, Callable[[Look, SetStep], bool]] = {
-            Do.CREATE: self._create,
-            Do.RECORD: self._record,
-            Do.REMOVE: self._remove,
-            Do.SPARE: self._spare,
-        }
+        self._context = ClaimSetContext(services, run, namespace, name)
+        self._actions, self._problem = ClaimSetActions(self._context), ""
 
     def outcome(self) -> Outcome:
+        """Take steps until nothing is left to do now."""
         if soon := self._services.pace.too_soon(self._namespace, self._name):
-            return Wait(soon, "a set that is large is not looked at all the time")
-        for looks in range(LOOKS):
+            return Wait(soon, "a large set is not observed all the time")
+        for steps in range(MAX_STEPS):
+            # 1. observe
             claim_set = self._services.sets.read(self._namespace, self._name)
             if claim_set is None or claim_set.deleting:
-                return self._leave()
+                return self._forget()
             try:
                 spec = PodClaimSetSpec.model_validate(claim_set.spec)
             except ValidationError as error:
-                return self._invalid(claim_set, spec_problem(error))
+                publish_invalid(self._context, claim_set, spec_problem(error))
+                return Settled()
             began = time.monotonic()
-            look = self._look(claim_set, spec)
-            step = set_step(look.view)
-            if step.do is not Do.REST and self._done(look, step):
+            observed = self._observe(claim_set, spec)
+            # 2. decide
+            step = set_step(observed.view)
+            # 3. act
+            if self._act(step, observed):
                 continue
-            if not looks:  # else it had something to do, and may have more
+            # 4. publish the status when there is nothing more to do
+            if not steps:  # a run that took a step may have more to do soon, so it is not slowed down
                 self._services.pace.looked(self._namespace, self._name, timedelta(seconds=time.monotonic() - began))
-            return self._show(look, step)
-        return Wait(CHANGED, "there is more to do")
+            publish_status(self._context, observed, step, self._problem)
+            waits = self._problem or missing(observed.view)
+            return Wait(RETRY_INCOMPLETE, waits) if waits else Settled()
+        return Wait(RETRY_CHANGED, "there is more to do")
 
-    def _leave(self) -> Outcome:
+    def _forget(self) -> Outcome:
         if self._run.snapshot:
             self._services.names.drop(self._namespace, self._run.snapshot.uid)
         return Settled()
 
-    def _invalid(self, claim_set: KubeObject, problem: str) -> Outcome:
-        """Its claims stay as they are."""
-        log.warning("claim_set_invalid", set=self._name, reason=problem)
-        self._write(claim_set, invalid_set_status(problem, claim_set.generation))
-        return Settled()
-
-    def _look(self, claim_set: KubeObject, spec: PodClaimSetSpec) -> Look:
-        """The index is written before the pods are read: no change of one falls between."""
+    def _observe(self, claim_set: KubeObject, spec: PodClaimSetSpec) -> ClaimSetObservation:
+        """Write the index, then read the claims and pods: in this order no change of a pod is missed."""
         self._services.names.put(self._namespace, claim_set.uid, self._name)
-        self._run.keep(self._services.call_time)
-        return looked(claim_set, spec, self._claims(claim_set), self._taken)
+        self._context.extend_lease()
+        return observe(claim_set, spec, SetClaims(self._services.kube, claim_set), self._actions.taken)
 
-    def _claims(self, claim_set: KubeObject) -> SetClaims:
-        return SetClaims(self._services.kube, claim_set)
-
-    def _done(self, look: Look, step: SetStep) -> bool:
-        """False: nobody but a person can mend it. A look that came too late is no failure, it is taken again."""
-        log.info("claim_set_step", set=self._name, step=step.do, claims=step.names)
+    def _act(self, step: SetStep, observed: ClaimSetObservation) -> bool:
+        """Take one step. False: nothing is left to do, or Kubernetes refuses the step and a person must help."""
+        if step.action is SetAction.REST:
+            return False
+        log.info("claim_set_step", set=self._name, step=step.action, claims=step.names)
         try:
-            return self._doers[step.do](look, step)
+            self._apply(step, observed)
         except (Denied, Invalid) as error:
             shown(error)
-            self._problem = f"Kubernetes refuses to {step.do} {', '.join(step.names)}: {error}"
+            self._problem = f"Kubernetes refuses to {step.action} {', '.join(step.names)}: {error}"
             log.warning("claim_set_refused", set=self._name, reason=self._problem)
             return False
-
-    def _create(self, look: Look, step: SetStep) -> bool:
-        """A name that is there ends the step: by whom it was made, the next look says."""
-        claims, made = self._claims(look.claim_set), dict[str, str]()
-        for name in step.names:
-            self._run.keep(self._services.call_time)
-            claim = claims.create(name, look.spec.template)
-            if claim is None:
-                self._taken |= {name}
-                break
-            made[name] = claim.uid
-        self._tell(look, step, "makes", made)
         return True
 
-    def _record(self, look: Look, step: SetStep) -> bool:
-        self._run.keep(self._services.call_time)
-        written = self._services.sets.set_status(look.claim_set, {"removing": record_of(look, step.names)})
-        self._run.record_write(as_snapshot(written))
-        return True
-
-    def _remove(self, look: Look, step: SetStep) -> bool:
-        claims, gone = self._claims(look.claim_set), dict[str, str]()
-        for name in step.names:
-            self._run.keep(self._services.call_time)
-            if not claims.delete(look.objects[name]):
-                break
-            log.info("claim_removed", set=self._name, claim=name)
-            gone[name] = look.objects[name].uid
-        self._tell(look, step, "removes", gone)
-        return True
-
-    def _spare(self, look: Look, step: SetStep) -> bool:
-        claims = self._claims(look.claim_set)
-        for name in step.names:
-            self._run.keep(self._services.call_time)
-            claims.spare(look.objects[name])
-        return True
-
-    def _show(self, look: Look, step: SetStep) -> Outcome:
-        generation = look.claim_set.generation
-        status = set_status(look.view, look.spec.selector, generation, self._problem)
-        if step.do is not Do.REST:
-            del status["removing"]  # it may be alive
-        version = self._write(look.claim_set, status)
-        if version and is_complete(status) and not is_complete(look.claim_set.status):
-            self._event(look.claim_set, "Complete", why(look.view, step).message, version)
-        waits = self._problem or missing(look.view)
-        return Wait(LOOK_AGAIN, waits) if waits else Settled()
-
-    def _write(self, claim_set: KubeObject, status: Json) -> str | None:
-        """The version that it has by that, None if there was nothing to write."""
-        shown = claim_set.status
-        if all(shown.get(key) == value for key, value in status.items()):
-            return None
-        self._run.keep(self._services.call_time)
-        written = self._services.sets.set_status(claim_set, status)
-        self._run.record_write(as_snapshot(written))
-        return written.resource_version
-
-    def _tell(self, look: Look, step: SetStep, does: str, claims: Mapping[str, str]) -> None:
-        """`claims`: name -> UID, of those to which it was done, by this run alone."""
-        if claims:
-            reason = why(look.view, step)
-            self._event(look.claim_set, reason.word, f"{does} {some(claims)}: {reason.message}", min(claims.values()))
-
-    def _event(self, claim_set: KubeObject, reason: str, words: str, once: str) -> None:
-        log.info("claim_set_changed", namespace=self._namespace, set=self._name, reason=reason, words=words)
-        about = (self._namespace, self._name, claim_set.uid)
-        self._services.events.pod_claim_set(*about, reason, words, once)
+    def _apply(self, step: SetStep, observed: ClaimSetObservation) -> None:
+        match step.action:
+            case SetAction.CREATE:
+                self._actions.create(step, observed)
+            case SetAction.RECORD:
+                self._actions.record(step, observed)
+            case SetAction.REMOVE:
+                self._actions.remove(step, observed)
+            case SetAction.SPARE:
+                self._actions.spare(step, observed)
+            case SetAction.REST:
+                pass
+            case _:
+                assert_never(step.action)

@@ -1,4 +1,4 @@
-"""What runs of claim sets use; bootstrap makes it, tests make it with fakes behind the same interfaces."""
+"""What the reconciler of claim sets needs. workers.wiring builds it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from workers.stores.claims.set_pace import ClaimSetPace
 
 @dataclass(frozen=True)
 class ClaimSetServices:
+    """Services of the reconciler of claim sets. `call_time` is how long one call may take."""
+
     kube: KubeApi
     sets: PodClaimSets
     events: KubeEvents
     names: ClaimSetNames
     pace: ClaimSetPace
-    call_time: timedelta = timedelta(seconds=15)
+    call_time: timedelta

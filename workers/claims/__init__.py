@@ -1,1 +1,1 @@
-"""Claims: they find a warm pod, keep it, move to another and give it back."""
+"""Reconciles PodClaims: a claim binds a warm pod, keeps it, moves to another and gives it back."""

@@ -1,160 +1,132 @@
-"""Carries one step of a claim out: a write of a pod, or of the claim, on the version that was read."""
+"""The actions of a claim: each is one write of a pod or of the claim, in the version that was read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final
-
-import structlog
-
 from berthmaster.routing import pod_pool_key
 from domain.claims.claim import Claim
-from domain.claims.decision import Action, Step
-from domain.claims.status import has_moved, refused
+from domain.claims.status import move_completed, move_refused
 from domain.kubernetes.names import BOUND_AT, CLAIM_FINALIZER
-from domain.kubernetes.objects import KubeObject, Pod
+from domain.kubernetes.objects import Pod
 from domain.status import Condition
-from workers.claims.bind import Taking
-from workers.claims.observe import Sight
+from events.kube.api import Denied, Invalid, shown
+from workers.claims.bind import PodBinder
+from workers.claims.context import ClaimContext
+from workers.claims.observe import ClaimObservation, ClaimRequest, missing_labels
 from workers.claims.release import give_back
-from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import claimable
-from workers.kube.our_kinds import as_snapshot
-from workers.run import Run
-
-log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Moment:
-    """What a step was decided from; `pod` is the one that it is about."""
+class ClaimActions:
+    """The actions of one run. Each raises Conflict or NotFound when its object has changed since it was read.
 
-    pod: str
-    claim: Claim
-    seen: Sight
-    taking: Taking
-
-
-@dataclass
-class Acting:
-    """Of one claim, in one run; `claim` is as this run has written it last. `refused`: target of a move -> why not.
-
-    `ended`: how a move has ended in this run.
+    Attributes:
+        refused: targets of a move that the claim cannot have, pod -> reason.
+        move_end: the condition Moved of a move that ended in this run.
     """
 
-    services: ClaimServices
-    run: Run
-    namespace: str
-    name: str
-    claim: KubeObject
-    refused: dict[str, str] = field(default_factory=dict)
-    ended: Condition | None = None
+    def __init__(self, context: ClaimContext) -> None:
+        self._context, self._services = context, context.services
+        self.refused: dict[str, str] = {}
+        self.move_end: Condition | None = None
 
-    def act(self, step: Step, claim: Claim, seen: Sight, taking: Taking) -> bool:
-        """False: nothing can be done now. Raises Conflict or NotFound when something has changed since it was read."""
-        act = ACTS.get(step.action)
-        return act is not None and act(self, Moment(step.pod, claim, seen, taking))
+    def add_finalizer(self, request: ClaimRequest) -> None:
+        """Add our finalizer, before the claim has anything that it must give back."""
+        context = self._context
+        finalizers = context.claim.finalizers
+        if not request.claim.deleting and CLAIM_FINALIZER not in finalizers:
+            context.extend_lease()
+            context.update(self._services.claims.set_finalizers(context.claim, [*finalizers, CLAIM_FINALIZER]))
+            self._services.index.may_have_tried(context.namespace, request.claim.uid, ())  # no run has tried a pod yet
 
-    def wrote(self, claim: KubeObject) -> None:
-        self.claim = claim
-        self.run.record_write(as_snapshot(claim))
+    def take(self, observed: ClaimObservation, binder: PodBinder) -> bool:
+        """Bind any free pod, then name it in the claim. False: there is none that the claim can have."""
+        pod = binder.bind_any(observed.unlabelled)
+        if pod is not None:
+            self._name(pod, self._now())
+        return pod is not None
 
-    def keep(self) -> None:
-        self.run.keep(self.services.call_time)
+    def take_target(self, target: str, observed: ClaimObservation, binder: PodBinder) -> None:
+        """Bind the target of a move. The next step marks it, from a new observation."""
+        binding = binder.bind(observed.view.named[target])
+        if binding.pod is None:
+            self.refused[target] = binding.why
 
-    def tell(self, reason: str, words: str, once: str) -> None:
-        about = (self.namespace, self.name, self.claim.uid)
-        log.info("claim_changed", namespace=self.namespace, claim=self.name, reason=reason, words=words)
-        self.services.events.pod_claim(*about, reason, words, once)
+    def adopt(self, pod: str, observed: ClaimObservation, binder: PodBinder) -> None:
+        """Name a pod that has the claim's label already."""
+        claim = observed.claim
+        self._report_refused_target(claim)
+        since = self._context.claim.annotations.get(BOUND_AT, "") if pod == claim.source else ""
+        self._name(binder.write_labels(observed.objects[pod]), since or self._now())
 
-    # ---- the steps
+    def mark(self, target: str, observed: ClaimObservation, binder: PodBinder) -> None:
+        """Record in the claim that it has the target of its move."""
+        pod = binder.write_labels(observed.objects[target])
+        self._context.extend_lease()
+        self._context.update(self._services.claims.mark(self._context.claim, pod.node))
 
-    def take(self, at: Moment) -> bool:
-        pod = at.taking.any(at.seen.free)
-        return pod is not None and self._named(pod, self._now())
+    def give_back(self, pod: str, observed: ClaimObservation) -> None:
+        """Remove the claim's label from a pod, which then drains."""
+        self._release(observed.objects[pod], observed.claim.uid, discard=False)
 
-    def take_target(self, at: Moment) -> bool:
-        """It is marked by the next step, from a new look."""
-        taken = at.taking.take(at.seen.view.named[at.pod])
-        if taken.pod is None:
-            self.refused[at.pod] = taken.why
-        return True
+    def discard(self, pod: str, observed: ClaimObservation) -> None:
+        """Give back a pod that no claim gets again."""
+        self._context.report("PodLost", f"pod {pod} is not usable any more", pod)
+        self._release(observed.objects[pod], observed.claim.uid, discard=True)
 
-    def adopt(self, at: Moment) -> bool:
-        self._tell_refused(at.claim)
-        since = self.claim.annotations.get(BOUND_AT, "") if at.pod == at.claim.source else ""
-        return self._named(at.taking.hold(at.seen.objects[at.pod]), since or self._now())
+    def clear(self, claim: Claim) -> None:
+        """Name no pod in the claim."""
+        self._report_refused_target(claim)
+        self._context.report("PodCleared", f"it does not have {claim.pod} any more", f"{claim.pod}/cleared")
+        self._context.extend_lease()
+        self._context.update(self._services.claims.clear(self._context.claim))
 
-    def mark(self, at: Moment) -> bool:
-        held = at.taking.hold(at.seen.objects[at.pod])
-        self.keep()
-        self.wrote(self.services.claims.mark(self.claim, held.node))
-        return True
+    def complete(self, observed: ClaimObservation) -> None:
+        """End a move: name the target alone."""
+        claim = observed.claim
+        self._name(observed.objects[claim.pod], self._now())
+        self.move_end = move_completed(claim.source, claim.pod)
+        self._context.report("Moved", self.move_end.message, f"{claim.source}/{claim.pod}/moved")
 
-    def give_back(self, at: Moment) -> bool:
-        return self._given_back(at, discard=False)
-
-    def discard(self, at: Moment) -> bool:
-        self.tell("PodLost", f"{at.pod} is of no use any more", at.pod)
-        return self._given_back(at, discard=True)
-
-    def clear(self, at: Moment) -> bool:
-        self._tell_refused(at.claim)
-        self.tell("PodCleared", f"it does not have {at.claim.pod} any more", f"{at.claim.pod}/cleared")
-        self.keep()
-        self.wrote(self.services.claims.clear(self.claim))
-        return True
-
-    def complete(self, at: Moment) -> bool:
-        self._named(at.seen.objects[at.claim.pod], self._now())
-        self.ended = has_moved(at.claim.source, at.claim.pod)
-        self.tell("Moved", self.ended.message, f"{at.claim.source}/{at.claim.pod}/moved")
-        return True
-
-    def finish(self, at: Moment) -> bool:
-        finalizers = self.claim.finalizers
+    def finish(self, uid: str) -> None:
+        """Remove our finalizer and forget the claim."""
+        context, finalizers = self._context, self._context.claim.finalizers
         if CLAIM_FINALIZER in finalizers:
-            self.keep()
-            left = [each for each in finalizers if each != CLAIM_FINALIZER]
-            self.wrote(self.services.claims.set_finalizers(self.claim, left))
-        self.services.index.forget(self.namespace, self.name, at.claim.uid)
-        return False
+            context.extend_lease()
+            others = [finalizer for finalizer in finalizers if finalizer != CLAIM_FINALIZER]
+            context.update(self._services.claims.set_finalizers(context.claim, others))
+        self._services.index.forget(context.namespace, context.name, uid)
 
-    # ----
+    def apply_labels(self, observed: ClaimObservation, binder: PodBinder) -> None:
+        """Write the labels that the claim asks for now on its pod. If that is refused, the claim keeps the pod."""
+        claim = observed.claim
+        if claim.moves or claim.pod not in observed.view.names:
+            return
+        pod = observed.objects[claim.pod]
+        if not missing_labels(observed.request, pod):
+            return
+        try:
+            binder.write_labels(pod)
+        except (Denied, Invalid) as error:
+            shown(error)
+            self._context.report("LabelsRefused", str(error), f"{self._context.claim.generation}/labels")
 
-    def _named(self, pod: Pod, since: str) -> bool:
-        self.keep()
-        self.wrote(self.services.claims.name(self.claim, pod.name, pod.node, since))
-        self.tell("PodBound", f"it has {pod.name}", f"{pod.name}/{since}")
-        return True
+    def _name(self, pod: Pod, since: str) -> None:
+        self._context.extend_lease()
+        self._context.update(self._services.claims.name(self._context.claim, pod.name, pod.node, since))
+        self._context.report("PodBound", f"it has {pod.name}", f"{pod.name}/{since}")
 
-    def _given_back(self, at: Moment, *, discard: bool) -> bool:
-        pod, now = at.seen.objects[at.pod], self.services.now()
-        if give_back(self.services, self.run, self.namespace, pod, self.run.token, now, discard):
-            self.services.index.has_left(self.namespace, at.claim.uid, at.pod)
-            self.services.queue.touch([pod_pool_key(self.namespace, claimable(pod, now).pool)])
-        return True
+    def _release(self, pod: Pod, uid: str, *, discard: bool) -> None:
+        namespace, now = self._context.namespace, self._services.now()
+        run = self._context.run
+        if give_back(self._services, run, namespace, pod, run.token, now, discard):
+            self._services.index.has_left(namespace, uid, pod.name)
+            self._services.queue.touch([pod_pool_key(namespace, claimable(pod, now).pool)])
 
-    def _tell_refused(self, claim: Claim) -> None:
-        """The move goes back: its target cannot be had."""
+    def _report_refused_target(self, claim: Claim) -> None:
+        """Report a move that is undone because the claim cannot have its target."""
         if claim.moves:
-            self.ended = refused(claim.pod, self.refused.get(claim.pod, "it cannot be had"))
-            self.tell("MoveRefused", self.ended.message, f"{claim.source}/{claim.pod}/refused")
+            self.move_end = move_refused(claim.pod, self.refused.get(claim.pod, "it cannot be had"))
+            self._context.report("MoveRefused", self.move_end.message, f"{claim.source}/{claim.pod}/refused")
 
     def _now(self) -> str:
-        return self.services.now().isoformat(timespec="seconds")
-
-
-Act = Callable[[Acting, Moment], bool]
-ACTS: Final[Mapping[Action, Act]] = {
-    Action.TAKE: Acting.take,
-    Action.TAKE_TARGET: Acting.take_target,
-    Action.ADOPT: Acting.adopt,
-    Action.MARK: Acting.mark,
-    Action.GIVE_BACK: Acting.give_back,
-    Action.DISCARD: Acting.discard,
-    Action.CLEAR: Acting.clear,
-    Action.COMPLETE: Acting.complete,
-    Action.FINISH: Acting.finish,
-}
+        return self._services.now().isoformat(timespec="seconds")

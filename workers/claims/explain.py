@@ -1,28 +1,29 @@
-"""What the next run of a claim would do, and whether a pod will do for it: reads only, for people who ask."""
+"""Explain what the next run of a claim does, and why the claim cannot have a pod. Nothing is written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from berthmaster.routing import pod_claim_key
 from domain.claims.claim import Claim
-from domain.claims.decision import Action, Step, View, next_step
+from domain.claims.decision import Action, ClaimView, Step, next_step
 from domain.claims.fitting import unfit
 from domain.claims.pod import ClaimablePod
 from domain.kubernetes.names import POOL
 from domain.kubernetes.objects import KubeObject, Pod
 from events.workqueue import Standing
-from workers.claims.observe import wish_of
+from workers.claims.observe import request_of
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import ClaimPods, claimable
 from workers.kube.pods import pods_path
 from workers.stores.slots.claimable import present_revision
 from workers.stores.slots.view import PodSlots, view
 
-TAKEN = {
+CLOSED: Final = {
     "": "its runner has not reported",
     "claimed": "a claim has taken it",
     "fenced": "it is being removed",
@@ -30,11 +31,26 @@ TAKEN = {
     "new": "its pool has not opened it yet",
     "ending": "it is being removed",
 }
+"""State of a pod in the slot ledger -> why no claim can have the pod."""
+UNREADABLE: Final = "the slot ledger of its pool cannot be read"
+STEP_TEXTS: Final = {
+    Action.TAKE: "looks for a pod",
+    Action.TAKE_TARGET: "takes {pod}, to move there",
+    Action.ADOPT: "keeps {pod}, which has its label",
+    Action.MARK: "records that it has {pod}, to move there",
+    Action.GIVE_BACK: "gives {pod} back",
+    Action.DISCARD: "gives {pod} back for good: no claim can use it",
+    Action.CLEAR: "names no pod any more",
+    Action.COMPLETE: "has moved",
+    Action.FINISH: "lets itself be removed",
+    Action.REST: "nothing is left to do",
+    Action.WAIT: "waits: the pod that it names is missing",
+}
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A pod of a pool; `why`: why the claim cannot have it, '' if it can."""
+class PodCandidate:
+    """A pod of a pool. `why` says why the claim cannot have it, '' if it can."""
 
     pod: str
     pool: str
@@ -43,49 +59,57 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class ClaimStory:
-    """`pods`: those that carry its label, with their phases; `step`: what its next run begins with.
+class ClaimExplanation:
+    """A claim and its next run.
 
-    `ahead`: claims that have waited longer, -1 if it does not wait; `nominated`: the pool that grows for it.
+    Attributes:
+        pods: the pods that carry the claim's label, with their phases.
+        step: the first step of the next run.
+        candidates: the pods that the claim could have, and those that it cannot have.
+        ahead: how many claims have waited longer, -1 if this one does not wait.
+        nominated: the pool that grows for the claim, '' if none does.
     """
 
     name: str
     claim: KubeObject
     pods: tuple[tuple[str, str], ...]
     step: Step
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PodCandidate, ...]
     run: Standing
     ahead: int = -1
     nominated: str = ""
 
 
-def foresee(services: ClaimServices, namespace: str, name: str) -> ClaimStory | None:
-    """None: there is no such claim. Raises KubeError, redis-py's errors, and pydantic's for a wrong spec."""
-    found = services.claims.read(namespace, name)
-    if found is None:
+def explain_claim(services: ClaimServices, namespace: str, name: str) -> ClaimExplanation | None:
+    """Explain a claim; None if there is no such claim.
+
+    Raises KubeError, redis-py's errors, and pydantic's ValidationError for an invalid spec.
+    """
+    existing = services.claims.read(namespace, name)
+    if existing is None:
         return None
-    claim, pods = wish_of(found).claim, _pods(services, namespace)
+    claim, pods = request_of(existing).claim, _pods(services, namespace)
     pods |= _unlisted(services, namespace, {claim.pod, claim.source} - pods.keys() - {""})
     mine = tuple(pod for pod in pods.values() if pod.claimed_by == claim.uid)
     named = {pod: pods[pod] for pod in (claim.pod, claim.source) if pod in pods}
-    looks = not claim.pod and not claim.deleting
+    needs_pod = not claim.pod and not claim.deleting
     waiting = services.waiting.all(namespace)
-    place = next((n for n, each in enumerate(waiting) if each.name == name), -1)
-    return ClaimStory(
+    ahead = next((position for position, entry in enumerate(waiting) if entry.name == name), -1)
+    return ClaimExplanation(
         name=f"{namespace}/{name}",
-        claim=found,
+        claim=existing,
         pods=tuple(sorted((pod.name, pod.phase.value) for pod in mine)),
-        step=next_step(claim, View(mine, named, grace=services.missing_grace)),
-        candidates=_candidates(services, namespace, name, claim, pods) if looks else (),
+        step=next_step(claim, ClaimView(mine, named, grace=services.missing_grace)),
+        candidates=_candidates(services, namespace, name, claim, pods) if needs_pod else (),
         run=services.queue.standing(pod_claim_key(namespace, name)),
-        ahead=place,
-        nominated=waiting[place].pool if place >= 0 else "",
+        ahead=ahead,
+        nominated=waiting[ahead].pool if ahead >= 0 else "",
     )
 
 
-def why_not(services: ClaimServices, namespace: str, found: KubeObject, target: str) -> str:
-    """Why that claim cannot move to that pod now, '' if it can."""
-    claim, pods = wish_of(found).claim, _pods(services, namespace)
+def why_not(services: ClaimServices, namespace: str, existing: KubeObject, target: str) -> str:
+    """Say why a claim cannot move to a pod now, '' if it can."""
+    claim, pods = request_of(existing).claim, _pods(services, namespace)
     if claim.deleting:
         return "the claim is being deleted"
     if claim.moves:
@@ -96,45 +120,47 @@ def why_not(services: ClaimServices, namespace: str, found: KubeObject, target: 
         return f"it is on {target}"
     if target not in pods:
         return f"there is no pod {target} of a pool in {namespace}"
-    return next(_whys(services, namespace, found.name, claim, [pods[target]])).why
+    return next(_judge(services, namespace, existing.name, claim, [pods[target]])).why
 
 
 def _pods(services: ClaimServices, namespace: str) -> dict[str, ClaimablePod]:
-    """Of all pools of the namespace."""
+    """Read the pods of all pools of the namespace."""
     listed = services.kube.list(pods_path(namespace), labelSelector=POOL)["items"]
-    seen = (claimable(Pod(pod), services.now()) for pod in listed)
-    return {pod.name: pod for pod in seen}
+    pods = (claimable(Pod(body), services.now()) for body in listed)
+    return {pod.name: pod for pod in pods}
 
 
 def _unlisted(services: ClaimServices, namespace: str, names: Iterable[str]) -> dict[str, ClaimablePod]:
-    """Those that a claim names and no pool lists."""
-    read = (ClaimPods(services.kube, namespace).read(name) for name in names)
-    return {pod.name: claimable(pod, services.now()) for pod in read if pod}
+    """Read pods that the claim names and that carry no pool's label."""
+    pods = (ClaimPods(services.kube, namespace).read(name) for name in names)
+    return {pod.name: claimable(pod, services.now()) for pod in pods if pod}
 
 
 def _candidates(
     services: ClaimServices, namespace: str, name: str, claim: Claim, pods: dict[str, ClaimablePod]
-) -> tuple[Candidate, ...]:
-    """The ones that it can have first."""
-    mine = [pod for pod in pods.values() if not claim.pool or pod.pool == claim.pool]
-    return tuple(sorted(_whys(services, namespace, name, claim, mine), key=lambda each: (bool(each.why), each.pod)))
+) -> tuple[PodCandidate, ...]:
+    """Judge the pods of the claim's pools. Those that the claim can have come first."""
+    of_pools = [pod for pod in pods.values() if not claim.pool or pod.pool == claim.pool]
+    judged = _judge(services, namespace, name, claim, of_pools)
+    return tuple(sorted(judged, key=lambda candidate: (bool(candidate.why), candidate.pod)))
 
 
-def _whys(
+def _judge(
     services: ClaimServices, namespace: str, name: str, claim: Claim, pods: list[ClaimablePod]
-) -> Iterator[Candidate]:
+) -> Iterator[PodCandidate]:
+    """Say of each pod why the claim cannot have it."""
     named = services.index.named_by_others(namespace, (pod.name for pod in pods), name)
     ledgers = {pod.pool: services.ledger(f"{namespace}/{pod.pool}") for pod in pods}
-    known = {pool: _known(ledger) for pool, ledger in ledgers.items()}
+    slots_of = {pool: _slots(ledger) for pool, ledger in ledgers.items()}
     for pod in pods:
-        revision, slots = known[pod.pool]
+        revision, slots = slots_of[pod.pool]
         others = "another claim names it" if pod.name in named else ""
         closed = UNREADABLE if slots is None else _closed(slots.get(pod.uid))
-        yield Candidate(pod.name, pod.pool, pod.phase.value, unfit(claim, pod, revision) or others or closed)
+        yield PodCandidate(pod.name, pod.pool, pod.phase.value, unfit(claim, pod, revision) or others or closed)
 
 
-def _known(ledger: SlotLedger) -> tuple[str, dict[str, PodSlots] | None]:
-    """The revision of the pool, and its pods by uid: None where its ledger cannot be read."""
+def _slots(ledger: SlotLedger) -> tuple[str, dict[str, PodSlots] | None]:
+    """Read the revision of the pool, and its pods by UID: None where the ledger cannot be read."""
     try:
         return present_revision(ledger), {pod.uid: pod for pod in view(ledger).pods}
     except UnreadableLedger:
@@ -142,24 +168,9 @@ def _known(ledger: SlotLedger) -> tuple[str, dict[str, PodSlots] | None]:
 
 
 def _closed(slots: PodSlots | None) -> str:
-    return TAKEN.get(slots.view if slots else "", "") or ("it has jobs" if slots and slots.busy else "")
-
-
-UNREADABLE = "the slot ledger of its pool cannot be read"
-WORDS = {
-    Action.TAKE: "looks for a pod",
-    Action.TAKE_TARGET: "takes {pod}, to move there",
-    Action.ADOPT: "keeps {pod}, which has its label",
-    Action.MARK: "records that it has {pod}, to move there",
-    Action.GIVE_BACK: "gives {pod} back",
-    Action.DISCARD: "gives {pod} away for good: it is of no use",
-    Action.CLEAR: "names no pod any more",
-    Action.COMPLETE: "has moved",
-    Action.FINISH: "lets itself be removed",
-    Action.REST: "nothing: all is as it should be",
-    Action.WAIT: "waits: the pod that it names is missing",
-}
+    return CLOSED.get(slots.view if slots else "", "") or ("it has jobs" if slots and slots.busy else "")
 
 
 def in_words(step: Step) -> str:
-    return WORDS[step.action].format(pod=step.pod)
+    """Describe a step."""
+    return STEP_TEXTS[step.action].format(pod=step.pod)

@@ -1,7 +1,7 @@
-"""What a run of a claim sees: the claim, the pods that it names, and those that carry its label.
+"""Observe a claim: what it asks for, the pods that it names, and the pods that carry its label.
 
-The index is written before a pod is read, so that no change of a pod falls between. Pods are read by name; they are
-listed only where Redis cannot say which ones the claim has tried.
+The index is written before a pod is read, so that no change of the pod is missed. Pods are read by name. They are
+listed only where Redis does not know which pods the claim has tried.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import timedelta
 from pydantic import ValidationError
 
 from domain.claims.claim import Claim
-from domain.claims.decision import View
+from domain.claims.decision import ClaimView
 from domain.claims.fitting import unfit
 from domain.claims.pod import ClaimablePod
 from domain.claims.pod_claim import PodClaimSpec
@@ -25,8 +25,8 @@ from workers.stores.slots.claimable import present_revision
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a claim asks for, and what is written of it on its pod. `added`: labels that its pod gets."""
+class ClaimRequest:
+    """What a claim asks for. `claim_set` is the UID of its set, '' if it has none."""
 
     spec: PodClaimSpec
     claim: Claim
@@ -34,21 +34,38 @@ class Wish:
 
     @property
     def labels(self) -> dict[str, str]:
+        """Labels that say on the pod whose it is."""
         labels = {CLAIMED_BY: self.claim.uid, OWNER: self.claim.owner, CLAIM_SET: self.claim_set}
         return {key: value for key, value in labels.items() if value}
 
 
 @dataclass(frozen=True)
-class Sight:
-    """`objects`: the pods by name, as they were read. `free`: pods that it has taken in Redis, and never wrote."""
+class ClaimObservation:
+    """What a run read before it decides.
 
-    view: View
+    Attributes:
+        request: what the claim asks for.
+        view: the part that decides.
+        objects: the pods by name, as they were read.
+        unlabelled: pods that an earlier run of the claim took in Redis and never labelled. They are free.
+    """
+
+    request: ClaimRequest
+    view: ClaimView
     objects: dict[str, Pod]
-    free: tuple[ClaimablePod, ...] = ()
+    unlabelled: tuple[ClaimablePod, ...] = ()
+
+    @property
+    def claim(self) -> Claim:
+        """The claim as the domain reads it."""
+        return self.request.claim
 
 
-def wish_of(claim: KubeObject) -> Wish:
-    """Raises pydantic's ValidationError; for a claim that is being deleted what it asked for does not matter."""
+def request_of(claim: KubeObject) -> ClaimRequest:
+    """Read what a claim asks for.
+
+    Raises pydantic's ValidationError, but not for a claim that is being deleted: what it asked for does not matter.
+    """
     try:
         spec = PodClaimSpec.model_validate(claim.spec)
     except ValidationError:
@@ -57,7 +74,7 @@ def wish_of(claim: KubeObject) -> Wish:
         spec = PodClaimSpec.model_construct(pod_name=claim.spec.get("podName"))
     source = spec.source_pod.pod_name if spec.source_pod else ""
     pod = spec.pod_name or ""
-    seen = Claim(
+    request = Claim(
         uid=claim.uid,
         pool=spec.pool_name,
         owner=spec.owner_name,
@@ -69,33 +86,48 @@ def wish_of(claim: KubeObject) -> Wish:
         served=BOUND_AT in claim.annotations,
         when_lost=spec.when_lost,
     )
-    return Wish(spec, seen, claim.labels.get(CLAIM_SET, ""))
+    return ClaimRequest(spec, request, claim.labels.get(CLAIM_SET, ""))
 
 
-class Looking:
-    """Of one claim; `refused`: pods that cannot be had, whatever they look like."""
+def missing_labels(request: ClaimRequest, pod: Pod) -> bool:
+    """Whether the claim's pod does not have exactly the labels that the claim asks for now."""
+    added = additions_to(pod, request.spec.additional_pod_labels).labels
+    required = request.labels | dict(added) | of_its_pool(pod)
+    return not required.items() <= pod.labels.items() or added_labels(pod).keys() != added.keys()
+
+
+class ClaimObserver:
+    """Observes one claim."""
 
     def __init__(self, services: ClaimServices, namespace: str, name: str) -> None:
         self._services, self._namespace, self._name = services, namespace, name
         self._pods = ClaimPods(services.kube, namespace)
 
-    def look(self, claim: Claim, refused: Collection[str]) -> Sight:
-        index, now = self._services.index, self._services.now()
+    def observe(self, request: ClaimRequest, refused: Collection[str]) -> ClaimObservation:
+        """Read the claim's pods. `refused` names pods that the claim cannot move to, whatever they look like."""
+        claim, now = request.claim, self._services.now()
         named = {name for name in (claim.pod, claim.source) if name}
-        index.remember(self._namespace, self._name, claim.uid, named)
+        self._services.index.remember(self._namespace, self._name, claim.uid, named)
         objects = self._objects(claim.uid, named)
         pods = {name: claimable(pod, now) for name, pod in objects.items()}
-        labelled = tuple(pod for pod in pods.values() if pod.claimed_by == claim.uid)
-        seen = View(
-            labelled,
-            {name: self._judged(claim, pods[name], refused) for name in named if name in pods},
-            self._missing(claim, pods),
-            self._services.missing_grace,
+        view = ClaimView(
+            labelled=tuple(pod for pod in pods.values() if pod.claimed_by == claim.uid),
+            named={name: self._as_target(claim, pods[name], refused) for name in named if name in pods},
+            missing=self._missing_for(claim, pods),
+            grace=self._services.missing_grace,
         )
-        return Sight(seen, objects, self._taken(claim, pods, named))
+        return ClaimObservation(request, view, objects, self._unlabelled(claim, pods, named))
+
+    def unfit(self, claim: Claim, pod: ClaimablePod) -> str | None:
+        """Say why the claim cannot have the pod; None if it can."""
+        return unfit(claim, pod, self.revision(pod.pool))
+
+    def revision(self, pool: str) -> str:
+        """Return the revision of the pool's present template, '' if it is unknown."""
+        return present_revision(self._services.ledger(f"{self._namespace}/{pool}")) if pool else ""
 
     def _objects(self, uid: str, named: Collection[str]) -> dict[str, Pod]:
-        """Those that it names, and those that may carry its label."""
+        """Read the pods that the claim names, and those that may carry its label."""
         tried, objects = self._services.index.tried(self._namespace, uid), dict[str, Pod]()
         if tried is None:
             objects = {pod.name: pod for pod in self._pods.labelled(uid)}
@@ -108,27 +140,13 @@ class Looking:
                 self._services.index.has_left(self._namespace, uid, name)
         return objects
 
-    def _judged(self, claim: Claim, pod: ClaimablePod, refused: Collection[str]) -> ClaimablePod:
-        """A free pod that will not do is none to move to."""
+    def _as_target(self, claim: Claim, pod: ClaimablePod, refused: Collection[str]) -> ClaimablePod:
+        """Mark a free pod that the claim cannot have as no target of a move."""
         barred = pod.name in refused or (pod.free and bool(self.unfit(claim, pod)))
         return replace(pod, normal=False) if barred else pod
 
-    def unfit(self, claim: Claim, pod: ClaimablePod) -> str | None:
-        """As domain.claims.fitting.unfit."""
-        return unfit(claim, pod, self.revision(pod.pool))
-
-    @staticmethod
-    def undressed(wish: Wish, pod: Pod) -> bool:
-        """Whether its own pod does not have the labels that the claim wants now."""
-        added = additions_to(pod, wish.spec.additional_pod_labels).labels
-        wanted = wish.labels | dict(added) | of_its_pool(pod)
-        return not wanted.items() <= pod.labels.items() or added_labels(pod).keys() != added.keys()
-
-    def revision(self, pool: str) -> str:
-        """Of the present template of that pool, '' if unknown."""
-        return present_revision(self._services.ledger(f"{self._namespace}/{pool}")) if pool else ""
-
-    def _missing(self, claim: Claim, pods: dict[str, ClaimablePod]) -> timedelta:
+    def _missing_for(self, claim: Claim, pods: dict[str, ClaimablePod]) -> timedelta:
+        """For how long the claim's pod has been missing."""
         index = self._services.index
         if not claim.pod or claim.pod in pods:
             index.found(self._namespace, claim.uid)
@@ -136,8 +154,13 @@ class Looking:
         now = self._services.now()
         return now - index.missing_since(self._namespace, claim.uid, claim.pod, now)
 
-    def _taken(self, claim: Claim, pods: dict[str, ClaimablePod], named: Collection[str]) -> tuple[ClaimablePod, ...]:
-        """A pod that is not free has another version than whoever wanted to take it has seen."""
+    def _unlabelled(
+        self, claim: Claim, pods: dict[str, ClaimablePod], named: Collection[str]
+    ) -> tuple[ClaimablePod, ...]:
+        """Return the tried pods that are free.
+
+        A tried pod that is not free has a new version, so a late write of its label conflicts. Such a pod is forgotten.
+        """
         tried = [pod for pod in pods.values() if pod.name not in named and pod.claimed_by != claim.uid]
         for pod in tried:
             if not pod.free:

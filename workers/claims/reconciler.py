@@ -1,46 +1,48 @@
-"""Reconciles one PodClaim: one step after the other, each from a new look, until nothing is left to do.
+"""Reconcile one PodClaim: one step after the other, each from a new observation, until nothing is left to do.
 
-Each step is one write on the versions that were read (see domain.claims.decision), so that a run that is late, twice
-or killed anywhere leaves what the next run goes on from.
+Each step is one write in the versions that were read (see domain.claims.decision). So a run that is late, runs twice
+or is killed anywhere leaves a state from which the next run continues.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Final, Literal, assert_never
 
-import structlog
 from pydantic import ValidationError
 
 from berthmaster.errors import TransientError
 from berthmaster.routing import split_key
-from domain.claims.decision import Action, next_step
+from domain.claims.decision import Action, Step, next_step
 from domain.claims.status import Reason, home
-from domain.kubernetes.names import CLAIM_FINALIZER
-from domain.kubernetes.objects import KubeObject, Pod
+from domain.kubernetes.objects import KubeObject
 from domain.outcome import Outcome, Settled, Wait
 from domain.spec_errors import spec_problem
-from events.kube.api import Conflict, Denied, Invalid, KubeError, NotFound, refused_so_far, shown
-from workers.claims.actions import Acting
-from workers.claims.bind import Taking
-from workers.claims.observe import Looking, Sight, Wish, wish_of
-from workers.claims.pool_nomination import Nominating
+from events.kube.api import Conflict, Denied, Invalid, KubeError, NotFound, refused_so_far
+from workers.claims.actions import ClaimActions
+from workers.claims.bind import PodBinder
+from workers.claims.context import ClaimContext
+from workers.claims.observe import ClaimObservation, ClaimObserver, request_of
+from workers.claims.pool_nomination import PoolNominator
 from workers.claims.services import ClaimServices
-from workers.claims.status import show, show_invalid, show_refused
+from workers.claims.status import publish_invalid, publish_refused, publish_status
 from workers.kube.errors import translated
 from workers.run import Run
 
-log = structlog.get_logger()
-STEPS = 12
-"""More than any claim has to do at a time: who needs more is in a quarrel, and comes again after a pause."""
+KeepOrRelease = Literal[Action.ADOPT, Action.GIVE_BACK, Action.DISCARD, Action.CLEAR]
+Move = Literal[Action.TAKE_TARGET, Action.MARK, Action.COMPLETE]
+MAX_STEPS: Final = 12
+"""No claim needs as many at a time. One that does is changed by somebody else again and again: it comes back later."""
 
 
 class PodClaimsReconciler:
-    """Callable with a Run whose key is a claim's."""
+    """Reconciles the claim that a run's key names."""
 
     def __init__(self, services: ClaimServices) -> None:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
+        """Reconcile the claim. Raises TransientError and TerminalError."""
         with translated(self._services.events, run.key, run.snapshot):
             _, namespace, name = split_key(run.key)
             claim = self._services.claims.read(namespace, name)
@@ -52,103 +54,121 @@ class PodClaimsReconciler:
                 return claim_run.outcome()
             except (Conflict, NotFound) as error:
                 raise TransientError(f"PodClaim {namespace}/{name} changed since it was read: {error}") from error
-            except (Denied, Invalid) as error:  # of a pod that others write too: it must not keep the claim for ever
-                claim_run.show_refused()
+            except (Denied, Invalid) as error:  # of a pod, which others write too: so the claim is tried again
+                claim_run.publish_refused()
                 raise TransientError(f"PodClaim {namespace}/{name}: Kubernetes refuses it: {error}") from error
 
 
 class ClaimRun:
-    """One run of one claim, whose steps follow each other as long as each of them is done."""
+    """One run of one claim."""
 
     def __init__(self, services: ClaimServices, run: Run, namespace: str, name: str, claim: KubeObject) -> None:
         self._services, self._run, self._namespace, self._name = services, run, namespace, name
-        self._acting = Acting(services, run, namespace, name, claim)
-        self._looking = Looking(services, namespace, name)
+        self._context = ClaimContext(services, run, namespace, name, claim)
+        self._observer, self._actions = ClaimObserver(services, namespace, name), ClaimActions(self._context)
 
     def outcome(self) -> Outcome:
-        for _ in range(STEPS):
+        """Take steps until nothing is left to do now."""
+        for _ in range(MAX_STEPS):
+            # 1. observe
             try:
-                wish = wish_of(self._acting.claim)
+                request = request_of(self._context.claim)
             except ValidationError as error:
-                show_invalid(self._acting, spec_problem(error))
+                publish_invalid(self._context, spec_problem(error))
                 return Settled()
-            self._enter(wish)
-            seen = self._look(wish)
-            if (ended := self._step(wish, seen)) is not None:
-                return ended
-        raise TransientError(f"PodClaim {self._namespace}/{self._name}: one step follows another without an end")
+            self._actions.add_finalizer(request)
+            observed = self._observer.observe(request, self._actions.refused)
+            # 2. decide
+            step = next_step(request.claim, observed.view)
+            # 3. act, 4. publish the status when there is nothing more to do
+            if (outcome := self._act(step, observed)) is not None:
+                return outcome
+        raise TransientError(f"PodClaim {self._namespace}/{self._name} did not settle within {MAX_STEPS} steps")
 
-    def show_refused(self) -> None:
-        """If the claim can be written: what it waits for is told by an Event in any case."""
+    def publish_refused(self) -> None:
+        """Say in the status what Kubernetes refuses, if it accepts that. An Event says it in any case."""
         with suppress(KubeError):
-            for refused in refused_so_far()[-1:]:
-                show_refused(self._acting, str(refused))
+            for refusal in refused_so_far()[-1:]:
+                publish_refused(self._context, str(refusal))
 
-    def _enter(self, wish: Wish) -> None:
-        """Before it has anything that must be given back."""
-        finalizers = self._acting.claim.finalizers
-        if not wish.claim.deleting and CLAIM_FINALIZER not in finalizers:
-            self._acting.keep()
-            written = self._services.claims.set_finalizers(self._acting.claim, [*finalizers, CLAIM_FINALIZER])
-            self._acting.wrote(written)
-            self._services.index.may_have_tried(self._namespace, wish.claim.uid, ())  # no run has come further
+    def _act(self, step: Step, observed: ClaimObservation) -> Outcome | None:
+        """Take one step. None: it is done, and another may follow."""
+        binder = PodBinder(self._services, self._run, self._namespace, self._name, observed.request)
+        match step.action:
+            case Action.TAKE:
+                return None if self._actions.take(observed, binder) else self._wait_for_pod(observed, binder)
+            case Action.ADOPT | Action.GIVE_BACK | Action.DISCARD | Action.CLEAR:
+                self._keep_or_release(step.action, step.pod, observed, binder)
+            case Action.TAKE_TARGET | Action.MARK | Action.COMPLETE:
+                self._move(step.action, step.pod, observed, binder)
+            case Action.FINISH:
+                self._actions.finish(observed.claim.uid)
+                return Settled()
+            case Action.WAIT:
+                wait = self._services.missing_grace - observed.view.missing
+                return Wait(wait, f"pod {observed.claim.pod} is missing")
+            case Action.REST:
+                return self._rest(observed, binder)
+            case _:
+                assert_never(step.action)
+        return None
 
-    def _look(self, wish: Wish) -> Sight:
-        return self._looking.look(wish.claim, self._acting.refused)
+    def _keep_or_release(self, action: KeepOrRelease, pod: str, observed: ClaimObservation, binder: PodBinder) -> None:
+        match action:
+            case Action.ADOPT:
+                self._actions.adopt(pod, observed, binder)
+            case Action.GIVE_BACK:
+                self._actions.give_back(pod, observed)
+            case Action.DISCARD:
+                self._actions.discard(pod, observed)
+            case Action.CLEAR:
+                self._actions.clear(observed.claim)
+            case _:
+                assert_never(action)
 
-    def _step(self, wish: Wish, seen: Sight) -> Outcome | None:
-        """None: it is done, and another may follow."""
-        step, taking = next_step(wish.claim, seen.view), self._taking(wish)
-        if self._acting.act(step, wish.claim, seen, taking):
-            return None
-        if step.action is Action.FINISH:
-            return Settled()
-        if step.action is Action.WAIT:
-            return Wait(self._services.missing_grace - seen.view.missing, f"pod {wish.claim.pod} is missing")
-        if step.action is Action.TAKE:
-            return self._pending(wish, seen, taking)
-        return self._rest(wish, seen, taking)
+    def _move(self, action: Move, target: str, observed: ClaimObservation, binder: PodBinder) -> None:
+        match action:
+            case Action.TAKE_TARGET:
+                self._actions.take_target(target, observed, binder)
+            case Action.MARK:
+                self._actions.mark(target, observed, binder)
+            case Action.COMPLETE:
+                self._actions.complete(observed)
+            case _:
+                assert_never(action)
 
-    def _taking(self, wish: Wish) -> Taking:
-        return Taking(self._services, self._run, self._namespace, self._name, wish)
-
-    def _pending(self, wish: Wish, seen: Sight, taking: Taking) -> Outcome:
-        if taking.refused:  # another pod would not help
+    def _wait_for_pod(self, observed: ClaimObservation, binder: PodBinder) -> Outcome:
+        """Nominate a pool that grows for a claim without a pod, and say what the claim waits for."""
+        claim = observed.claim
+        if binder.refused:  # no other pod would help, so no pool must grow
             self._services.waiting.drop(self._namespace, self._name)
-            show(self._acting, wish, seen, "", Reason("PodRefused", taking.refused))
-            return self._again(taking.refused)
-        nominating = Nominating(self._services, self._namespace, taking.pools())
-        found = nominating.nominate(wish.claim)
-        created = self._acting.claim.creation_timestamp
-        nominating.put(wish.claim, self._name, created, found.pool)
-        reason = found.reason
-        if found.pool in taking.unverified:
-            reason = Reason("PoolNotVerified", f"which pods of pool {found.pool} are free is not known yet")
-        show(self._acting, wish, seen, "", reason)
-        return self._again(reason.message)
+            self._publish(observed, Reason("PodRefused", binder.refused))
+            return self._retry(binder.refused)
+        nominator = PoolNominator(self._services, self._namespace, binder.pools())
+        nomination = nominator.nominate(claim)
+        nominator.enqueue(claim, self._name, self._context.claim.creation_timestamp, nomination.pool)
+        reason = nomination.reason
+        if nomination.pool in binder.unverified:
+            reason = Reason("PoolNotVerified", f"which pods of pool {nomination.pool} are free is not known yet")
+        self._publish(observed, reason)
+        return self._retry(reason.message)
 
-    def _rest(self, wish: Wish, seen: Sight, taking: Taking) -> Outcome:
+    def _rest(self, observed: ClaimObservation, binder: PodBinder) -> Outcome:
+        """Keep the labels of the claim's pod up to date, and publish the status."""
+        claim = observed.claim
         self._services.waiting.drop(self._namespace, self._name)
-        own = next((pod for pod in seen.view.labelled if pod.name == wish.claim.pod), None)
-        if own and not wish.claim.moves and self._looking.undressed(wish, seen.objects[own.name]):
-            self._dress(taking, seen.objects[own.name])
-        lives_on = home(wish.claim, seen.view)
-        revision = self._looking.revision(lives_on.pool) if lives_on else ""
-        show(self._acting, wish, seen, revision, Reason("PodLost", "it has lost its pod, and whenLost is Stay"))
-        if wish.claim.moves:
-            return Wait(self._services.retry_longest, f"pod {wish.claim.source} drains")
+        self._actions.apply_labels(observed, binder)
+        pod = home(claim, observed.view)
+        revision = self._observer.revision(pod.pool) if pod else ""
+        self._publish(observed, Reason("PodLost", "it has lost its pod, and whenLost is Stay"), revision)
+        if claim.moves:
+            return Wait(self._services.retry_longest, f"pod {claim.source} drains")
         return Settled()
 
-    def _dress(self, taking: Taking, pod: Pod) -> None:
-        """Its pod gets the labels that it wants now; what is refused is told, and it keeps the pod."""
-        try:
-            taking.hold(pod)
-        except (Denied, Invalid) as error:
-            shown(error)
-            generation = self._acting.claim.generation
-            self._acting.tell("LabelsRefused", str(error), f"{generation}/labels")
+    def _publish(self, observed: ClaimObservation, otherwise: Reason, revision: str = "") -> None:
+        publish_status(self._context, observed, self._actions.move_end, revision, otherwise)
 
-    def _again(self, why: str) -> Wait:
-        """Longer each time: a pod that becomes free wakes it."""
+    def _retry(self, why: str) -> Wait:
+        """Wait longer each time. A pod that becomes free wakes the claim earlier."""
         first, longest = self._services.retry, self._services.retry_longest
         return Wait(min(longest, first * 2 ** min(self._run.tries, 20)), why, self._run.tries + 1)

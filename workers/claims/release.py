@@ -1,4 +1,4 @@
-"""A pod is given back: it drains, or goes, without anything of the claim that had it. Its pool does the rest."""
+"""Give a pod back: remove everything of its claim, so that the pod drains or goes. Its pool does the rest."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ log = structlog.get_logger()
 
 
 class CallsKube(Protocol):
-    """What this needs of the services of a run."""
+    """The services that this needs, of any reconciler."""
 
     @property
-    def kube(self) -> KubeApi: ...
+    def kube(self) -> KubeApi:
+        """The Kubernetes API."""
 
     @property
-    def call_time(self) -> timedelta: ...
+    def call_time(self) -> timedelta:
+        """How long one call may take."""
 
 
 def give_back(
@@ -35,11 +37,18 @@ def give_back(
     now: datetime,
     discard: bool = False,
 ) -> bool:
-    """`now` by the API server's clock. `token` becomes the id of its drain; `discard`: it is never handed out again.
+    """Give a pod back. False: the pod has changed since it was read.
 
-    False: it has changed since it was read.
+    The pod stays claimed in the slot ledger until its pool has reconciled it, so the caller must wake the pool.
 
-    In the slot ledger it stays claimed until its pool has seen to it; who calls this touches the pool.
+    Args:
+        services: the services of the caller.
+        run: the run of the caller.
+        namespace: the pod's namespace.
+        pod: the pod as it was read.
+        token: becomes the id of the pod's drain.
+        now: the time of the API server's clock.
+        discard: no claim gets the pod again.
     """
     run.keep(services.call_time)
     phase = Phase.TERMINATING if discard else Phase.DRAINING

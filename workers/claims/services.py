@@ -1,4 +1,4 @@
-"""What runs of claims use; bootstrap makes it, tests make it with fakes behind the same interfaces."""
+"""What the reconciler of claims needs. workers.wiring builds it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ from workers.stores.pool_names import PodPoolNames
 
 @dataclass(frozen=True)
 class ClaimServices:
-    """`ledger` and `dispatcher` are of a pool (namespace/name); `pools` are the names of all of them.
+    """Services of the reconciler of claims.
 
-    `now` is the API server's clock, whose stamps pods and claims carry.
-
-    Waits for a pod begin with `retry` and grow to `retry_longest`.
+    Attributes:
+        pools: the names of all pod pools.
+        ledger: returns the slot ledger of a pool (namespace/name).
+        now: returns the time of the API server's clock, as in the timestamps of pods and claims.
+        missing_grace: how long a pod may be missing before it is lost.
+        retry: the first wait of a claim without a pod; each further wait is longer.
+        retry_longest: the longest such wait.
+        call_time: how long one call may take.
     """
 
     kube: KubeApi
@@ -36,7 +41,7 @@ class ClaimServices:
     ledger: Callable[[str], SlotLedger]
     dispatcher: Callable[[SlotLedger], Dispatcher]
     now: Callable[[], datetime]
-    missing_grace: timedelta = timedelta(seconds=10)
-    retry: timedelta = timedelta(seconds=5)
-    retry_longest: timedelta = timedelta(minutes=1)
-    call_time: timedelta = timedelta(seconds=15)
+    missing_grace: timedelta
+    retry: timedelta
+    retry_longest: timedelta
+    call_time: timedelta

@@ -1,64 +1,84 @@
-"""What people read of a claim: its status, written when it changes."""
+"""Write what people read on a claim: its status, when it has changed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from domain.claims.claim import ClaimPhase
-from domain.claims.status import MOVED, Reason, bound, claim_status, home, labels_applied, moved
+from domain.claims.status import (
+    MOVED,
+    Reason,
+    bound_condition,
+    claim_status,
+    home,
+    labels_condition,
+    moved_condition,
+)
 from domain.kubernetes.names import BOUND_AT
-from domain.kubernetes.objects import Pod
 from domain.status import Condition, write_refused
-from workers.claims.actions import Acting
-from workers.claims.observe import Sight, Wish
+from workers.claims.context import ClaimContext
+from workers.claims.observe import ClaimObservation
 from workers.kube.claimable_pods import additions_to
 
 Json = dict[str, Any]
 
 
-def show(acting: Acting, wish: Wish, seen: Sight, revision: str, otherwise: Reason) -> None:
-    """`revision`: of the present template of its pool; `otherwise`: why it has no pod."""
-    claim = acting.claim
+def publish_status(
+    context: ClaimContext, observed: ClaimObservation, move_end: Condition | None, revision: str, otherwise: Reason
+) -> None:
+    """Publish the status of a claim whose spec is valid.
+
+    Args:
+        context: the run of the claim.
+        observed: what the run's last decision came from.
+        move_end: the condition Moved of a move that ended in this run.
+        revision: the revision of the present template of the pod's pool, '' if it is unknown.
+        otherwise: why the claim has no pod, where it has none.
+    """
+    claim, view, last = observed.claim, observed.view, context.claim
     conditions = [Condition(type="Valid", status="True", reason="Accepted", message="")]
-    conditions.append(bound(wish.claim, seen.view, otherwise))
-    if (pod := home(wish.claim, seen.view)) and (labels := _labels(wish, seen.objects[pod.name])):
+    conditions.append(bound_condition(claim, view, otherwise))
+    if labels := _labels_applied(observed):
         conditions.append(labels)
-    if move := moved(wish.claim, seen.view, acting.ended, _said(claim.status, MOVED)):
+    if move := moved_condition(claim, view, move_end, _condition(last.status, MOVED)):
         conditions.append(move)
-    since = claim.annotations.get(BOUND_AT, "")
-    _write(acting, claim_status(wish.claim, seen.view, revision, claim.generation, since, conditions))
+    since = last.annotations.get(BOUND_AT, "")
+    _write(context, claim_status(claim, view, revision, last.generation, since, conditions))
 
 
-def _labels(wish: Wish, pod: Pod) -> Condition | None:
-    return labels_applied(additions_to(pod, wish.spec.additional_pod_labels))
-
-
-def show_invalid(acting: Acting, problem: str) -> None:
-    """Only what is wrong: the rest stays as it was."""
-    said = acting.claim.status
+def publish_invalid(context: ClaimContext, problem: str) -> None:
+    """Say that the spec is invalid. The rest of the status stays as it is."""
+    last = context.claim.status
     condition = Condition(type="Valid", status="False", reason="Invalid", message=problem)
-    kept = [each for each in said.get("conditions") or () if each["type"] != "Valid"]
-    status = said | {"conditions": [condition.model_dump(by_alias=True), *kept]}
-    _write(acting, {"phase": ClaimPhase.PENDING.value} | status | {"observedGeneration": acting.claim.generation})
+    others = [entry for entry in last.get("conditions") or () if entry["type"] != "Valid"]
+    status = last | {"conditions": [condition.model_dump(by_alias=True), *others]}
+    _write(context, {"phase": ClaimPhase.PENDING.value} | status | {"observedGeneration": context.claim.generation})
 
 
-def show_refused(acting: Acting, problem: str) -> None:
-    """What stands in the way of the claim's next step; the status that follows a run without it says nothing of it."""
-    said = acting.claim.status
+def publish_refused(context: ClaimContext, problem: str) -> None:
+    """Say that Kubernetes refuses the claim's next step. The next status without a refusal drops this condition."""
+    last = context.claim.status
     condition = write_refused(problem)
-    kept = [each for each in said.get("conditions") or () if each["type"] != condition.type]
-    status = said | {"conditions": [*kept, condition.model_dump(by_alias=True)]}
-    _write(acting, {"phase": ClaimPhase.PENDING.value, "observedGeneration": acting.claim.generation} | status)
+    others = [entry for entry in last.get("conditions") or () if entry["type"] != condition.type]
+    status = last | {"conditions": [*others, condition.model_dump(by_alias=True)]}
+    _write(context, {"phase": ClaimPhase.PENDING.value, "observedGeneration": context.claim.generation} | status)
 
 
-def _said(status: Json, kind: str) -> Json | None:
-    return next((each for each in status.get("conditions") or () if each["type"] == kind), None)
+def _labels_applied(observed: ClaimObservation) -> Condition | None:
+    pod = home(observed.claim, observed.view)
+    if pod is None:
+        return None
+    return labels_condition(additions_to(observed.objects[pod.name], observed.request.spec.additional_pod_labels))
 
 
-def _write(acting: Acting, status: Json) -> None:
-    acting.services.index.shows(acting.namespace, acting.name, status["phase"])
-    wanted = {key: value for key, value in status.items() if value is not None}
-    if wanted == acting.claim.status:
+def _condition(status: Json, kind: str) -> Json | None:
+    return next((entry for entry in status.get("conditions") or () if entry["type"] == kind), None)
+
+
+def _write(context: ClaimContext, status: Json) -> None:
+    context.services.index.shows(context.namespace, context.name, status["phase"])
+    present = {key: value for key, value in status.items() if value is not None}
+    if present == context.claim.status:
         return
-    acting.keep()
-    acting.wrote(acting.services.claims.set_status(acting.claim, status))
+    context.extend_lease()
+    context.update(context.services.claims.set_status(context.claim, status))

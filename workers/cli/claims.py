@@ -24,7 +24,7 @@ from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
 
 if TYPE_CHECKING:
-    from workers.claims.explain import ClaimStory
+    from workers.claims.explain import ClaimExplanation
     from workers.claims.services import ClaimServices
     from workers.wiring.process import Services
 
@@ -75,10 +75,10 @@ def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_
 
 def claim(name: Claim, as_json: AsJson = False) -> None:
     """What a claim has, what its next run does, and why it cannot have the pods that there are."""
-    from workers.claims.explain import foresee
+    from workers.claims.explain import explain_claim
     from workers.claims.explain import in_words as step_in_words
 
-    told = ask(name, "CLAIM", lambda parts, namespace, short: foresee(parts.claims, namespace, short))
+    told = ask(name, "CLAIM", lambda parts, namespace, short: explain_claim(parts.claims, namespace, short))
     if told is None:
         raise refused(f"there is no PodClaim {name}")
     if as_json:
@@ -89,14 +89,14 @@ def claim(name: Claim, as_json: AsJson = False) -> None:
         console().print(_table(told))
 
 
-def document(told: ClaimStory, step: str) -> Json:
+def document(told: ClaimExplanation, step: str) -> Json:
     """The same for programs."""
     rest = {"pods": dict(told.pods), "next": step, "ahead": told.ahead, "nominated": told.nominated}
     seen = {"name": told.name, **summary(told.claim), "conditions": conditions(told.claim)}
     return {**seen, **rest, "candidates": [asdict(each) for each in told.candidates], "run": told.run._asdict()}
 
 
-def lines(told: ClaimStory, step: str) -> Iterator[str]:
+def lines(told: ClaimExplanation, step: str) -> Iterator[str]:
     seen = summary(told.claim)
     where = f" on {seen['pod']}" if seen["pod"] else ""
     yield f"{told.name}: {seen['phase'] or 'no worker has looked at it yet'}{where}"
@@ -109,7 +109,7 @@ def lines(told: ClaimStory, step: str) -> Iterator[str]:
         yield f"  waits, behind {told.ahead} claims{grows}"
 
 
-def _table(told: ClaimStory) -> Table:
+def _table(told: ClaimExplanation) -> Table:
     table = Table("pod", "pool", "phase", "why not")
     for each in told.candidates[:MOST_ROWS]:
         table.add_row(*(each.pod, each.pool, each.phase, each.why or "-"))

@@ -1,4 +1,4 @@
-"""What may be asked of claims. An error names the field; nothing is half done."""
+"""Payloads of the tasks of claims and claim sets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from workers.tasks.payloads import ReconcileKey, key_of
 
 
 class ReconcilePodClaim(ReconcileKey):
+    """The key of a claim."""
+
     key: Annotated[str, key_of(POD_CLAIM)]
 
 
 class ReconcilePodClaimSet(ReconcileKey):
+    """The key of a claim set."""
+
     key: Annotated[str, key_of(POD_CLAIM_SET)]

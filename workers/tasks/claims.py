@@ -1,4 +1,4 @@
-"""Tasks of claims on warm pods, and of sets of claims."""
+"""Tasks that reconcile claims and claim sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workers.wiring.process import services
 @shared_task(name=POD_CLAIM.task)
 @takes(ReconcilePodClaim, discard_key)
 def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
-    """Finds the claim a pod, keeps it, moves it, or gives it back."""
+    """Bind the claim's pod, keep it, move the claim or give the pod back."""
     parts = services()
     reconcile_key(parts, asked, PodClaimsReconciler(parts.claims))
 
@@ -24,6 +24,6 @@ def reconcile_pod_claim(asked: ReconcilePodClaim) -> None:
 @shared_task(name=POD_CLAIM_SET.task)
 @takes(ReconcilePodClaimSet, discard_key)
 def reconcile_pod_claim_set(asked: ReconcilePodClaimSet) -> None:
-    """Makes and removes claims until there are as many as wanted, of the present template."""
+    """Create and delete claims until the set has as many as it asks for, of its present template."""
     parts = services()
     reconcile_key(parts, asked, PodClaimSetsReconciler(parts.claimsets))

@@ -1,4 +1,4 @@
-"""A set that is deleted, and refusals: whatever happens, it ends, and its claims with it."""
+"""A deleted set always ends, and its claims with it, also after refusals."""
 
 from __future__ import annotations
 

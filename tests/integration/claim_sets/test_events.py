@@ -1,4 +1,4 @@
-"""What Kubernetes Events tell about a set: one a transition, on both Kubernetes servers."""
+"""The Events of a claim set: one a transition, on both Kubernetes servers."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ def test_each_transition_of_a_set_is_one_event(make_set: MakeSet) -> None:
     world = make_set(2)
     world.settle()
     world.run()
-    made = [("Complete", "2 claims, each with a ready pod"), ("ScaledOut", "makes db-0, db-1: 0 of 2 claims are there")]
-    assert world.told() == made
+    created = [
+        ("Complete", "2 claims, each with a ready pod"),
+        ("ScaledOut", "makes db-0, db-1: 0 of 2 claims are there"),
+    ]
+    assert world.events() == created
     world.scale(1)
     world.settle()
     world.run()
-    assert world.told() == sorted([*made, ("ScaledIn", "removes db-1: 2 claims for 1")])
+    assert world.events() == sorted([*created, ("ScaledIn", "removes db-1: 2 claims for 1")])
 
 
 @pytest.mark.row("WC-34")
 def test_the_events_of_a_rollout_are_one_more_claim_then_one_less_then_complete(make_set: MakeSet) -> None:
     world = make_set(1)
     world.settle()
-    before = world.told()
+    before = world.events()
     world.change_template(ownerName="ann")
     world.settle()
-    news = list(world.told())
+    news = list(world.events())
     for event in before:
         news.remove(event)
     assert news == [
@@ -51,7 +54,7 @@ def test_who_is_late_and_removes_nobody_tells_nothing(make_set: MakeSet) -> None
 
     world.standing_still("DELETE", "/podclaims/", scaled_back)
     assert world.live() == {"db-0", "db-1"}
-    assert "ScaledIn" not in dict(world.told())
+    assert "ScaledIn" not in dict(world.events())
 
 
 @pytest.mark.row("EV-17")

@@ -1,4 +1,4 @@
-"""Sets, the runs of their claims and the run of their pool together: nobody plays one of them."""
+"""Claim sets, their claims and their pool together, all by their real runs."""
 
 from __future__ import annotations
 
@@ -9,33 +9,19 @@ from berthmaster.routing import pod_claim_key
 from domain.kubernetes.names import CLAIMED_BY
 from tests.fixtures.kube import Kube
 from tests.support.claims.claim_set_world import QUICK, ClaimSetWorld
+from tests.support.claims.claim_settings import SETTINGS
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.warm import grow
 from workers.claims.reconciler import PodClaimsReconciler
-from workers.claims.services import ClaimServices
-from workers.kube.pod_claims import PodClaims
 from workers.reconcile import reconcile
-from workers.stores.claims.index import ClaimIndex
-from workers.stores.claims.waiting import WaitingClaims
+from workers.wiring.claims import claim_services
 
 
 class Trio:
     def __init__(self, redis: Redis, kube: Kube) -> None:
         self.pool = PodPoolWorld(redis, kube.api, kube.namespace, slots=[], maxIdle=1, minReplicas=0, maxReplicas=5)
         self.sets = ClaimSetWorld(redis, kube.api, kube.namespace, 2, pool="runners")
-        parts = self.pool.services
-        self.claims = ClaimServices(
-            kube=kube.api,
-            queue=self.sets.queue,
-            claims=PodClaims(kube.api),
-            events=parts.events,
-            index=ClaimIndex(redis),
-            waiting=WaitingClaims(redis),
-            pools=parts.names,
-            ledger=parts.ledger,
-            dispatcher=parts.dispatcher,
-            now=kube.api.clock.now,
-        )
+        self.claims = claim_services(SETTINGS, redis, self.sets.queue, self.pool.services)
 
     def go_on(self, rounds: int = 8) -> None:
         for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""Claims that are replaced one by one, on both Kubernetes servers."""
+"""Rollouts replace claims one by one, on both Kubernetes servers."""
 
 from __future__ import annotations
 

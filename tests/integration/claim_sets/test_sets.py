@@ -1,4 +1,4 @@
-"""What a set of claims does and shows, on both Kubernetes servers."""
+"""What a claim set does and shows, on both Kubernetes servers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_a_set_makes_its_claims_from_its_template(make_set: MakeSet) -> None:
     world = make_set(2)
     world.run()
     assert world.live() == {"db-0", "db-1"}
-    made = world.claim("db-0")
-    assert made["spec"]["poolName"] == "warm"
-    assert made["metadata"]["labels"]["app"] == "db"
-    assert made["metadata"]["labels"][CLAIM_SET] == world.uid
-    (owner,) = made["metadata"]["ownerReferences"]
+    claim = world.claim("db-0")
+    assert claim["spec"]["poolName"] == "warm"
+    assert claim["metadata"]["labels"]["app"] == "db"
+    assert claim["metadata"]["labels"][CLAIM_SET] == world.uid
+    (owner,) = claim["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("PodClaimSet", world.uid, True)
 
 
@@ -114,8 +114,8 @@ def test_scale_in_follows_the_order_to_the_end(make_set: MakeSet) -> None:
         before = world.live()
         world.scale(wanted)
         world.run()
-        (one,) = before - world.live()
-        gone.append(one)
+        (removed,) = before - world.live()
+        gone.append(removed)
     assert gone == ["db-0", "db-5", "db-2", "db-4", "db-1", "db-3"]
 
 
@@ -187,10 +187,10 @@ class Older(KubeApi):
     """Lets a spec through that ours would refuse, as an older definition of the resource may."""
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        found = super().get(path, **query)
+        claim_set = super().get(path, **query)
         if path.endswith("/podclaimsets/db"):
-            found["spec"]["replicas"] = -1
-        return found
+            claim_set["spec"]["replicas"] = -1
+        return claim_set
 
 
 def test_a_spec_that_no_worker_can_use_is_told_and_the_claims_stay(make_set: MakeSet) -> None:

@@ -1,4 +1,4 @@
-"""Sets and the runs of their claims together, on warm pods, on both Kubernetes servers."""
+"""Claim sets and the real runs of their claims together, on both Kubernetes servers."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class Fleet:
 @pytest.fixture
 def fleet(redis: Redis, kube: Kube, crds: None) -> Fleet:
     """Two claims with a pod each, of four."""
-    made = Fleet(redis, kube, 2, 4)
-    made.go_on()
-    assert sorted(made.holders().values()) == ["p0", "p1"]
-    return made
+    created = Fleet(redis, kube, 2, 4)
+    created.go_on()
+    assert sorted(created.holders().values()) == ["p0", "p1"]
+    return created
 
 
 @pytest.mark.row("WC-32")

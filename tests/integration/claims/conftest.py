@@ -12,6 +12,6 @@ from tests.support.claims.claim_world import ClaimWorld
 @pytest.fixture
 def world(redis: Redis, kube: Kube, crds: None) -> ClaimWorld:
     """With one pool, `warm`, that has no pods yet."""
-    made = ClaimWorld(redis, kube.api, kube.namespace)
-    made.pool()
-    return made
+    harness = ClaimWorld(redis, kube.api, kube.namespace)
+    harness.pool()
+    return harness

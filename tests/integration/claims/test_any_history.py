@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: no two claims have one pod, and nobody gets a pod that has not drained.
+"""In any order of events no two claims have one pod, and no claim gets a pod that has not drained.
 
 Runs die at any write, pods fail and go, claims come, move and go, also by force, Redis is lost.
 """
@@ -29,7 +29,7 @@ ACTIONS = 60
 class History:
     def __init__(self, shop: Shop, seed: int) -> None:
         self.shop, self.chance = shop, Random(seed)
-        self.seen: dict[str, tuple[str, str]] = {}
+        self.last: dict[str, tuple[str, str]] = {}
         self.did = Counter[str]()
 
     def act(self) -> None:
@@ -47,7 +47,7 @@ class History:
             (self.move, 3),
             (self.lose_redis, 1),
         ]
-        act = self.chance.choices([each for each, _ in acts], [weight for _, weight in acts])[0]
+        act = self.chance.choices([action for action, _ in acts], [weight for _, weight in acts])[0]
         self.did[act.__name__] += 1
         with suppress(NotFound):
             act()
@@ -57,13 +57,13 @@ class History:
         pods = {pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in self.shop.pool.pods()}
         now = {name: (labels.get(PHASE, ""), labels.get(CLAIMED_BY, "")) for name, labels in pods.items()}
         for name, (phase, holder) in now.items():
-            was, before = self.seen.get(name, ("Idle", ""))
+            was, before = self.last.get(name, ("Idle", ""))
             assert not (holder and before and holder != before), f"{act}: {name} went from one claim to another"
             assert not (was == "Draining" and phase == "Bound"), f"{act}: {name} had not drained"
             assert not (was == "Terminating" and phase != "Terminating"), f"{act}: {name} came back"
-        self.seen = now
-        live = [each for each in self.shop.claims().values() if "deletionTimestamp" not in each["metadata"]]
-        settled = [each["spec"].get("podName") for each in live if "sourcePod" not in each["spec"]]
+        self.last = now
+        live = [claim for claim in self.shop.claims().values() if "deletionTimestamp" not in claim["metadata"]]
+        settled = [claim["spec"].get("podName") for claim in live if "sourcePod" not in claim["spec"]]
         named = [pod for pod in settled if pod]
         assert len(named) == len(set(named)), f"{act}: two claims name one pod"
         assert not any(now.get(pod, ("", ""))[0] == "Draining" for pod in named), f"{act}: drained under its claim"

@@ -175,10 +175,10 @@ def test_a_new_claim_lists_no_pods_and_asks_redis_only_for_as_many_as_it_needs(w
         world.pod(f"p{n}", offer=False)
     world.offer()
     read: list[str] = []
-    seen = InterposedKube(world.api, "GET", "/pods", read.append, times=100)
+    kube = InterposedKube(world.api, "GET", "/pods", read.append, times=100)
     before = pages(world)
     world.claim()
-    world.run(services=world.on(seen))
+    world.run(services=world.on(kube))
     assert (world.phase(), world.pods_path() in read) == ("Bound", False)
     assert pages(world) - before == 1
 
@@ -290,4 +290,4 @@ def test_a_bound_claim_whose_new_label_is_refused_keeps_its_pod_and_its_status(w
     world.run(services=world.on(NoLabels(world.api, Invalid(422, "Invalid", "a webhook says no"))))
     assert (world.phase(), world.pod_of()) == ("Bound", "p1")
     assert world.read()["status"]["observedGeneration"] == world.read()["metadata"]["generation"]
-    assert "LabelsRefused" in world.told()
+    assert "LabelsRefused" in world.event_reasons()

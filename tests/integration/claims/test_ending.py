@@ -1,4 +1,4 @@
-"""A claim that is deleted gives back what is its own, and nothing else, and ends whatever there is."""
+"""A deleted claim gives back its own pods and no others, and always ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from domain.outcome import Settled, Wait
 from events.kube.api import Conflict, Invalid
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.faults.interposed_kube import InterposedKube
-from workers.claims.observe import wish_of
+from workers.claims.observe import request_of
 
 
 @pytest.mark.row("WC-19", "WC-12", "WC-21")
@@ -82,8 +82,8 @@ def test_a_claim_that_ends_after_a_loss_of_redis_finds_its_pod_by_the_label(worl
 @pytest.mark.row("WC-19")
 def test_what_a_deleted_claim_asked_for_does_not_matter() -> None:
     meta = {"uid": "u", "name": "a", "deletionTimestamp": "2026-01-01T12:00:00Z"}
-    wish = wish_of(KubeObject({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}}))
-    assert (wish.claim.deleting, wish.claim.pod, wish.labels) == (True, "p1", {CLAIMED_BY: "u"})
+    request = request_of(KubeObject({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}}))
+    assert (request.claim.deleting, request.claim.pod, request.labels) == (True, "p1", {CLAIMED_BY: "u"})
 
 
 @pytest.mark.row("WC-20", "WC-06")
@@ -108,7 +108,7 @@ def test_a_run_for_a_claim_that_is_gone_forgets_it(world: ClaimWorld) -> None:
 
 @pytest.mark.row("WC-19")
 @pytest.mark.parametrize(
-    "told",
+    "annotation",
     [
         '{"a":{"b":1}}',
         '{"a..b/x":"1"}',
@@ -120,11 +120,11 @@ def test_a_run_for_a_claim_that_is_gone_forgets_it(world: ClaimWorld) -> None:
     ],
 )
 def test_what_others_wrote_about_its_labels_keeps_no_claim_and_changes_no_label_of_ours(
-    world: ClaimWorld, told: str
+    world: ClaimWorld, annotation: str
 ) -> None:
     world.pod("p1")
     world.bound()
-    world.annotate("p1", ADDED_LABELS, told)
+    world.annotate("p1", ADDED_LABELS, annotation)
     world.delete()
     assert world.run() == Settled()
     assert world.gone()

@@ -110,8 +110,8 @@ def test_a_pod_is_held_again_in_a_new_version_with_other_added_labels(kube: Kube
 )
 @pytest.mark.row("WC-15")
 def test_whether_a_pod_lives_and_is_ready(status: Json, meta: Json, said: tuple[bool, bool]) -> None:
-    told = {"name": "p1", "uid": "u", "creationTimestamp": "2026-01-01T11:00:00Z"} | meta
-    pod = claimable(Pod({"metadata": told, "status": status}), NOON)
+    metadata = {"name": "p1", "uid": "u", "creationTimestamp": "2026-01-01T11:00:00Z"} | meta
+    pod = claimable(Pod({"metadata": metadata, "status": status}), NOON)
     assert (pod.alive, pod.normal) == said
 
 
@@ -127,6 +127,6 @@ READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]
 )
 @pytest.mark.row("WC-11")
 def test_a_pod_whose_kubelet_has_not_done_the_newest_spec_yet_is_not_normal(status: Json) -> None:
-    told = {"name": "p1", "uid": "u", "creationTimestamp": "2026-01-01T11:00:00Z", "generation": 2}
-    assert not claimable(Pod({"metadata": told, "status": status}), NOON).normal
-    assert claimable(Pod({"metadata": told, "status": READY | {"observedGeneration": 2}}), NOON).normal
+    metadata = {"name": "p1", "uid": "u", "creationTimestamp": "2026-01-01T11:00:00Z", "generation": 2}
+    assert not claimable(Pod({"metadata": metadata, "status": status}), NOON).normal
+    assert claimable(Pod({"metadata": metadata, "status": READY | {"observedGeneration": 2}}), NOON).normal

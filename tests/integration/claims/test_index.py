@@ -1,4 +1,4 @@
-"""What Redis keeps of claims: who names a pod, what was tried, who waits."""
+"""The index of claims in Redis: who names a pod, which pods a claim tried, who waits."""
 
 from __future__ import annotations
 

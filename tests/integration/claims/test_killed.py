@@ -1,4 +1,4 @@
-"""A worker is killed at any of its writes, before it is made or before its answer comes: the next run goes on."""
+"""A worker is killed at any write, before the write or before its answer. The next run continues."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ STORIES: dict[str, tuple[Callable[[ClaimWorld], None], Callable[[ClaimWorld], No
 
 @pytest.mark.row("WC-06", "WC-03", "WC-19", "WC-27")
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("story", STORIES)
-def test_whatever_write_a_run_is_killed_at_the_next_goes_on(world: ClaimWorld, story: str, after: bool) -> None:
-    begin, end = STORIES[story]
+@pytest.mark.parametrize("scenario", STORIES)
+def test_whatever_write_a_run_is_killed_at_the_next_goes_on(world: ClaimWorld, scenario: str, after: bool) -> None:
+    begin, end = STORIES[scenario]
     begin(world)
     killed = 0
     for at in range(MOST):

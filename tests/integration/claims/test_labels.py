@@ -14,9 +14,9 @@ def test_a_claim_does_not_overwrite_a_label_of_the_template_and_says_which(world
     world.pod("p1", tier="free")
     world.bound(additionalPodLabels={"tier": "paid", "match": "7"})
     assert world.labels("p1").items() >= {"tier": "free", "match": "7"}.items()
-    told = world.condition("LabelsApplied")
-    assert (told["status"], told["reason"]) == ("False", "LabelsLeftOut")
-    assert told["message"] == "label tier is left out: the pod has it from its pool's template"
+    condition = world.condition("LabelsApplied")
+    assert (condition["status"], condition["reason"]) == ("False", "LabelsLeftOut")
+    assert condition["message"] == "label tier is left out: the pod has it from its pool's template"
     before = (world.read(), world.get("p1"))
     world.run()
     assert (world.read(), world.get("p1")) == before, "what is left out is not tried again and again"

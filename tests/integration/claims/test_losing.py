@@ -1,4 +1,4 @@
-"""A claim whose pod is gone, or of no use, or another's."""
+"""A claim whose pod is gone, unusable or another claim's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people write on a claim or on its pod: it is mended or left, and never believed, on both Kubernetes servers."""
+"""What people write on a claim or its pod is repaired or left alone, and never trusted."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from domain.kubernetes.objects import KubeObject, Pod
 from tests.fixtures.kube import SandboxKube
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.jobs.slot_world import SlotWorld
-from workers.claims.bind import Taken, Taking
-from workers.claims.observe import wish_of
+from workers.claims.bind import PodBinder, PodBinding
+from workers.claims.observe import request_of
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import claimable
 from workers.run import Run
@@ -31,12 +31,12 @@ RUNS = 1000
 
 @pytest.fixture
 def world_sandbox(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -> ClaimWorld:
-    made = ClaimWorld(redis, kube_sandbox.api, kube_sandbox.namespace)
-    made.pool()
-    return made
+    harness = ClaimWorld(redis, kube_sandbox.api, kube_sandbox.namespace)
+    harness.pool()
+    return harness
 
 
-def taking(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[ClaimablePod], Taken]:
+def binder_of(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[ClaimablePod], PodBinding]:
     """What a run of that claim does to get one pod."""
 
     class Kept(Run):
@@ -46,7 +46,7 @@ def taking(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[C
         def keep(self, at_least: timedelta) -> None:
             """It has its lease."""
 
-    return Taking(services, Kept(), world.namespace, name, wish_of(KubeObject(world.claim(name)))).take
+    return PodBinder(services, Kept(), world.namespace, name, request_of(KubeObject(world.claim(name)))).bind
 
 
 @pytest.mark.row("WC-03", "WC-04")
@@ -62,7 +62,7 @@ def test_of_two_claims_and_one_pod_exactly_one_gets_it_in_a_thousand_runs(
     mine = {"a": world.slots["warm"].ledger, "b": world.slots["warm"].ledger if ledgers == "one" else other.ledger}
     services = {name: with_ledger(world, ledger) for name, ledger in mine.items()}
     other.redis.hset(f"{other.ledger.prefix}meta", "revision", world.revision)
-    takes = {name: taking(world, name, services[name]) for name in mine}
+    takes = {name: binder_of(world, name, services[name]) for name in mine}
     with ThreadPoolExecutor(2) as workers:
         for _ in range(RUNS // 2):
             start = Barrier(2)
@@ -86,9 +86,9 @@ def free_again(world: ClaimWorld, ledgers: set[SlotLedger], uid: str) -> None:
     """Whoever had it."""
     world.api.patch(f"{world.pods_path()}/p1", {"metadata": {"labels": {PHASE: "Idle", CLAIMED_BY: None}}})
     for ledger in ledgers:
-        (told,) = view(ledger).pods
-        if told.view != "open":
-            assert ledger.take_over(uid, told.token, "again")
+        (slots,) = view(ledger).pods
+        if slots.view != "open":
+            assert ledger.take_over(uid, slots.token, "again")
             ledger.open(uid, "again")
 
 

@@ -1,4 +1,4 @@
-"""Kubernetes refuses what a run of a claim writes: the claim says so while that is so, or an Event of it does."""
+"""Kubernetes refuses a write of a claim's run: the claim's status or an Event says so."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ pytestmark = [
 ]
 
 
-def told(world: ClaimWorld) -> list[str]:
+def refusal_messages(world: ClaimWorld) -> list[str]:
     listed = world.api.list(f"/api/v1/namespaces/{world.namespace}/events")["items"]
     return [event["message"] for event in listed if event["reason"] == "WriteRefused"]
 
 
 def refused_condition(world: ClaimWorld) -> Json | None:
     listed = (world.read().get("status") or {}).get("conditions") or ()
-    return next((each for each in listed if each["type"] == "WritesAccepted"), None)
+    return next((entry for entry in listed if entry["type"] == "WritesAccepted"), None)
 
 
 def test_a_pod_that_may_not_be_given_back_is_told_on_its_claim(world: ClaimWorld, refusal: KubeError) -> None:
@@ -37,7 +37,7 @@ def test_a_pod_that_may_not_be_given_back_is_told_on_its_claim(world: ClaimWorld
     words = f"Kubernetes refuses to patch pods p1: {refusal}"
     assert (condition := refused_condition(world))
     assert (condition["status"], condition["message"]) == ("False", words)
-    assert told(world) == [words]
+    assert refusal_messages(world) == [words]
     world.run()
     assert world.gone()
 
@@ -53,7 +53,7 @@ def test_a_claim_that_may_not_be_written_says_so_until_it_may(world: ClaimWorld,
     for _ in range(2):
         world.run(services=world.on(InterposedKube(world.api, "PATCH", "/podclaims/", refuse, times=100)))
     assert refused_condition(world)
-    assert told(world) == [f"Kubernetes refuses to patch podclaims a: {refusal}"]
+    assert refusal_messages(world) == [f"Kubernetes refuses to patch podclaims a: {refusal}"]
     world.run()
     assert world.phase() == "Bound"
     assert refused_condition(world) is None
@@ -67,4 +67,4 @@ def test_a_claim_whose_status_is_refused_has_one_event(world: ClaimWorld, refusa
 
     for _ in range(2):
         world.run(services=world.on(InterposedKube(world.api, "PATCH", "/status", refuse, times=100)))
-    assert told(world) == [f"Kubernetes refuses to patch podclaims/status a: {refusal}"]
+    assert refusal_messages(world) == [f"Kubernetes refuses to patch podclaims/status a: {refusal}"]

@@ -93,9 +93,9 @@ def test_a_lost_pod_is_given_away_before_its_name_is_cleared(world: ClaimWorld) 
     world.pod("p1")
     world.bound(whenLost="Stay")
     world.status("p1", {"phase": "Failed"})
-    seen = list[str]()
-    standing_still(world, "PATCH", CLAIM, lambda: seen.append(world.holder("p1")))
-    assert seen == ["Terminating"]
+    holders = list[str]()
+    standing_still(world, "PATCH", CLAIM, lambda: holders.append(world.holder("p1")))
+    assert holders == ["Terminating"]
     world.run()
     assert (world.phase(), world.pod_of(), world.holder("p1")) == ("Lost", "", "Terminating")
 
@@ -120,7 +120,7 @@ def test_a_run_that_wants_to_go_back_does_not_after_the_target_was_taken(world: 
         assert (world.holder("p1"), world.holder("p2")) == ("Draining", "Bound a")
 
     standing_still(world, "PATCH", CLAIM, others)
-    assert "PodCleared" not in world.told(), "it never named its source again"
+    assert "PodCleared" not in world.event_reasons(), "it never named its source again"
     world.run()
     assert (world.pod_of(), world.holder("p1"), world.holder("p2")) == ("p2", "Draining", "Bound a")
 

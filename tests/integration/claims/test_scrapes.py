@@ -1,4 +1,4 @@
-"""What a worker tells Prometheus of claims is what their status says."""
+"""The metrics of claims agree with their statuses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_gauge_of_claims_is_a_recount(world: ClaimWorld, redis_url: str, tmp
     world.delete("d")
     world.run("d")
     assert world.gone("d")
-    told = Counter(claim.status["phase"] for claim in world.claims())
-    assert told == {"Bound": 2, "Pending": 1}
+    phases = Counter(claim.status["phase"] for claim in world.claims())
+    assert phases == {"Bound": 2, "Pending": 1}
     with idle_worker(redis_url, tmp_path) as worker:
-        assert worker.states("berthmaster_claims", namespace=world.namespace) == told
+        assert worker.states("berthmaster_claims", namespace=world.namespace) == phases

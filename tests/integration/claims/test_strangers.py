@@ -1,4 +1,4 @@
-"""A pod that no pool made may carry any label: its author gains nothing by it, and takes nothing from others."""
+"""A pod of no pool may carry any label: its author gains nothing, and takes nothing from others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.support.claims.claim_world import IMAGE, READY, ClaimWorld
 
 def stranger(world: ClaimWorld, **labels: str) -> dict[str, Any]:
     """Made by hand, and dressed as an idle pod of the pool."""
-    told = {POOL: "warm", REVISION: world.revision, PHASE: "Idle", **labels}
-    world.api.create(world.pods_path(), {"metadata": {"name": "stranger", "labels": told}, "spec": IMAGE})
+    own_labels = {POOL: "warm", REVISION: world.revision, PHASE: "Idle", **labels}
+    world.api.create(world.pods_path(), {"metadata": {"name": "stranger", "labels": own_labels}, "spec": IMAGE})
     return world.status("stranger", READY)
 
 

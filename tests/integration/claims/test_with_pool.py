@@ -1,4 +1,4 @@
-"""Claims and the pool that serves them, each by its own real run: the test is kubelet, workload and publisher."""
+"""Claims and the pool that serves them, all by their real runs. The test plays kubelet, workload and publisher."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_pod_that_was_given_back_drains_and_comes_to_the_claim_that_waits(open
     shop.delete("c0")
     shop.settle()
     assert shop.held() == {"c1": pod}
-    (labels,) = (each["metadata"]["labels"] for each in shop.pool.pods())
+    (labels,) = (pod["metadata"]["labels"] for pod in shop.pool.pods())
     assert labels["berthmaster.dev/owner"] == "bob"
     assert "berthmaster.dev/last-owner" not in labels
 

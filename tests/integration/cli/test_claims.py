@@ -105,7 +105,7 @@ def test_explain_sees_the_pod_of_a_claim_that_no_pool_lists(places: dict[str, st
     world.label("p1", POOL, None)
     text = berthmaster(places, "explain", "claim", f"{world.namespace}/a").stdout
     assert "pods with its label: p1 (Bound)" in text
-    assert "next: nothing: all is as it should be" in text
+    assert "next: nothing is left to do" in text
 
 
 def test_explain_and_status_say_where_a_claim_is(places: dict[str, str], world: ClaimWorld) -> None:
@@ -114,7 +114,7 @@ def test_explain_and_status_say_where_a_claim_is(places: dict[str, str], world: 
     name = f"{world.namespace}/a"
     text = berthmaster(places, "explain", "claim", name).stdout
     assert f"{name}: Bound on p1" in text
-    assert "next: nothing: all is as it should be" in text
+    assert "next: nothing is left to do" in text
     found = orjson.loads(berthmaster(places, "status", "--json").stdout)["claims"]
     row = {"name": name, "phase": "Bound", "pod": "p1", "node": "", "owner": "alice", "move": "", "why": ""}
     assert row in found

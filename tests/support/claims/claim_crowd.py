@@ -1,4 +1,4 @@
-"""Tenants that want warm pods, change their minds, move, and are gone; and the workload that answers when it drains."""
+"""Tenants that create, move and delete claims, and the workload that answers when its pod drains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ API: Final = "berthmaster.dev/v1alpha1"
 
 
 class ClaimCrowd:
-    """Makes, moves and deletes claims on pool `pool`. `killed`: UIDs of pods that it removed by force."""
+    """Creates, moves and deletes claims on pool `pool`. `killed` has the UIDs of pods that it deleted by force."""
 
     def __init__(self, api: KubeApi, namespace: str, pool: str, chance: Random) -> None:
         self.api, self.pool, self.chance = api, pool, chance
@@ -32,9 +32,9 @@ class ClaimCrowd:
         for _ in range(count):
             self.made += 1
             by_label = self.chance.random() < 0.3
-            wish: Json = {"selector": {"app": "db"}} if by_label else {"poolName": self.pool}
+            target: Json = {"selector": {"app": "db"}} if by_label else {"poolName": self.pool}
             owner = f"tenant-{self.chance.randrange(20)}"
-            spec = {**wish, "ownerName": owner, "additionalPodLabels": {"tenant": owner}}
+            spec = {**target, "ownerName": owner, "additionalPodLabels": {"tenant": owner}}
             self._create(self.claims_path, "PodClaim", f"claim-{self.made}", spec)
 
     def make_set(self, name: str, replicas: int) -> None:
@@ -59,7 +59,7 @@ class ClaimCrowd:
         return items
 
     def delete(self) -> None:
-        """One of those that no set has."""
+        """Delete a claim that belongs to no set."""
         if claim := self._any(lambda claim: not claim["metadata"].get("ownerReferences")):
             self._delete(f"{self.claims_path}/{claim['metadata']['name']}")
 
@@ -69,7 +69,7 @@ class ClaimCrowd:
                 self._delete(f"{path}/{body['metadata']['name']}")
 
     def move(self) -> None:
-        """To any pod: free, taken, draining, or one that is not there."""
+        """Move a claim to any pod: free, taken, draining, or one that does not exist."""
         claim = self._any(lambda claim: claim["spec"].get("podName") and "sourcePod" not in claim["spec"])
         pods = [pod["metadata"]["name"] for pod in self.pods()]
         if claim is None or not pods:
@@ -82,7 +82,7 @@ class ClaimCrowd:
             self.api.patch(f"{self.claims_path}/{claim['metadata']['name']}", patch)
 
     def kill_pod(self) -> None:
-        """As an eviction, or a node that is gone."""
+        """Delete a pod by force, as an eviction or the loss of a node does."""
         pods = self.pods()
         if pods:
             meta = self.chance.choice(pods)["metadata"]
@@ -96,8 +96,8 @@ class ClaimCrowd:
             self.api.patch(f"{self.pods_path}/{meta['name']}/status", {"status": {"phase": "Failed"}})
 
     def _any(self, fits: Any) -> Json | None:
-        found = [claim for claim in self.claims() if "deletionTimestamp" not in claim["metadata"] and fits(claim)]
-        return self.chance.choice(found) if found else None
+        claims = [claim for claim in self.claims() if "deletionTimestamp" not in claim["metadata"] and fits(claim)]
+        return self.chance.choice(claims) if claims else None
 
     def _delete(self, path: str, options: Json | None = None) -> None:
         with suppress(NotFound):
@@ -106,7 +106,7 @@ class ClaimCrowd:
 
 @contextmanager
 def workload(api: KubeApi, namespace: str, chance: Random) -> Iterator[None]:
-    """What runs in the pods: asked how many sessions are left, it says `1` for a while, then `0`; some never say."""
+    """Answer for the workload of each pod: it reports `1` session for a while, then `0`. Some pods never answer."""
     stop = Event()
     path = f"/api/v1/namespaces/{namespace}/pods"
 

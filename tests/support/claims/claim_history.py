@@ -1,4 +1,4 @@
-"""Every version of the pods of pools and of claims, in the order of the server, and what must be true at each.
+"""Checks every version of pods and claims, in the order in which the server wrote them.
 
 The server numbers the changes of all kinds with one counter, so that what a pod was when a claim changed is known
 exactly, and not only as often as somebody looks.
@@ -32,7 +32,7 @@ ALLOWED: Final = {
 
 @dataclass(frozen=True)
 class Version:
-    """`gone`: the object was deleted in this version."""
+    """A version of an object. `gone`: the object was deleted in this version."""
 
     number: int
     kind: str
@@ -53,7 +53,7 @@ def holder_of(pod: Json) -> str:
 
 
 class ClaimHistory:
-    """Follows a namespace from when it is entered. Nothing may be missed: it asks the server as a client of its own."""
+    """Follows a namespace while the context is open, by a client of its own, and misses no version."""
 
     def __init__(self, api: KubeApi, namespace: str) -> None:
         self._api, self._namespace = api, namespace
@@ -61,7 +61,7 @@ class ClaimHistory:
         self._lock, self._stop = Lock(), Event()
         own = f"/apis/berthmaster.dev/v1alpha1/namespaces/{namespace}/{CLAIMS}"
         paths = {PODS: f"/api/v1/namespaces/{namespace}/pods", CLAIMS: own}
-        self._threads = [Thread(target=self._follow, args=each, daemon=True) for each in paths.items()]
+        self._threads = [Thread(target=self._follow, args=pair, daemon=True) for pair in paths.items()]
         self.missed = 0
 
     def __enter__(self) -> ClaimHistory:
@@ -92,7 +92,7 @@ class ClaimHistory:
         return str(listed["metadata"]["resourceVersion"])
 
     def _watch(self, kind: str, path: str, version: str) -> str:
-        """Returns the version to go on from; '' when the server has forgotten it."""
+        """Return the version to continue from; '' when the server has forgotten it."""
         asked: Json = {"resourceVersion": version, "allowWatchBookmarks": True, "timeoutSeconds": 50}
         for lines in self._api.lines(path, 60.0, **asked):
             for event in map(orjson.loads, lines):
@@ -118,7 +118,7 @@ def _number(body: Json) -> int:
 
 @dataclass
 class Judge:
-    """Replays versions. `excused`: UIDs of pods that were removed by somebody else."""
+    """Replays versions. `excused` has the UIDs of pods that somebody else deleted."""
 
     excused: set[str]
     pods: dict[str, Json] = field(default_factory=dict)
@@ -174,7 +174,7 @@ class Judge:
 
 
 def settled_on(claim: Json) -> str:
-    """The pod that a live claim has, '' while it has none or moves, or when it is being deleted."""
+    """Return the pod of a live claim; '' if it has none, moves or is being deleted."""
     spec = claim.get("spec") or {}
     moves = "sourcePod" in spec or "deletionTimestamp" in claim["metadata"]
     return "" if moves else str(spec.get("podName") or "")

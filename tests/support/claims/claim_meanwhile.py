@@ -1,4 +1,4 @@
-"""A run of a claim that stands still right before one of its requests, or dies there, while others work."""
+"""Runs of a claim that pause or die right before a request, while others work."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ POD, CLAIM = "/pods/", "/podclaims/"
 
 
 def standing_still(world: ClaimWorld, method: str, part: str, work: Callable[[], object], name: str = "a") -> None:
-    """A run of the claim; right before its first such request its lease ends, and others `work`."""
-    told = list[Exception]()
+    """Run the claim. Right before its first such request its lease ends, and others do `work`."""
+    errors = list[Exception]()
 
     def happens(_: str) -> None:
         world.lease_ends(name)
         try:
             work()
         except Exception as error:
-            told.append(error)
+            errors.append(error)
             raise
 
     kube = InterposedKube(world.api, method, part, happens)
     world.run(name, services=world.on(kube))
-    for error in told:
+    for error in errors:
         raise error
     assert not kube.left, "it never came to that request"
 
 
 class Dying(KubeApi):
-    """A worker that is killed at its n-th write (from 0), before it is made or before its answer comes."""
+    """A worker that is killed at its n-th write (from 0), before the write or before its answer."""
 
     def __init__(self, api: KubeApi, at: int, *, after: bool) -> None:
         super().__init__(api.connection, api.timeout, api.agent)

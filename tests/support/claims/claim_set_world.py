@@ -1,4 +1,4 @@
-"""A set of claims on a Kubernetes API and a real Redis, step by step: the test is its claims' runs, and kubelet."""
+"""A claim set on a Kubernetes API and a real Redis, step by step. The test plays the claims' runs and kubelet."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from domain.kubernetes.names import CLAIM_SET, CLAIMED_BY, DELETION_COST, TEMPLA
 from domain.outcome import Outcome, Settled
 from events.kube.api import KubeApi
 from events.workqueue import Workqueue
+from tests.support.claims.claim_settings import SETTINGS
 from tests.support.faults.interposed_kube import InterposedKube
 from workers.claim_sets.reconciler import PodClaimSetsReconciler
 from workers.claim_sets.services import ClaimSetServices
@@ -31,7 +32,7 @@ POD: Json = {"containers": [{"name": "server", "image": "server:1"}]}
 
 
 class ClaimSetWorld:
-    """Set `db`, whose claims want pods of one pool."""
+    """Set `db`, whose claims ask for pods of one pool."""
 
     def __init__(self, redis: Redis, api: KubeApi, namespace: str, replicas: int = 2, pool: str = "warm") -> None:
         self.redis, self.api, self.namespace = redis, api, namespace
@@ -40,7 +41,7 @@ class ClaimSetWorld:
         self.queue.stamp("1:test")
         self.key = pod_claim_set_key(namespace, "db")
         names, pace = ClaimSetNames(redis), ClaimSetPace(redis)
-        self.services = ClaimSetServices(api, PodClaimSets(api), KubeEvents(api), names, pace)
+        self.services = ClaimSetServices(api, PodClaimSets(api), KubeEvents(api), names, pace, SETTINGS.call_time)
         template = {"metadata": {"labels": {"app": "db"}}, "spec": {"poolName": pool}}
         spec = {"replicas": replicas, "selector": {"app": "db"}, "template": template}
         body = {"apiVersion": GROUP, "kind": "PodClaimSet", "metadata": {"name": "db"}, "spec": spec}
@@ -57,13 +58,13 @@ class ClaimSetWorld:
         return reconcile(self.queue, self.key, PodClaimSetsReconciler(self.services), QUICK)
 
     def lease_ends(self) -> None:
-        """Of a run that stands still: another worker may take the set."""
+        """End the lease of a paused run, so that another worker may take the set."""
         self.redis.zadd("{queue}timer", {self.key: 0})
         self.queue.sweep_due(1000)
 
     def standing_still(self, method: str, part: str, work: Callable[[], object], times: int = 1) -> None:
-        """A run; right before its first such request (`times` 1) its lease ends, and others `work`."""
-        whole, told = self.services, list[Exception]()
+        """Run the set. Right before its first such request (`times` 1) its lease ends, and others do `work`."""
+        whole, errors = self.services, list[Exception]()
 
         def happens(_: str) -> None:
             self.services = whole
@@ -71,19 +72,19 @@ class ClaimSetWorld:
             try:
                 work()
             except Exception as error:
-                told.append(error)
+                errors.append(error)
                 raise
 
         stands = InterposedKube(self.api, method, part, happens, times)
         self.through(stands)
         self.run()
         self.services = whole
-        for error in told:
+        for error in errors:
             raise error
         assert stands.left < times, "it never came to that request"
 
     def through(self, kube: KubeApi) -> None:
-        """All that runs ask goes through it."""
+        """Send all requests of runs through this client."""
         self.services = replace(self.services, kube=kube, sets=PodClaimSets(kube), events=KubeEvents(kube))
 
     # ---- users
@@ -97,7 +98,7 @@ class ClaimSetWorld:
     # ---- the runs of its claims
 
     def bind(self, name: str, ready: bool = True, cost: int | None = None) -> None:
-        """It gets a pod of its own, and is Bound."""
+        """Bind the claim to a pod of its own."""
         uid = self.claim(name)["metadata"]["uid"]
         self.pods[name] = pod = f"{name}-{uid[:8]}"
         labels = {CLAIMED_BY: uid, CLAIM_SET: self.uid}
@@ -109,8 +110,8 @@ class ClaimSetWorld:
         self.set_phase(name, "Bound")
 
     def ready(self, name: str, status: str) -> None:
-        told = {"phase": "Running", "conditions": [{"type": "Ready", "status": status}]}
-        self.api.patch(f"{self.path('pods', self.pods[name])}/status", {"status": told})
+        status_body = {"phase": "Running", "conditions": [{"type": "Ready", "status": status}]}
+        self.api.patch(f"{self.path('pods', self.pods[name])}/status", {"status": status_body})
 
     def set_cost(self, name: str, cost: int) -> None:
         self.api.patch(self.path("pods", self.pods[name]), {"metadata": {"annotations": {DELETION_COST: str(cost)}}})
@@ -122,22 +123,22 @@ class ClaimSetWorld:
         self.api.patch(f"{self.path('podclaims', name)}/status", {"status": {"phase": phase}})
 
     def move(self, name: str) -> None:
-        """It is to go to another pod."""
+        """Ask the claim to move to another pod."""
         self.change_claim(name, podName=f"{name}-target", sourcePod={"podName": self.pods[name]})
 
     def has_moved(self, name: str) -> None:
-        """Back: its target was taken."""
+        """Undo the move, as when the target was taken."""
         self.change_claim(name, podName=self.pods[name], sourcePod=None)
 
     def keep(self, name: str) -> None:
-        """As its own runs do: it is there until its pod is given back."""
+        """Add the finalizer, as the claim's own run does."""
         self.api.patch(self.path("podclaims", name), {"metadata": {"finalizers": ["berthmaster.dev/claim"]}})
 
     def let_go(self, name: str) -> None:
         self.api.patch(self.path("podclaims", name), {"metadata": {"finalizers": None}})
 
     def settle(self, rounds: int = 12) -> None:
-        """Runs until nothing is left to do; every claim gets a pod."""
+        """Run until nothing is left to do. Every claim gets a pod."""
         for _ in range(rounds):
             ended = self.run()
             self.most = max(self.most, len(self.live()))
@@ -149,8 +150,8 @@ class ClaimSetWorld:
 
     # ---- what there is
 
-    def told(self) -> list[tuple[str, str]]:
-        """Reason and message of each Event of the set, sorted."""
+    def events(self) -> list[tuple[str, str]]:
+        """Return reason and message of each Event of the set, sorted."""
         items = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
         return sorted((e["reason"], e["message"]) for e in items if e["involvedObject"]["kind"] == "PodClaimSet")
 
@@ -165,7 +166,7 @@ class ClaimSetWorld:
         return {c["metadata"]["name"] for c in self.claims() if "deletionTimestamp" not in c["metadata"]}
 
     def templates(self) -> dict[str, str]:
-        """Name -> hash of the template that it was made from."""
+        """Return of each claim the hash of the template that it was created from."""
         return {c["metadata"]["name"]: c["metadata"]["labels"][TEMPLATE_HASH] for c in self.claims()}
 
     @property
@@ -178,10 +179,10 @@ class ClaimSetWorld:
         return status
 
     def condition(self, kind: str) -> tuple[str, str]:
-        """Its status and reason."""
-        (found,) = (c for c in self.status["conditions"] if c["type"] == kind)
-        return found["status"], found["reason"]
+        """Return status and reason of a condition."""
+        (condition,) = (c for c in self.status["conditions"] if c["type"] == kind)
+        return condition["status"], condition["reason"]
 
     def message(self, kind: str) -> str:
-        (found,) = (c["message"] for c in self.status["conditions"] if c["type"] == kind)
-        return str(found)
+        (message,) = (c["message"] for c in self.status["conditions"] if c["type"] == kind)
+        return str(message)

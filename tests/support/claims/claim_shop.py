@@ -1,4 +1,4 @@
-"""Claims and the pool that serves them, each by its own real run: the test is kubelet, workload and publisher."""
+"""Claims and the pool that serves them, all by their real runs. The test plays kubelet, workload and publisher."""
 
 from __future__ import annotations
 
@@ -11,37 +11,26 @@ from redis import Redis
 from berthmaster.routing import pod_claim_key
 from domain.kubernetes.names import DRAIN, PHASE, SESSIONS
 from events.kube.api import KubeApi
+from tests.support.claims.claim_settings import SETTINGS
 from tests.support.pods.pod_pool_world import QUICK, PodPoolWorld
 from workers.claims.reconciler import PodClaimsReconciler
-from workers.claims.services import ClaimServices
 from workers.kube.events import KubeEvents
 from workers.kube.pod_claims import PodClaims, claim_path
 from workers.reconcile import reconcile
+from workers.wiring.claims import claim_services
 
 Json = dict[str, Any]
 
 
 class Shop:
-    """A pool whose pods only claims take, and claims `c0`, `c1`, ... on it."""
+    """A pool of pods for claims, and claims `c0`, `c1`, ... on it."""
 
     def __init__(self, redis: Redis, api: Any, namespace: str, **spec: Any) -> None:
-        told = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
-        self.pool = PodPoolWorld(redis, api, namespace, **(told | spec))
+        defaults = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
+        self.pool = PodPoolWorld(redis, api, namespace, **(defaults | spec))
         self.api, self.namespace, self.names = api, namespace, set[str]()
-        known = self.pool.services
-        self.services = ClaimServices(
-            kube=api,
-            queue=self.pool.queue,
-            claims=PodClaims(api),
-            events=known.events,
-            index=known.claims,
-            waiting=known.waiting,
-            pools=known.names,
-            ledger=known.ledger,
-            dispatcher=known.dispatcher,
-            now=api.clock.now,
-            missing_grace=timedelta(0),
-        )
+        services = claim_services(SETTINGS, redis, self.pool.queue, self.pool.services)
+        self.services = replace(services, missing_grace=timedelta(0))
 
     def claim(self, name: str, **spec: Any) -> None:
         self.names.add(name)
@@ -52,27 +41,27 @@ class Shop:
         return {claim.name: dict(claim.raw) for claim in self.services.claims.all(self.namespace)}
 
     def round(self) -> None:
-        """Everybody once: the pool, kubelet, the workloads, and each claim."""
+        """Run the pool, kubelet, the workloads and each claim once."""
         self.pool.run()
         self.kubelet()
         for name in sorted(self.names):  # those that are gone too: the publisher says so
             self.run(name)
 
     def run(self, name: str, api: KubeApi | None = None) -> None:
-        """One run of a claim, by a worker that reaches Kubernetes by `api`."""
+        """Run a claim once, by a worker that reaches Kubernetes by `api`."""
         key = pod_claim_key(self.namespace, name)
         self.pool.queue.touch([key])
         by = replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api)) if api else self.services
         reconcile(self.pool.queue, key, PodClaimsReconciler(by), QUICK)
 
     def leases_end(self) -> None:
-        """Of runs that died."""
+        """End the leases of runs that died."""
         for name in self.names:
             self.pool.redis.zadd("{queue}timer", {pod_claim_key(self.namespace, name): 0})
         self.pool.queue.sweep_due(1000)
 
     def kubelet(self) -> None:
-        """Pods that go end, new ones become ready, and workloads answer."""
+        """End pods that are being deleted, make new pods ready, and let workloads answer."""
         for pod in self.pool.pods():
             if "deletionTimestamp" in pod["metadata"]:
                 self.pool.end(pod["metadata"]["name"])
@@ -81,7 +70,7 @@ class Shop:
             self.answer(pod)
 
     def answer(self, pod: Json) -> None:
-        """No sessions, when it is asked."""
+        """Answer that there are no sessions, when the pod is asked."""
         notes = pod["metadata"].get("annotations") or {}
         if DRAIN in notes and SESSIONS not in notes:
             patch = {"metadata": {"annotations": {SESSIONS: f"0 {notes[DRAIN]}"}}}
@@ -92,13 +81,13 @@ class Shop:
             self.round()
 
     def held(self) -> dict[str, str]:
-        """Claim -> its pod. No two have one, and each has the label of its own on it."""
+        """Return the pod of each claim. No two claims have one pod, and every pod has the label of its claim."""
         pods = {pod["metadata"]["name"]: pod["metadata"]["labels"] for pod in self.pool.pods()}
-        found = {name: each["spec"]["podName"] for name, each in self.claims().items() if "podName" in each["spec"]}
-        assert len(set(found.values())) == len(found)
-        for name, pod in found.items():
+        held = {name: claim["spec"]["podName"] for name, claim in self.claims().items() if "podName" in claim["spec"]}
+        assert len(set(held.values())) == len(held)
+        for name, pod in held.items():
             assert pods[pod]["berthmaster.dev/claimed-by"] == self.claims()[name]["metadata"]["uid"]
-        return found
+        return held
 
     def phases(self) -> list[str]:
         return sorted(pod["metadata"]["labels"].get(PHASE, "") for pod in self.pool.pods())

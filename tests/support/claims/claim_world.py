@@ -1,4 +1,4 @@
-"""Claims on a Kubernetes API and a real Redis, step by step: the test is kubelet, the pools, and the clock."""
+"""Claims on a Kubernetes API and a real Redis, step by step. The test plays kubelet, the pools and the clock."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from domain.kubernetes.objects import KubeObject, Pod
 from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Workqueue
+from tests.support.claims.claim_settings import SETTINGS
 from tests.support.jobs.slot_world import SlotWorld
 from workers.claims.reconciler import PodClaimsReconciler
 from workers.claims.services import ClaimServices
@@ -40,7 +41,7 @@ IMAGE = {"containers": [{"name": "game", "image": "game:1"}]}
 
 
 class Unsent:
-    """Takes what is dispatched: no test of claims has jobs whose messages matter."""
+    """Drops what is dispatched: no test of claims needs the messages of jobs."""
 
     def send(self, placed: object) -> list[Any]:
         del placed
@@ -68,18 +69,22 @@ class ClaimWorld:
             ledger=self.ledger,
             dispatcher=lambda ledger: Dispatcher(ledger, Unsent()),
             now=lambda: self.clock,
+            missing_grace=SETTINGS.claims.missing_grace,
+            retry=SETTINGS.claims.retry,
+            retry_longest=SETTINGS.claims.retry_longest,
+            call_time=SETTINGS.call_time,
         )
 
     def on(self, api: KubeApi) -> ClaimServices:
-        """The services of a worker that reaches Kubernetes by this."""
+        """Return the services of a worker that reaches Kubernetes by `api`."""
         return replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api))
 
     # ---- pools
 
     def ledger(self, pool: str) -> SlotLedger:
-        """By namespace/name; of a pool that nobody made it is empty and not verified."""
-        world = self.slots.get(pool.rpartition("/")[2])
-        return world.ledger if world else SlotLedger(self.redis, self._scripts(), pool)
+        """Return the ledger of a pool (namespace/name). For an unknown pool it is empty and not verified."""
+        slots = self.slots.get(pool.rpartition("/")[2])
+        return slots.ledger if slots else SlotLedger(self.redis, self._scripts(), pool)
 
     def _scripts(self) -> Any:
         return next(iter(self.slots.values())).scripts if self.slots else SlotWorld(self.redis, "none/none").scripts
@@ -88,8 +93,8 @@ class ClaimWorld:
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": name}}
         template = {"metadata": {"labels": labels or {}}, "spec": IMAGE}
         path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{self.namespace}/podpools"
-        made = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
-        self.owners[name] = [owner_reference(as_snapshot(KubeObject(made)))]
+        created = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
+        self.owners[name] = [owner_reference(as_snapshot(KubeObject(created)))]
         self.slots[name] = SlotWorld(self.redis, f"{self.namespace}/{name}")
         self.services.pools.add(f"{self.namespace}/{name}")
         self.offer(name)
@@ -97,9 +102,9 @@ class ClaimWorld:
     def pod(
         self, name: str, pool: str = "warm", *, offer: bool = True, layout: tuple[str, ...] = (), **labels: str
     ) -> Json:
-        """Idle, ready, and offered; `layout`: slots for jobs."""
-        told = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
-        meta = {"name": name, "labels": told, "ownerReferences": self.owners.get(pool, [])}
+        """Create an idle, ready and claimable pod. `layout` has its slots for jobs."""
+        own_labels = {POOL: pool, REVISION: self.revision, PHASE: Phase.IDLE.value, **labels}
+        meta = {"name": name, "labels": own_labels, "ownerReferences": self.owners.get(pool, [])}
         self.api.create(f"{self.pods_path()}", {"metadata": meta, "spec": IMAGE})
         pod = self.status(name, READY)
         self.slots[pool].add(pod["metadata"]["uid"], layout)
@@ -108,21 +113,21 @@ class ClaimWorld:
         return pod
 
     def offer(self, pool: str = "warm", created: dict[str, datetime] | None = None) -> None:
-        """What the run of a pool says: which of its pods a claim may have."""
+        """Publish the claimable pods of a pool, as the pool's run does."""
         ledger, token = self.slots[pool].ledger, "9999999999999999-offer"
         ledger.resize(token, None, 0, 5000, 0)
-        seen = [claimable(Pod(pod), self.clock) for pod in self.pods()]
-        found = [pod for pod in seen if pod.pool == pool and pod.free and pod.normal and not pod.cordoned]
-        aged = [replace(pod, created=(created or {}).get(pod.name, pod.created)) for pod in found]
+        pods = [claimable(Pod(pod), self.clock) for pod in self.pods()]
+        offered = [pod for pod in pods if pod.pool == pool and pod.free and pod.normal and not pod.cordoned]
+        aged = [replace(pod, created=(created or {}).get(pod.name, pod.created)) for pod in offered]
         keep_claimable(ledger, token, self.revision, aged)
 
     def drained(self, name: str, pool: str = "warm") -> None:
-        """Its pool has seen to it: it is free again."""
+        """Free a drained pod, as the pool's run does."""
         pod = self.get(name)
-        (told,) = (each for each in view(self.slots[pool].ledger).pods if each.uid == pod["metadata"]["uid"])
-        assert self.slots[pool].ledger.take_over(told.uid, told.token, "drain")
+        (slots,) = (slots for slots in view(self.slots[pool].ledger).pods if slots.uid == pod["metadata"]["uid"])
+        assert self.slots[pool].ledger.take_over(slots.uid, slots.token, "drain")
         self.label(name, PHASE, Phase.IDLE.value)
-        self.slots[pool].ledger.open(told.uid, "drain")
+        self.slots[pool].ledger.open(slots.uid, "drain")
         self.offer(pool)
 
     # ---- pods
@@ -154,7 +159,7 @@ class ClaimWorld:
         return labels
 
     def holder(self, pod: str) -> str:
-        """Phase of a pod, with the name of the claim that has it."""
+        """Return the phase of a pod, with the name of its claim."""
         labels = self.labels(pod)
         names = {claim.uid: claim.name for claim in self.claims()}
         uid = labels.get(CLAIMED_BY, "")
@@ -166,9 +171,9 @@ class ClaimWorld:
         return labels.get(LAST_OWNER, "")
 
     def views(self, pool: str = "warm") -> dict[str, str]:
-        """Pod -> what the slot ledger thinks of it."""
+        """Return the state of each pod in the slot ledger."""
         names = {pod["metadata"]["uid"]: pod["metadata"]["name"] for pod in self.pods()}
-        return {names.get(each.uid, each.uid): each.view for each in view(self.slots[pool].ledger).pods}
+        return {names.get(slots.uid, slots.uid): slots.view for slots in view(self.slots[pool].ledger).pods}
 
     # ---- claims
 
@@ -178,7 +183,7 @@ class ClaimWorld:
         return self.api.create(path, body | {"spec": {"poolName": "warm"} | spec})
 
     def bound(self, name: str = "a", **spec: Any) -> str:
-        """A claim that has found a pod; the pod's name."""
+        """Create a claim and run it once. Returns the name of its pod."""
         self.claim(name, **spec)
         self.run(name)
         return self.pod_of(name)
@@ -199,13 +204,13 @@ class ClaimWorld:
         return str((self.read(name).get("status") or {}).get("phase", ""))
 
     def condition(self, kind: str, name: str = "a") -> Json:
-        (found,) = (each for each in self.read(name)["status"]["conditions"] if each["type"] == kind)
-        return dict(found)
+        (condition,) = (entry for entry in self.read(name)["status"]["conditions"] if entry["type"] == kind)
+        return dict(condition)
 
-    def told(self) -> set[str]:
-        """Reasons of the Events of the namespace."""
+    def event_reasons(self) -> set[str]:
+        """Return the reasons of the namespace's Events."""
         items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
-        return {each["reason"] for each in items}
+        return {event["reason"] for event in items}
 
     def spec(self, name: str = "a", **changes: Any) -> None:
         self.api.patch(claim_path(self.namespace, name), {"spec": changes})
@@ -224,13 +229,13 @@ class ClaimWorld:
         return False
 
     def run(self, name: str = "a", services: ClaimServices | None = None) -> Outcome | None:
-        """One run of the claim, by a worker with these services."""
+        """Run the claim once, by a worker with these services."""
         key = pod_claim_key(self.namespace, name)
         self.queue.touch([key])
         return reconcile(self.queue, key, PodClaimsReconciler(services or self.services), QUICK)
 
     def lease_ends(self, name: str = "a") -> None:
-        """Of a run that stands still or died: another worker may take the claim."""
+        """End the lease of a run that paused or died, so that another worker may take the claim."""
         self.redis.zadd("{queue}timer", {pod_claim_key(self.namespace, name): 0})
         self.queue.sweep_due(1000)
 

@@ -1,4 +1,4 @@
-"""A claim's worker, step by step, as the rules have it: take in Redis, live read, conditional write; give back."""
+"""The worker of a claim, step by step: take in Redis, live read, conditional write, give back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Claimant:
-    """`uid` is the claim's. `read`: what was read of the pod that it takes."""
+    """A claim with this UID. `read` is its pod as it was read last."""
 
     pool: PodPoolWorld
     uid: str = "claim-1"
@@ -29,22 +29,22 @@ class Claimant:
         self.lives()
 
     def lives(self) -> None:
-        """Its run has said so to Redis."""
+        """Enter the claim in the index, as its run does."""
         self.pool.services.claims.remember(self.pool.namespace, self.uid, self.uid, [])
 
     def dies(self) -> None:
-        """By force: no run of it gives anything back."""
+        """Delete the claim by force: no run gives anything back."""
         self.pool.services.claims.forget(self.pool.namespace, self.uid, self.uid)
 
     def offered(self) -> tuple[ClaimablePod, ...]:
         return page(self.pool.slots.ledger, self.owner, 0, 50)
 
     def take(self) -> bool:
-        """The first that is offered, from Redis to its label."""
+        """Take and label the first claimable pod."""
         return any(self.takes(pod.name, pod.uid) and self.bind() for pod in self.offered())
 
     def takes(self, name: str, uid: str) -> bool:
-        """In Redis, then reads it. False: it is not free."""
+        """Take a pod in Redis, then read it. False: it is not free."""
         if self.pool.slots.ledger.claim(uid, self.uid):
             return False
         self.pod, self.read = name, self.pool.api.get(self.pool.pod_path(name))
@@ -52,7 +52,7 @@ class Claimant:
         return labels.get(PHASE) == Phase.IDLE and CLAIMED_BY not in labels
 
     def bind(self) -> bool:
-        """As it was read."""
+        """Label the pod in the version that was read."""
         return self.write({PHASE: Phase.BOUND, CLAIMED_BY: self.uid, OWNER: self.owner, LAST_OWNER: None}, {})
 
     def give_back(self, drain: str = "drain-1", ago: float = 0) -> bool:

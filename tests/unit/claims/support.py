@@ -1,4 +1,4 @@
-"""Pods and claims with a few words."""
+"""Builders of pods for tests of claims."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def pod(name: str, phase: Phase = Phase.IDLE, age: int = 0, **rest: Any) -> ClaimablePod:
-    """Of pool `warm`, revision `r1`; `age` in seconds."""
-    told: dict[str, Any] = {"pool": "warm", "revision": "r1", "created": NOON - timedelta(seconds=age)}
-    return ClaimablePod(name, f"uid-{name}", phase=phase, **(told | rest))
+    """Build a pod of pool `warm`, revision `r1`. `age` is in seconds."""
+    defaults: dict[str, Any] = {"pool": "warm", "revision": "r1", "created": NOON - timedelta(seconds=age)}
+    return ClaimablePod(name, f"uid-{name}", phase=phase, **(defaults | rest))
 
 
 def bound(name: str, to: str = "c1", **rest: Any) -> ClaimablePod:

@@ -1,4 +1,4 @@
-"""One claim, one look, one step."""
+"""The next step of a claim, in a table."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from domain.claims.claim import Claim, ClaimPhase, WhenLost, phase_of
-from domain.claims.decision import MISSING, Action, Step, View, next_step
+from domain.claims.claim import Claim, ClaimPhase, PodLossPolicy, phase_of
+from domain.claims.decision import MISSING, Action, ClaimView, Step, next_step
 from domain.claims.pod import ClaimablePod, Phase
 from tests.unit.claims.support import bound, pod
 
 
 def step(claim: Claim, *pods: ClaimablePod, missing: timedelta = timedelta.max) -> Step:
     labelled = tuple(p for p in pods if p.claimed_by == claim.uid)
-    return next_step(claim, View(labelled, {p.name: p for p in pods}, missing))
+    return next_step(claim, ClaimView(labelled, {p.name: p for p in pods}, missing))
 
 
 def claim(**rest: Any) -> Claim:
@@ -58,8 +58,8 @@ def test_a_pod_of_no_use_is_given_away_for_good_before_its_name_is_cleared() -> 
 
 def test_whoever_lost_its_pod_looks_for_another_or_stays_as_it_says() -> None:
     assert step(claim(served=True), pod("a")) == Step(Action.TAKE)
-    assert step(claim(served=True, when_lost=WhenLost.STAY), pod("a")) == Step(Action.REST)
-    assert step(claim(when_lost=WhenLost.STAY), pod("a")) == Step(Action.TAKE)
+    assert step(claim(served=True, when_lost=PodLossPolicy.STAY), pod("a")) == Step(Action.REST)
+    assert step(claim(when_lost=PodLossPolicy.STAY), pod("a")) == Step(Action.TAKE)
 
 
 def test_one_that_is_deleted_gives_back_its_own_pods_only_and_ends() -> None:
@@ -74,7 +74,7 @@ MOVES = claim(pod="b", source="a")
 
 
 @pytest.mark.parametrize(
-    ("pods", "marked", "found"),
+    ("pods", "marked", "expected"),
     [
         ((bound("a"), pod("b")), False, Step(Action.TAKE_TARGET, "b")),
         ((bound("a"), bound("b")), False, Step(Action.MARK, "b")),
@@ -92,9 +92,9 @@ MOVES = claim(pod="b", source="a")
         ((bound("b", "c2"),), False, Step(Action.CLEAR)),
     ],
 )
-def test_a_move_goes_on_from_whatever_is_there(pods: tuple[ClaimablePod, ...], marked: bool, found: Step) -> None:
+def test_a_move_goes_on_from_whatever_is_there(pods: tuple[ClaimablePod, ...], marked: bool, expected: Step) -> None:
     moving = claim(pod=MOVES.pod, source=MOVES.source, marked=marked)
-    assert step(moving, *pods) == found
+    assert step(moving, *pods) == expected
 
 
 def test_a_claim_is_called_what_its_pod_is() -> None:

@@ -36,9 +36,9 @@ def test_a_pod_with_sessions_or_without_a_number_is_not_idle(sessions: int) -> N
     assert after(20, asked="d2", answers="d2", sessions=sessions) is Next.WAIT
 
 
-@pytest.mark.parametrize("told", [{}, {"asked": "d2"}, {"asked": "d2", "answers": "d2", "sessions": 3}])
-def test_when_the_time_is_over_it_goes_and_is_never_idle(told: dict[str, Any]) -> None:
-    assert after(300, **told) is Next.GO
+@pytest.mark.parametrize("report", [{}, {"asked": "d2"}, {"asked": "d2", "answers": "d2", "sessions": 3}])
+def test_when_the_time_is_over_it_goes_and_is_never_idle(report: dict[str, Any]) -> None:
+    assert after(300, **report) is Next.GO
 
 
 def test_a_pool_that_does_not_recycle_lets_it_drain_first() -> None:
@@ -71,8 +71,8 @@ def test_a_drain_is_looked_at_again_in_time(since: float, asked: str, left: floa
 
 @pytest.mark.row("WC-23")
 @pytest.mark.parametrize(
-    "told", ["", "0", "0 ", "-1 d2", "many d2", "1.5 d2", " d2", "\u0663 d2", f"{'9' * 5000} d2", "0\n d2"]
+    "report", ["", "0", "0 ", "-1 d2", "many d2", "1.5 d2", " d2", "\u0663 d2", f"{'9' * 5000} d2", "0\n d2"]
 )
-def test_what_is_no_number_for_a_drain_counts_nothing(told: str) -> None:
-    assert counted(told) == (-1, "")
+def test_what_is_no_number_for_a_drain_counts_nothing(report: str) -> None:
+    assert counted(report) == (-1, "")
     assert counted("3 d2") == (3, "d2")

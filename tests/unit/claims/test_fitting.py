@@ -1,4 +1,4 @@
-"""Whether a pod will do, and why not."""
+"""Whether a claim can have a pod, and why not."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BIG = {"size": "big"}
 
 
 @pytest.mark.parametrize(
-    ("one", "why"),
+    ("candidate", "why"),
     [
         (pod("a", labels=BIG), None),
         (pod("a", pool="", labels=BIG), "it is of no pool"),
         (pod("a", pool="cold", labels=BIG), "it is of pool cold, and the claim wants one of warm"),
-        (pod("a"), "it has not the labels size=big"),
+        (pod("a"), "it lacks the labels size=big"),
         (bound("a", "c2", labels=BIG), "claim c2 has it"),
         (pod("a", terminating=True, labels=BIG), "it is being deleted"),
         (pod("a", Phase.DRAINING, labels=BIG), "it is Draining"),
@@ -29,5 +29,5 @@ BIG = {"size": "big"}
     ],
 )
 @pytest.mark.row("WC-08", "WC-28")
-def test_a_pod_will_do_or_it_is_said_why_not(one: ClaimablePod, why: str | None) -> None:
-    assert unfit(Claim("c1", pool="warm", selector=BIG), one, "r1") == why
+def test_a_pod_will_do_or_it_is_said_why_not(candidate: ClaimablePod, why: str | None) -> None:
+    assert unfit(Claim("c1", pool="warm", selector=BIG), candidate, "r1") == why

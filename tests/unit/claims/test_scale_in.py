@@ -14,8 +14,8 @@ from tests.unit.claims.support import NOON
 
 
 def member(name: str, phase: ClaimPhase = ClaimPhase.BOUND, **rest: Any) -> SetMember:
-    told: dict[str, Any] = {"has_pod": True, "scheduled": True, "pod_phase": "Running", "ready": True, "created": NOON}
-    return SetMember(name, phase, **(told | rest))
+    base: dict[str, Any] = {"has_pod": True, "scheduled": True, "pod_phase": "Running", "ready": True, "created": NOON}
+    return SetMember(name, phase, **(base | rest))
 
 
 @pytest.mark.row("WC-30")

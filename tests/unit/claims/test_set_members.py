@@ -1,4 +1,4 @@
-"""What a set reads of its claims and their pods."""
+"""What a claim set reads from its claims and their pods."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def claim(phase: str | None = "Bound", **spec: Any) -> KubeObject:
 
 
 def pods(by: str = "u", status: Json = READY, cost: str = "", node: str = "n", **meta: Any) -> dict[str, Pod]:
-    told = {"name": "p", "labels": {CLAIMED_BY: by}, "annotations": {DELETION_COST: cost}} | meta
-    return {"p": Pod({"metadata": told, "spec": {"nodeName": node}, "status": status})}
+    metadata = {"name": "p", "labels": {CLAIMED_BY: by}, "annotations": {DELETION_COST: cost}} | meta
+    return {"p": Pod({"metadata": metadata, "spec": {"nodeName": node}, "status": status})}
 
 
 @pytest.mark.row("WC-30")
 def test_a_member_has_what_its_claim_and_its_pod_say() -> None:
-    found = member(claim(), pods(cost="-12"), "h")
-    assert (found.phase, found.has_pod, found.scheduled, found.pod_phase) == (ClaimPhase.BOUND, True, True, "Running")
-    assert (found.ready, found.cost, found.current, found.version, found.moves) == (True, -12, True, "7", False)
+    entry = member(claim(), pods(cost="-12"), "h")
+    assert (entry.phase, entry.has_pod, entry.scheduled, entry.pod_phase) == (ClaimPhase.BOUND, True, True, "Running")
+    assert (entry.ready, entry.cost, entry.current, entry.version, entry.moves) == (True, -12, True, "7", False)
     assert not member(claim(), pods(node=""), "h").scheduled
     assert not member(claim(), pods(), "other").current
     assert member(claim(sourcePod={"podName": "q"}), {}, "h").moves

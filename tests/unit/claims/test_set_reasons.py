@@ -1,4 +1,4 @@
-"""Why a set of claims does what it does next, in words."""
+"""The reasons of a claim set's steps."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def moves(member: SetMember) -> SetMember:
 def test_each_step_says_why(
     wanted: int, members: tuple[SetMember, ...], recorded: dict[str, str], word: str, says: str
 ) -> None:
-    seen = SetView("db", wanted, members, recorded)
-    told = why(seen, set_step(seen))
-    assert (told.word, says in told.message) == (word, True), told
+    observed = SetView("db", wanted, members, recorded)
+    reason = why(observed, set_step(observed))
+    assert (reason.word, says in reason.message) == (word, True), reason
 
 
 def test_many_names_are_counted() -> None:

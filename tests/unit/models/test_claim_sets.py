@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from domain.claim_sets.decision import Do, SetStep, SetView, set_step
+from domain.claim_sets.decision import SetAction, SetStep, SetView, set_step
 from domain.claim_sets.scale_in import first_to_go
 from tests.models.claim_sets import Decide, S, check, world
 
@@ -62,7 +62,7 @@ def instead(wrong: Callable[[SetView, SetStep], SetStep | None]) -> Decide:
 
 
 def spares_nobody(seen: SetView, step: SetStep) -> SetStep | None:
-    return set_step(replace(seen, recorded={})) if step.do is Do.SPARE else None
+    return set_step(replace(seen, recorded={})) if step.action is SetAction.SPARE else None
 
 
 def takes_movers_for_settled(seen: SetView, step: SetStep) -> SetStep | None:
@@ -71,17 +71,17 @@ def takes_movers_for_settled(seen: SetView, step: SetStep) -> SetStep | None:
 
 def takes_the_new_one_for_surplus(seen: SetView, step: SetStep) -> SetStep | None:
     chosen = first_to_go(seen.live)
-    holds = step.do is Do.REST and seen.surplus == 1 and chosen and not seen.recorded
-    return SetStep(Do.RECORD, (chosen[0].name,)) if holds else None
+    holds = step.action is SetAction.REST and seen.surplus == 1 and chosen and not seen.recorded
+    return SetStep(SetAction.RECORD, (chosen[0].name,)) if holds else None
 
 
 def makes_another_while_one_boots(seen: SetView, step: SetStep) -> SetStep | None:
-    holds = step.do is Do.REST and seen.surplus == 1 and seen.old
+    holds = step.action is SetAction.REST and seen.surplus == 1 and seen.old
     return set_step(replace(seen, wanted=seen.wanted + 2)) if holds else None
 
 
 def replaces_none(seen: SetView, step: SetStep) -> SetStep | None:
-    return SetStep(Do.REST) if step.do is Do.CREATE and not seen.surplus else None
+    return SetStep(SetAction.REST) if step.action is SetAction.CREATE and not seen.surplus else None
 
 
 @pytest.mark.parametrize(

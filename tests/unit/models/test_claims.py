@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from domain.claims.claim import Claim
-from domain.claims.decision import Action, Step, View, next_step
+from domain.claims.decision import Action, ClaimView, Step, next_step
 from domain.claims.pod import Phase
 from tests.models.claims import Decide, check
 
@@ -26,44 +26,44 @@ def test_no_pod_has_two_claims_and_every_claim_ends_with_a_pod(world: dict[str, 
     assert result.states > 50_000
 
 
-def instead(wrong: Callable[[Claim, View, Step], Step | None]) -> Decide:
-    def decide(claim: Claim, seen: View) -> Step:
+def instead(wrong: Callable[[Claim, ClaimView, Step], Step | None]) -> Decide:
+    def decide(claim: Claim, seen: ClaimView) -> Step:
         step = next_step(claim, seen)
         return wrong(claim, seen, step) or step
 
     return decide
 
 
-def asserts_its_label(claim: Claim, seen: View, step: Step) -> Step | None:
+def asserts_its_label(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     pod = seen.named.get(claim.pod)
     lost_it = step.action is Action.CLEAR and not claim.moves and pod and not pod.claimed_by
     return Step(Action.TAKE, claim.pod) if lost_it else None
 
 
-def keeps_what_it_does_not_name(claim: Claim, seen: View, step: Step) -> Step | None:
+def keeps_what_it_does_not_name(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     extra = step.action is Action.GIVE_BACK and not claim.deleting and not claim.moves
     return Step(Action.REST) if extra else None
 
 
-def leaves_its_label_on_a_lost_pod(claim: Claim, seen: View, step: Step) -> Step | None:
+def leaves_its_label_on_a_lost_pod(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     return Step(Action.CLEAR) if step.action is Action.DISCARD else None
 
 
-def drains_before_it_is_marked(claim: Claim, seen: View, step: Step) -> Step | None:
+def drains_before_it_is_marked(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     return Step(Action.GIVE_BACK, claim.source) if step.action is Action.MARK else None
 
 
-def waits_for_a_target_that_is_taken(claim: Claim, seen: View, step: Step) -> Step | None:
+def waits_for_a_target_that_is_taken(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     return Step(Action.REST) if step.action is Action.ADOPT and claim.moves else None
 
 
-def waits_for_the_source_to_be_idle(claim: Claim, seen: View, step: Step) -> Step | None:
+def waits_for_the_source_to_be_idle(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     source = seen.named.get(claim.source)
     waits = step.action is Action.COMPLETE and source and source.phase is not Phase.IDLE
     return Step(Action.REST) if waits else None
 
 
-def ignores_that_it_is_deleted(claim: Claim, seen: View, step: Step) -> Step | None:
+def ignores_that_it_is_deleted(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     return next_step(replace(claim, deleting=False), seen) if claim.deleting else None
 
 
@@ -80,7 +80,7 @@ def ignores_that_it_is_deleted(claim: Claim, seen: View, step: Step) -> Step | N
     ],
 )
 def test_each_answer_is_needed(
-    wrong: Callable[[Claim, View, Step], Step | None], world: dict[str, object], broken: str
+    wrong: Callable[[Claim, ClaimView, Step], Step | None], world: dict[str, object], broken: str
 ) -> None:
     """Rules own, extra, lost, back, mark, mine."""
     assert check(instead(wrong), **world).broken == broken  # type: ignore[arg-type]  # a table of arguments
