@@ -12,7 +12,7 @@ from berthmaster.spec import Length, Spec, broken_rules, each_once, length
 from domain.claims.draining import DrainWait
 from domain.kubernetes.objects import KubeObject
 from domain.pod_pools.pod_pool_rules import RULES
-from domain.pod_pools.signals import Accepts, Policy
+from domain.pod_pools.signals import Accepts, ScalingPolicy
 
 OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
 PASSWORD_VARIABLE: Final = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a variable
@@ -33,7 +33,7 @@ class Slot(Spec):
     ] = ()
 
 
-class Scaling(Spec):
+class ScalingSpec(Spec):
     """When pods come and go. Shares are of all slots, those of booting pods included; without slots they are 0."""
 
     up_above: Annotated[float, Field(gt=0, le=1, description="share of slots in use above which pods are added")] = 0.8
@@ -74,10 +74,10 @@ def misshapen(template: dict[str, Any]) -> str | None:
     if not all(isinstance(meta.get(name) or {}, dict) for name in ("labels", "annotations")):
         return "template.metadata: labels or annotations are not an object"
     containers = spec.get("containers") or []
-    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
+    if not isinstance(containers, list) or not all(isinstance(container, dict) for container in containers):
         return "template.spec.containers is not a list of objects"
-    variables = [each.get("env") or [] for each in containers]
-    whole = all(isinstance(env, list) and all(isinstance(one, dict) for one in env) for env in variables)
+    variables = [container.get("env") or [] for container in containers]
+    whole = all(isinstance(env, list) and all(isinstance(variable, dict) for variable in env) for env in variables)
     return None if whole else "template.spec.containers: an env is not a list of objects"
 
 
@@ -99,7 +99,7 @@ class PodPoolSpec(Spec):
         Slot(accepts=("plan",)),
         Slot(accepts=("plan",)),
     )
-    scaling: Scaling = Scaling()
+    scaling: ScalingSpec = ScalingSpec()
     reservation_ttl: Annotated[
         Length, Field(alias="reservationTTL", description="how long a job's slot is kept for a person's decision")
     ] = "24h"
@@ -132,7 +132,7 @@ class PodPoolSpec(Spec):
     def token(self) -> RunnerToken | None:
         """Pods without slots have no runner. A template that names a password of Redis has a user of its own."""
         containers = (self.template.get("spec") or {}).get("containers") or ()
-        names = {variable.get("name") for each in containers for variable in each.get("env") or ()}
+        names = {variable.get("name") for container in containers for variable in container.get("env") or ()}
         return self.runner_token if self.slots and PASSWORD_VARIABLE not in names else None
 
     @property
@@ -140,8 +140,8 @@ class PodPoolSpec(Spec):
         return tuple(frozenset(slot.accepts) or None for slot in self.slots)
 
     @property
-    def policy(self) -> Policy:
-        return Policy(
+    def policy(self) -> ScalingPolicy:
+        return ScalingPolicy(
             slots=self.layout,
             min_pods=self.min_replicas,
             max_pods=self.max_replicas,

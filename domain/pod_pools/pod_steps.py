@@ -10,7 +10,7 @@ from enum import StrEnum
 from domain.claims.pod import USED, Phase
 
 
-class View(StrEnum):
+class LedgerState(StrEnum):
     """What the slot ledger thinks of a pod; UNKNOWN: it has never reported."""
 
     UNKNOWN = ""
@@ -22,10 +22,10 @@ class View(StrEnum):
     ENDING = "ending"
 
 
-class Care(StrEnum):
+class PodStep(StrEnum):
     NOTHING = "nothing"
     OPEN = "open"
-    SET_ASIDE = "set aside"  # no new jobs until it is ready again
+    QUARANTINE = "quarantine"  # no new jobs until it is ready again
     END = "end"  # it goes: no new jobs ever
     REMOVE = "remove"  # it is of no use any more, whatever runs on it
     REPLACE = "replace"  # of an older template or token, and idle
@@ -34,7 +34,7 @@ class Care(StrEnum):
     REGISTER = "register"  # nobody else reports for it
 
 
-class Place(StrEnum):
+class PodCategory(StrEnum):
     """What a pod is counted as."""
 
     OPEN = "open"
@@ -45,8 +45,17 @@ class Place(StrEnum):
     DRAINING = "draining"
 
 
-PLACES = {View.UNKNOWN: Place.BOOTING, View.NEW: Place.BOOTING, View.AWAY: Place.AWAY, View.OPEN: Place.OPEN}
-PLACES |= {View.CLAIMED: Place.CLAIMED, View.FENCED: Place.DRAINING, View.ENDING: Place.DRAINING}
+PLACES = {
+    LedgerState.UNKNOWN: PodCategory.BOOTING,
+    LedgerState.NEW: PodCategory.BOOTING,
+    LedgerState.AWAY: PodCategory.AWAY,
+    LedgerState.OPEN: PodCategory.OPEN,
+}
+PLACES |= {
+    LedgerState.CLAIMED: PodCategory.CLAIMED,
+    LedgerState.FENCED: PodCategory.DRAINING,
+    LedgerState.ENDING: PodCategory.DRAINING,
+}
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Member:
     phase: str = "Running"
     ready: bool = True
     terminating: bool = False
-    view: View = View.UNKNOWN
+    view: LedgerState = LedgerState.UNKNOWN
     busy: int = 0
     silent: timedelta = timedelta(0)
     closed: timedelta = timedelta(0)
@@ -78,17 +87,21 @@ class Member:
     cordoned: bool = False
 
     @property
-    def place(self) -> Place:
+    def category(self) -> PodCategory:
         if self.terminating:
-            return Place.DRAINING
+            return PodCategory.DRAINING
         if self.held:
-            return Place.CLAIMED if self.claimed_by or self.stage is Phase.BOUND else Place.DRAINING
-        place = PLACES[self.view]
-        return Place.CORDONED if self.cordoned and place in (Place.OPEN, Place.BOOTING, Place.AWAY) else place
+            return PodCategory.CLAIMED if self.claimed_by or self.stage is Phase.BOUND else PodCategory.DRAINING
+        category = PLACES[self.view]
+        return (
+            PodCategory.CORDONED
+            if self.cordoned and category in (PodCategory.OPEN, PodCategory.BOOTING, PodCategory.AWAY)
+            else category
+        )
 
     @property
     def gives_slots(self) -> bool:
-        return self.place in (Place.OPEN, Place.BOOTING, Place.AWAY)
+        return self.category in (PodCategory.OPEN, PodCategory.BOOTING, PodCategory.AWAY)
 
     @property
     def owes_report(self) -> bool:
@@ -112,17 +125,17 @@ class Member:
         return self.claimed_by or self.drain or self.stage
 
     @property
-    def made_of(self) -> str:
-        return made_of(self.revision, self.secret)
+    def fingerprint(self) -> str:
+        return fingerprint(self.revision, self.secret)
 
     @property
     def idle(self) -> bool:
         """Nothing is on it, and it may be fenced."""
-        return self.view is View.OPEN and not self.busy and not self.held
+        return self.view is LedgerState.OPEN and not self.busy and not self.held
 
 
 @dataclass(frozen=True)
-class Patience:
+class PodTimeouts:
     """How long a pod may take to report first, and to stay silent."""
 
     ready: timedelta
@@ -130,55 +143,57 @@ class Patience:
     take: timedelta = timedelta(seconds=30)  # from the ledger to the label
 
 
-def made_of(revision: str, secret: str) -> str:
+def fingerprint(revision: str, secret: str) -> str:
     """What a pod is made of: pods that are made of something else are replaced."""
     return f"{revision} {secret}".strip()
 
 
-def care(member: Member, now: str, patience: Patience) -> Care:
+def next_step(member: Member, now: str, timeouts: PodTimeouts) -> PodStep:
     """`now`: what pods are made of at present."""
     if member.terminating:
-        return Care.NOTHING if member.view in (View.UNKNOWN, View.ENDING) else Care.END
+        return PodStep.NOTHING if member.view in (LedgerState.UNKNOWN, LedgerState.ENDING) else PodStep.END
     if member.held:
-        return _held(member, patience)
-    if member.view is View.ENDING or useless(member, patience):
-        return Care.REMOVE
-    if member.view is View.FENCED or (member.view is View.CLAIMED and member.closed > patience.take):
-        return Care.LIFT
-    if member.view is View.UNKNOWN:
-        return Care.REGISTER if member.ready and not member.runner else Care.NOTHING
-    return _placing(member, now)
+        return _step_of_held_pod(member, timeouts)
+    if member.view is LedgerState.ENDING or removal_reason(member, timeouts):
+        return PodStep.REMOVE
+    if member.view is LedgerState.FENCED or (member.view is LedgerState.CLAIMED and member.closed > timeouts.take):
+        return PodStep.LIFT
+    if member.view is LedgerState.UNKNOWN:
+        return PodStep.REGISTER if member.ready and not member.runner else PodStep.NOTHING
+    return _step_of_free_pod(member, now)
 
 
-def _placing(member: Member, now: str) -> Care:
+def _step_of_free_pod(member: Member, now: str) -> PodStep:
     """A pod that was opened before claims were known has no phase yet."""
-    if member.view is View.OPEN and not member.ready:
-        return Care.SET_ASIDE
-    unopened = member.view in (View.NEW, View.AWAY) or (member.view is View.OPEN and member.stage is Phase.UNKNOWN)
+    if member.view is LedgerState.OPEN and not member.ready:
+        return PodStep.QUARANTINE
+    unopened = member.view in (LedgerState.NEW, LedgerState.AWAY) or (
+        member.view is LedgerState.OPEN and member.stage is Phase.UNKNOWN
+    )
     if unopened and member.ready:
-        return Care.OPEN
-    return Care.REPLACE if member.idle and member.made_of != now else Care.NOTHING
+        return PodStep.OPEN
+    return PodStep.REPLACE if member.idle and member.fingerprint != now else PodStep.NOTHING
 
 
-def _held(member: Member, patience: Patience) -> Care:
+def _step_of_held_pod(member: Member, timeouts: PodTimeouts) -> PodStep:
     """A claim took it when nothing ran on it. What runs all the same ends first; a runner's silence is no reason."""
     if member.busy:
-        return Care.SET_ASIDE if member.view is View.OPEN else Care.NOTHING
+        return PodStep.QUARANTINE if member.view is LedgerState.OPEN else PodStep.NOTHING
     if member.stage is Phase.TERMINATING and not member.claimed_by:
-        return Care.REMOVE
-    if member.view is View.UNKNOWN:
-        return Care.NOTHING if member.runner and member.age <= patience.ready else Care.REGISTER
-    known = member.view is View.CLAIMED and member.claimed_by in ("", member.token)
-    return Care.NOTHING if known else Care.HOLD
+        return PodStep.REMOVE
+    if member.view is LedgerState.UNKNOWN:
+        return PodStep.NOTHING if member.runner and member.age <= timeouts.ready else PodStep.REGISTER
+    matches = member.view is LedgerState.CLAIMED and member.claimed_by in ("", member.token)
+    return PodStep.NOTHING if matches else PodStep.HOLD
 
 
-def useless(member: Member, patience: Patience) -> str | None:
+def removal_reason(member: Member, timeouts: PodTimeouts) -> str | None:
     """Why a pod is of no use any more, None for one that is."""
     if member.phase in ("Failed", "Succeeded"):
         return f"it has {member.phase.lower()}"
-    if member.view is View.UNKNOWN:
-        return "it never reported" if member.age > patience.ready and not member.cordoned else None
-    silent = member.runner and member.silent > patience.silence
+    if member.view is LedgerState.UNKNOWN:
+        return "it never reported" if member.age > timeouts.ready and not member.cordoned else None
+    silent = member.runner and member.silent > timeouts.silence
     return f"its runner is silent for {member.silent}" if silent else None
 
 
@@ -194,5 +209,5 @@ def claimable(member: Member, revision: str) -> bool:
 
 def surplus(members: Iterable[Member], count: int, now: str) -> tuple[Member, ...]:
     """So many idle pods to remove: those made of something older first, then the youngest; fewer if fewer are idle."""
-    idle = sorted((m for m in members if m.idle), key=lambda m: (m.made_of == now, m.age))
+    idle = sorted((m for m in members if m.idle), key=lambda m: (m.fingerprint == now, m.age))
     return tuple(idle[: max(0, count)])

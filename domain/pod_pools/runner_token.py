@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 NAME: Final = r"token-(\d{1,11})-[0-9a-f]{8}"
 
 
-class Carried(NamedTuple):
+class PodToken(NamedTuple):
     """What a pod has. The digest is SHA-256 of a random password: it opens nothing."""
 
     name: str
@@ -26,35 +26,35 @@ class Carried(NamedTuple):
         return f"{self.name}:{self.digest}"
 
 
-def carried(text: object) -> Carried | None:
+def parse_token(text: object) -> PodToken | None:
     """None for what we did not write."""
     if not isinstance(text, str) or not re.fullmatch(f"{NAME}:[0-9a-f]{{64}}", text, re.ASCII):
         return None
-    return Carried(*text.split(":"))
+    return PodToken(*text.split(":"))
 
 
-def made(name: str) -> int:
+def issue_time(name: str) -> int:
     """When, in seconds; -1 for a name that is not a token's."""
-    found = re.fullmatch(NAME, name, re.ASCII)
-    return int(found[1]) if found else -1
+    match = re.fullmatch(NAME, name, re.ASCII)
+    return int(match[1]) if match else -1
 
 
 def newest(names: Iterable[str]) -> str:
     """'' for none."""
-    return max((name for name in names if made(name) >= 0), key=lambda name: (made(name), name), default="")
+    return max((name for name in names if issue_time(name) >= 0), key=lambda name: (issue_time(name), name), default="")
 
 
 def overdue(names: Iterable[str], after: timedelta, now: datetime) -> bool:
     latest = newest(names)
-    return not latest or now.timestamp() - made(latest) >= after.total_seconds()
+    return not latest or now.timestamp() - issue_time(latest) >= after.total_seconds()
 
 
-def fresh(names: Iterable[str], now: datetime, nonce: str) -> str:
+def new_token_name(names: Iterable[str], now: datetime, nonce: str) -> str:
     """The name of a token that is newer than all others, also by a clock that was set back."""
-    return f"token-{max(int(now.timestamp()), made(newest(names)) + 1)}-{nonce}"
+    return f"token-{max(int(now.timestamp()), issue_time(newest(names)) + 1)}-{nonce}"
 
 
-def kept(names: Collection[str], in_pods: Collection[str]) -> set[str]:
+def tokens_to_keep(names: Collection[str], in_pods: Collection[str]) -> set[str]:
     """The newest, and what a pod has: its containers may start again. Others have no use any more."""
     return {name for name in names if name in in_pods or name == newest(names)}
 
@@ -64,5 +64,5 @@ def digest(password: str) -> str:
     return hashlib.sha256(password.encode()).hexdigest()
 
 
-def when(name: str) -> str:
-    return datetime.fromtimestamp(max(0, made(name)), UTC).isoformat()
+def issue_date(name: str) -> str:
+    return datetime.fromtimestamp(max(0, issue_time(name)), UTC).isoformat()

@@ -11,7 +11,7 @@ Accepts = frozenset[str] | None
 
 
 @dataclass(frozen=True)
-class Pods:
+class PodTotals:
     """Pods of the pool, each counted once. `draining` are fenced or terminating: they give no slots any more."""
 
     open: int = 0  # registered and placing
@@ -32,14 +32,14 @@ class Pods:
 
 
 @dataclass(frozen=True)
-class Sensed:
+class PoolSignals:
     """`waiting` and `confirmed`: jobs by kind that could start were there a slot.
 
     Work behind a serial key or a person's decision is in neither. `idle`: free slots of open pods, by what they accept.
     `problem`: why the rest is not to be trusted, '' for nothing.
     """
 
-    pods: Pods = Pods()
+    pods: PodTotals = PodTotals()
     used: int = 0
     reserved: int = 0
     idle: Mapping[Accepts, int] | None = None
@@ -65,13 +65,13 @@ class Sensed:
         return jobs
 
     @property
-    def asked(self) -> bool:
+    def has_work(self) -> bool:
         """Jobs run, have a slot, or wait."""
         return bool(self.used or self.reserved or any(self.jobs.values()))
 
 
 @dataclass(frozen=True)
-class Policy:
+class ScalingPolicy:
     """`slots`: what each slot of a pod accepts. Shares are of all slots of the pods that give any."""
 
     slots: tuple[Accepts, ...]

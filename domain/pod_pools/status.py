@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from domain.kubernetes.names import POOL
-from domain.pod_pools.pod_steps import Member, Place, free
-from domain.pod_pools.runner_token import when
+from domain.pod_pools.pod_steps import Member, PodCategory, free
+from domain.pod_pools.runner_token import issue_date
 from domain.status import Condition, Shape
 
 
@@ -88,7 +88,7 @@ def ready(barred: str, refused: str = "", withheld: str = "") -> Condition:
 def runner_token(problem: tuple[str, str] | None, name: str, caution: str = "") -> Condition:
     """`problem`: a reason and words, None for none. `name`: of the token that new pods get. `caution`: why it confines
     nobody, '' when it does."""
-    issued = f"made {when(name)}" + (f". {caution}" if caution else "")
+    issued = f"made {issue_date(name)}" + (f". {caution}" if caution else "")
     status, (reason, message) = ("False", problem) if problem else ("True", ("Issued", issued))
     return Condition(type="RunnerToken", status=status, reason=reason, message=message)
 
@@ -100,5 +100,5 @@ def invalid_status(problem: str, generation: int) -> dict[str, Any]:
 
 
 def _counts(members: list[Member]) -> PodCounts:
-    counts = {place.value: sum(m.place is place for m in members) for place in Place}
+    counts = {category.value: sum(m.category is category for m in members) for category in PodCategory}
     return PodCounts(idle=sum(map(free, members)), **counts)

@@ -21,6 +21,8 @@ from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames, ShownStatus
 
 Json = dict[str, Any]
+LARGE_POOL = 200
+"""Pods from which on the runs of a pool pause between them."""
 FIELDS = {"POD": "metadata.name", "UID": "metadata.uid"}
 
 
@@ -49,6 +51,7 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
         call_time=settings.call_time,
         silence=settings.slots.silence,
         remember=settings.slots.remember,
+        many=LARGE_POOL,
     )
 
 

@@ -15,7 +15,7 @@ from events.kube.api import KubeApi, Unavailable
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.cli.job_words import reason, story
-from workers.pod_pools.decision_log import recorded
+from workers.pod_pools.decision_log import latest_decision
 
 
 def ticks(pool: PodPoolWorld, count: int = 5) -> int:
@@ -35,9 +35,9 @@ def test_ten_jobs_behind_one_key_let_no_pool_grow(make_pool: MakePool) -> None:
     for n in range(10):
         pool.slots.submit(f"j{n}", "apply", serial_key="w")
     assert ticks(pool) == 1
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert kept.seen["waiting"] == {}
+    assert kept.inputs["waiting"] == {}
 
 
 @pytest.mark.row("SD-11", "SL-24")
@@ -105,7 +105,7 @@ def test_a_job_that_waits_for_a_person_is_no_demand_beyond_its_slot(make_pool: M
     pool.finish_all()
     assert pool.slots.state("j") == "reserved"
     assert ticks(pool) == 1
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
     assert (kept.change, kept.reason) == (0, "1 slots reserved")
 
@@ -118,9 +118,9 @@ def test_jobs_that_wait_are_counted_by_kind_and_keep_the_pods(make_pool: MakePoo
     for n in range(3):
         pool.slots.submit(f"b{n}", "build")
     pool.run()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert (kept.change, kept.seen["waiting"]) == (1, {"build": 2})
+    assert (kept.change, kept.inputs["waiting"]) == (1, {"build": 2})
     assert ticks(pool) == 2
     pool.change(minReplicas=0)
     assert ticks(pool) == 2

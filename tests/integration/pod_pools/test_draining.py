@@ -15,7 +15,7 @@ from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import fill, live, standing_still, states
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.warm import grow, offered
-from workers.pod_pools.explain import foresee
+from workers.pod_pools.explain import dry_run
 
 LONG_AGO = 3600.0
 
@@ -78,9 +78,9 @@ def test_a_dry_run_says_what_becomes_of_a_drain_and_does_nothing(make_pool: Make
     for sessions in (None, 2, 0):
         if sessions is not None:
             answers(claimant, sessions)
-        found = foresee(pool.services, f"{pool.namespace}/runners")
+        found = dry_run(pool.services, f"{pool.namespace}/runners")
         assert found
-        said += [words for _, words in found.care]
+        said += [words for _, words in found.steps]
         pool.run()
     assert said == ["drains: is asked, 0 sessions", "drains: waits, 2 sessions", "drains: is warm again, 0 sessions"]
 

@@ -15,8 +15,8 @@ from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.token_world import SECRET, TokenWorld
 from workers.cli.main import app
-from workers.pod_pools.decision_log import recorded
-from workers.pod_pools.explain import Foreseen, foresee
+from workers.pod_pools.decision_log import latest_decision
+from workers.pod_pools.explain import PodPoolDryRun, dry_run
 
 WISH = {"secretName": SECRET}
 Change = Callable[[PodPoolWorld], object]
@@ -45,9 +45,9 @@ def everything(pool: PodPoolWorld) -> tuple[dict[bytes, Any], dict[str, str]]:
     return stored, {meta["uid"]: meta["resourceVersion"] for meta in objects}
 
 
-def foreseen(pool: PodPoolWorld) -> Foreseen:
+def foreseen(pool: PodPoolWorld) -> PodPoolDryRun:
     before = everything(pool)
-    told = foresee(pool.services, f"{pool.namespace}/runners")
+    told = dry_run(pool.services, f"{pool.namespace}/runners")
     assert told
     assert everything(pool) == before
     return told
@@ -79,9 +79,9 @@ def test_what_is_foreseen_is_what_the_next_run_does(make: Callable[..., PodPoolW
     pool.settle()
     CHANGES[change](pool)
     told, before = foreseen(pool), live(pool)
-    assert (told.problem, told.gone, told.care) == ("", (), ())
+    assert (told.problem, told.gone, told.steps) == ("", (), ())
     pool.run()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
     assert (told.change, told.reason, told.size) == (kept.change, kept.reason, kept.size)
     assert (told.create, set(told.remove)) == (len(live(pool) - before), before - live(pool))
@@ -93,14 +93,14 @@ def test_what_is_foreseen_is_what_the_next_run_does(make: Callable[..., PodPoolW
 def test_care_is_foreseen(make: Callable[..., PodPoolWorld]) -> None:
     pool = make(minReplicas=1)
     told = foreseen(pool)
-    assert (told.token, told.care) == ("the first is made", ())
+    assert (told.token, told.steps) == ("the first is made", ())
     pool.settle()
     (name,) = pool.names()
     pool.ready(name, "False")
-    assert foreseen(pool).care == ((name, "set aside"),)
+    assert foreseen(pool).steps == ((name, "quarantine"),)
     pool.ready(name, "True")
     pool.change(template={"spec": {"containers": [{"name": "runner", "image": "runner:2"}]}})
-    assert foreseen(pool).care == ((name, "replace"),)
+    assert foreseen(pool).steps == ((name, "replace"),)
     pool.end(name)
     assert foreseen(pool).gone == (name,)
 
@@ -115,7 +115,7 @@ def test_what_keeps_a_run_from_deciding_is_foreseen(make: Callable[..., PodPoolW
     pool.api.patch(f"{pool.path}/runners", {"spec": {"template": {"spec": {"containers": None}}}})
     assert "containers is empty" in foreseen(pool).problem
     pool.api.delete(f"{pool.path}/runners")
-    assert foresee(pool.services, f"{pool.namespace}/runners") is None
+    assert dry_run(pool.services, f"{pool.namespace}/runners") is None
 
 
 @pytest.mark.row("SD-29")

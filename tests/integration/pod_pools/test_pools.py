@@ -6,7 +6,7 @@ import pytest
 
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.jobs.slot_world import Runner
-from workers.pod_pools.decision_log import recorded
+from workers.pod_pools.decision_log import latest_decision
 
 
 @pytest.mark.row("SD-07", "SL-18")
@@ -219,13 +219,13 @@ def test_a_decision_is_kept_with_what_it_was_made_from_and_a_change_is_told(make
     pool = make_pool(maxReplicas=1)
     pool.slots.submit("j")
     pool.run()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
     assert (kept.change, kept.reason, kept.size) == (1, "no pods and 1 waiting", 1)
-    assert kept.seen["waiting"] == {"plan": 1}
+    assert kept.inputs["waiting"] == {"plan": 1}
     assert [(e["reason"], e["message"]) for e in pool.events()] == [("ScaledUp", "no pods and 1 waiting: 1 pods")]
     pool.settle()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
     assert (kept.change, kept.reason) == (0, "1 slots in use")
 

@@ -13,7 +13,7 @@ from tests.integration.pod_pools.conftest import MakePool
 from tests.support.faults.interposed_kube import InterposedKube
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.kube.pod_pools import PodPools
-from workers.pod_pools.decision_log import recorded
+from workers.pod_pools.decision_log import latest_decision
 
 REFUSALS = [Invalid(422, "Invalid", "a webhook"), Denied(403, "Forbidden", "a webhook")]
 
@@ -71,10 +71,10 @@ def test_pods_that_kubernetes_refuses_are_not_counted_and_people_are_told_once(m
     pool.slots.submit("j")
     for _ in range(3):
         pool.run()
-        kept = recorded(pool.slots.ledger)
+        kept = latest_decision(pool.slots.ledger)
         assert kept
         (words,) = (each["message"] for each in pool.status()["conditions"] if each["reason"] == "PodsRefused")
-        assert (kept.reason, kept.seen["problem"], kept.seen["pods"]["booting"]) == (words, words, 0)
+        assert (kept.reason, kept.inputs["problem"], kept.inputs["pods"]["booting"]) == (words, words, 0)
         assert pool.names() == set()
     assert told_people(pool) == [("Warning", "PodsRefused")]
     pool.change(template={"spec": {"containers": [{"name": "runner", "image": ""}]}})
@@ -95,9 +95,9 @@ def test_of_pods_that_are_refused_in_part_those_are_counted_that_there_are(make_
     pool.services = replace(whole, kube=InterposedKube(pool.api, "POST", "/pods", quota, times=100))
     pool.run()
     pool.services = whole
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert (kept.size, kept.seen["pods"]["booting"], len(pool.names())) == (4, 2, 2)
+    assert (kept.size, kept.inputs["pods"]["booting"], len(pool.names())) == (4, 2, 2)
     assert [event["message"] for event in pool.events() if event["reason"] == "ScaledUp"] == [
         "0 warm pods, maxIdle 4: 2 pods"
     ]

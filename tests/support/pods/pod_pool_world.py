@@ -68,7 +68,11 @@ class PodPoolWorld:
             shown=ShownStatus(redis),
             claims=ClaimIndex(redis),
             waiting=WaitingClaims(redis),
+            withheld="",
+            call_time=timedelta(seconds=15),
             silence=SILENCE,
+            remember=timedelta(hours=24),
+            many=200,
         )
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
         self.path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{namespace}/podpools"

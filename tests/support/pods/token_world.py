@@ -6,7 +6,7 @@ from base64 import b64decode
 from typing import Any
 
 from domain.kubernetes.names import RUNNER_TOKEN
-from domain.pod_pools.runner_token import carried, digest
+from domain.pod_pools.runner_token import digest, parse_token
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.stores.slots.user import RunnerUser
 
@@ -69,7 +69,7 @@ class TokenWorld:
         """Pods whose password Redis does not take, or whose containers could not be started (again)."""
         stored, good, found = None, self.good(), []
         for pod in self.pool.pods():
-            if not (has := carried(pod["metadata"]["annotations"].get(RUNNER_TOKEN))):
+            if not (has := parse_token(pod["metadata"]["annotations"].get(RUNNER_TOKEN))):
                 continue
             stored = stored or self.stored()
             if stored.get(has.name) != has.digest or has.digest not in good:

@@ -10,27 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.pod_pools.decision import Move, decide, demand, kept, owed, utilisation
-from domain.pod_pools.signals import Accepts, Pods, Policy, Sensed
+from domain.pod_pools.decision import Move, decide, demand, required_pods, size_after_claims, utilisation
+from domain.pod_pools.signals import Accepts, PodTotals, PoolSignals, ScalingPolicy
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PLAN: Accepts = frozenset({"plan"})
 THREE: tuple[Accepts, ...] = (None, PLAN, PLAN)
 
 
-def policy(**changes: Any) -> Policy:
-    return replace(Policy(slots=THREE), **changes)
+def policy(**changes: Any) -> ScalingPolicy:
+    return replace(ScalingPolicy(slots=THREE), **changes)
 
 
-def seen(opened: int = 0, booting: int = 0, **changes: Any) -> Sensed:
-    return replace(Sensed(pods=Pods(open=opened, booting=booting)), **changes)
+def seen(opened: int = 0, booting: int = 0, **changes: Any) -> PoolSignals:
+    return replace(PoolSignals(pods=PodTotals(open=opened, booting=booting)), **changes)
 
 
 def idle(pods: int) -> dict[Accepts, int]:
     return {None: pods, PLAN: 2 * pods}
 
 
-def change(what: Sensed, **rules: Any) -> int:
+def change(what: PoolSignals, **rules: Any) -> int:
     return decide(what, policy(**rules), NOW).change
 
 
@@ -70,14 +70,14 @@ def test_nothing_goes_while_a_slot_is_used_or_reserved(work: dict[str, int]) -> 
 def test_warm_pods_are_made_at_once_as_far_as_the_maximum_goes(there: dict[str, int], more: int) -> None:
     left = dict(there)
     claims = left.pop("claims", 0)
-    pods = Pods(open=left.pop("opened", 0), **left)
-    what = Sensed(pods=pods, claims=claims, used=pods.open - pods.free, last_up=NOW)
+    pods = PodTotals(open=left.pop("opened", 0), **left)
+    what = PoolSignals(pods=pods, claims=claims, used=pods.open - pods.free, last_up=NOW)
     assert change(what, max_idle=3) == more
 
 
 @pytest.mark.row("WC-36", "WC-39")
 def test_warm_pods_too_many_go_after_the_cooldown_and_never_while_claims_wait() -> None:
-    what = Sensed(pods=Pods(open=5, free=5), idle=idle(5))
+    what = PoolSignals(pods=PodTotals(open=5, free=5), idle=idle(5))
     assert change(what, max_idle=3) == -1
     assert change(what, max_idle=5) == 0
     assert change(replace(what, last_down=NOW), max_idle=3) == 0
@@ -99,9 +99,9 @@ def test_warm_pods_too_many_go_after_the_cooldown_and_never_while_claims_wait() 
 def test_what_claims_took_is_made_anew_only_where_it_is_wanted(
     size: int, there: int, claims: int, rules: dict[str, int], left: int
 ) -> None:
-    what = Sensed(pods=Pods(open=there), claims=claims)
-    assert kept(what, policy(**rules), size, there) == left
-    assert kept(replace(what, used=1), policy(**rules), size, there) == size
+    what = PoolSignals(pods=PodTotals(open=there), claims=claims)
+    assert size_after_claims(what, policy(**rules), size, there) == left
+    assert size_after_claims(replace(what, used=1), policy(**rules), size, there) == size
 
 
 @pytest.mark.row("SD-06")
@@ -113,7 +113,7 @@ def test_the_maximum_is_never_exceeded(exists: int, more: int) -> None:
 @pytest.mark.row("SD-06")
 @pytest.mark.parametrize("kind", ["claimed", "draining"])
 def test_pods_that_give_no_slots_count_against_the_maximum(kind: str) -> None:
-    full = replace(seen(1, used=3), pods=Pods(open=1, **{kind: 9}))
+    full = replace(seen(1, used=3), pods=PodTotals(open=1, **{kind: 9}))
     assert change(full) == 0
     assert "at most 10 pods, 10 exist" in decide(full, policy(), NOW).reason
 
@@ -172,7 +172,7 @@ def test_a_job_that_no_slot_takes_neither_makes_a_pool_grow_nor_keeps_it(slots: 
     assert change(seen(**jobs), slots=slots) == 0
     assert change(seen(1, **jobs), slots=slots) == -1
     what = demand(seen(1, **jobs), policy(slots=slots))
-    assert (what.jobs, what.unfit, what.asked) == ({}, {"deploy,plan": 2}, False)
+    assert (what.jobs, what.unfit, what.has_work) == ({}, {"deploy,plan": 2}, False)
     reason = decide(what, policy(slots=slots), NOW).reason
     assert reason == "1 idle pods, 1 too many; 2 jobs wait that no slot takes: deploy+plan"
 
@@ -233,7 +233,7 @@ def test_a_steady_load_comes_to_rest(used: int) -> None:
 
 @pytest.mark.row("SD-20")
 @pytest.mark.parametrize("what", [seen(9, idle=idle(9)), seen(waiting={"plan": 9}), seen(1, used=3)])
-def test_what_cannot_be_trusted_changes_nothing(what: Sensed) -> None:
+def test_what_cannot_be_trusted_changes_nothing(what: PoolSignals) -> None:
     decision = decide(replace(what, problem="Redis: timed out"), policy(), NOW)
     assert (decision.move, decision.reason) == (Move.HOLD, "not trusted: Redis: timed out")
 
@@ -242,8 +242,8 @@ counts = st.integers(0, 40)
 jobs = st.dictionaries(st.sampled_from(["plan", "apply", "build"]), st.integers(0, 50))
 times = st.none() | st.timedeltas(timedelta(0), timedelta(hours=1)).map(lambda ago: NOW - ago)
 sensed = st.builds(
-    Sensed,
-    pods=st.builds(Pods, counts, counts, counts, counts),
+    PoolSignals,
+    pods=st.builds(PodTotals, counts, counts, counts, counts),
     used=counts,
     reserved=counts,
     idle=st.dictionaries(st.sampled_from([None, PLAN, frozenset({"build", "plan"})]), counts),
@@ -264,7 +264,7 @@ rules = st.builds(
 
 @pytest.mark.row("SD-06", "SD-03", "SD-20")
 @given(sensed, rules)
-def test_no_decision_breaks_a_limit_or_stops_work(what: Sensed, policy: Policy) -> None:
+def test_no_decision_breaks_a_limit_or_stops_work(what: PoolSignals, policy: ScalingPolicy) -> None:
     decision = decide(what, policy, NOW)
     assert decision.reason
     if decision.move is Move.UP:
@@ -272,6 +272,6 @@ def test_no_decision_breaks_a_limit_or_stops_work(what: Sensed, policy: Policy) 
     if decision.move is Move.DOWN:
         waiting = [*(what.waiting or {}).values(), *(what.confirmed or {}).values()]
         assert not any([what.used, what.reserved, what.claims, what.problem, what.pods.booting, *waiting])
-        assert what.pods.open + decision.change >= owed(what, policy)
+        assert what.pods.open + decision.change >= required_pods(what, policy)
         assert utilisation(what, policy) < policy.down_below
         assert -decision.change <= policy.step

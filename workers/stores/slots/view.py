@@ -18,7 +18,7 @@ from berthmaster.jobs.unreadable import name as name_of
 from berthmaster.jobs.unreadable import uid as uid_of
 from berthmaster.names import is_name
 from berthmaster.redis.incarnation import incarnation
-from domain.pod_pools.pod_steps import View
+from domain.pod_pools.pod_steps import LedgerState
 from domain.pod_pools.unready import Unready
 
 
@@ -126,7 +126,7 @@ def _pod(uid: bytes, told: dict[str, Any], now: int) -> PodSlots:
         raise ValueError(f"{len(entries)} slots of {len(layout)}")
     silent = timedelta(milliseconds=max(0, now - int(told["t"])))
     closed = timedelta(milliseconds=max(0, now - int(told.get("c", now))))
-    pod = uid_of(uid.decode()), name_of(told["n"]), View(told["v"]).value, typed(told["k"], str)
+    pod = uid_of(uid.decode()), name_of(told["n"]), LedgerState(told["v"]).value, typed(told["k"], str)
     return PodSlots(*pod, layout, jobs, silent, states, closed)
 
 
