@@ -50,6 +50,7 @@ class PodPoolsReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
+        """Reconcile the pool as it is now, or finish its deletion."""
         with translated(self._services.events, run.key, run.snapshot):
             _, namespace, name = split_key(run.key)
             read = partial(self._services.pools.read, namespace, name)

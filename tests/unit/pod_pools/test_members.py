@@ -127,7 +127,7 @@ def test_only_idle_pods_are_surplus_the_outdated_and_then_the_youngest_first() -
         member("outdated", age=20 * MINUTE, revision="old"),
         member("fenced", view=LedgerState.FENCED),
     ]
-    assert [m.name for m in surplus(pods, 2, "new")] == ["outdated", "young"]
+    assert [pod.name for pod in surplus(pods, 2, "new")] == ["outdated", "young"]
     assert len(surplus(pods, 9, "new")) == 3
     assert surplus(pods, -1, "new") == (), "a pool that grows has none"
 
