@@ -147,8 +147,8 @@ def test_a_runner_that_is_silent_for_long_is_replaced_and_its_job_runs_elsewhere
     assert all("deletionTimestamp" in p["metadata"] for p in pool.pods() if p["metadata"]["uid"] == uid)
     pool.settle()
     assert pool.slots.record("j").uid not in ("", uid)
-    told = [e["message"] for e in pool.events() if e["reason"] == "PodRemoved"]
-    assert [": its runner is silent for " in message for message in told] == [True]
+    messages = [e["message"] for e in pool.events() if e["reason"] == "PodRemoved"]
+    assert [": its runner is silent for " in message for message in messages] == [True]
 
 
 @pytest.mark.row("SD-25", "SL-05")
@@ -189,15 +189,15 @@ def test_a_flushed_redis_deletes_nothing_and_goes_on(make_pool: MakePool) -> Non
 @pytest.mark.row("SD-24")
 def test_pods_that_never_become_ready_are_replaced_slower_each_time_and_at_last_not_at_all(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=1, readyTimeout="0s")
-    made = set[str]()
+    names = set[str]()
     for _ in range(12):
         pool.run()
-        made |= pool.names()
+        names |= pool.names()
         pool.run()
         for name in pool.names():
             pool.end(name)
         pool.let_pauses_pass()
-    assert len(made) == 5
+    assert len(names) == 5
     status = pool.status()
     (ready,) = [c for c in status["conditions"] if c["type"] == "Ready"]
     assert (ready["status"], ready["reason"]) == ("False", "PodsNeverReady")

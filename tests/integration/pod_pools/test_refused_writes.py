@@ -61,7 +61,7 @@ def test_a_pod_of_nobody_that_may_not_be_given_back_stops_no_other(
     assert GIVEN_BACK in pool.api.get(pool.pod_path(second))["metadata"]["annotations"]
 
 
-def told_people(pool: PodPoolWorld) -> list[tuple[str, str]]:
+def events_of(pool: PodPoolWorld) -> list[tuple[str, str]]:
     return sorted((event["type"], event["reason"]) for event in pool.events())
 
 
@@ -73,14 +73,14 @@ def test_pods_that_kubernetes_refuses_are_not_counted_and_people_are_told_once(m
         pool.run()
         kept = latest_decision(pool.slots.ledger)
         assert kept
-        (words,) = (each["message"] for each in pool.status()["conditions"] if each["reason"] == "PodsRefused")
+        (words,) = (item["message"] for item in pool.status()["conditions"] if item["reason"] == "PodsRefused")
         assert (kept.reason, kept.inputs["problem"], kept.inputs["pods"]["booting"]) == (words, words, 0)
         assert pool.names() == set()
-    assert told_people(pool) == [("Warning", "PodsRefused")]
+    assert events_of(pool) == [("Warning", "PodsRefused")]
     pool.change(template={"spec": {"containers": [{"name": "runner", "image": ""}]}})
     pool.run()
     pool.run()
-    assert told_people(pool) == [("Warning", "PodsRefused")] * 2
+    assert events_of(pool) == [("Warning", "PodsRefused")] * 2
 
 
 @pytest.mark.row("SD-29")
@@ -101,7 +101,7 @@ def test_of_pods_that_are_refused_in_part_those_are_counted_that_there_are(make_
     assert [event["message"] for event in pool.events() if event["reason"] == "ScaledUp"] == [
         "0 warm pods, maxIdle 4: 2 pods"
     ]
-    assert told_people(pool) == [("Normal", "ScaledUp"), ("Warning", "PodsRefused")]
+    assert events_of(pool) == [("Normal", "ScaledUp"), ("Warning", "PodsRefused")]
 
 
 @pytest.mark.row("KU-15")
@@ -115,13 +115,13 @@ def test_a_pod_that_may_not_be_written_is_told_on_its_pool_while_that_is_so(
     (name,) = pool.names()
     for _ in range(2):
         run_refused(pool, name, refusal)
-    (condition,) = [each for each in pool.status()["conditions"] if each["type"] == "WritesAccepted"]
+    (condition,) = [item for item in pool.status()["conditions"] if item["type"] == "WritesAccepted"]
     assert (condition["status"], condition["reason"]) == ("False", "WriteRefused")
     assert condition["message"] == f"Kubernetes refuses to patch pods {name}: {refusal}"
     assert [event["message"] for event in pool.events() if event["reason"] == "WriteRefused"] == [condition["message"]]
     pool.settle()
     assert pool.views() == ["open"]
-    assert "WritesAccepted" not in {each["type"] for each in pool.status()["conditions"]}
+    assert "WritesAccepted" not in {item["type"] for item in pool.status()["conditions"]}
 
 
 @pytest.mark.row("KU-15")
@@ -135,5 +135,5 @@ def test_a_pool_whose_status_is_refused_has_one_event(make_pool: MakePool) -> No
     pool.services = replace(whole, pools=PodPools(InterposedKube(pool.api, "PATCH", "/podpools/", refuse, times=100)))
     for _ in range(2):
         pool.run()
-    (event,) = [each for each in pool.events() if each["reason"] == "WriteRefused"]
+    (event,) = [event for event in pool.events() if event["reason"] == "WriteRefused"]
     assert "refuses to patch podpools/status " in event["message"]

@@ -20,7 +20,7 @@ def standing_still(pool: PodPoolWorld, method: str, work: Happens) -> None:
 
 def meanwhile(pool: PodPoolWorld, work: Happens, kube: Callable[[Happens], InterposedKube]) -> None:
     """What fails in `work` would end the run only, as any fault does: it is told after it."""
-    whole, told = pool.services, list[Exception]()
+    whole, errors = pool.services, list[Exception]()
 
     def happens(path: str) -> None:
         pool.services = whole
@@ -28,14 +28,14 @@ def meanwhile(pool: PodPoolWorld, work: Happens, kube: Callable[[Happens], Inter
         try:
             work(path.rpartition("/")[2])
         except Exception as error:
-            told.append(error)
+            errors.append(error)
             raise
 
     stands = kube(happens)
     pool.services = replace(whole, kube=stands)
     pool.run()
     pool.services = whole
-    for error in told:
+    for error in errors:
         raise error
     assert not stands.left, "it never came to that request"
 
@@ -76,8 +76,8 @@ class AfterList(InterposedKube):
         super().__init__(api, "", "", happens)
 
     def list(self, path: str, **query: Any) -> dict[str, Any]:
-        found = super().list(path, **query)
+        page = super().list(path, **query)
         if self.left:
             self.left -= 1
             self._happens(path)
-        return found
+        return page

@@ -15,12 +15,12 @@ SECRET = "runner-token"  # noqa: S105 - its name
 PASSWORD = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a variable
 
 
-def text(told: str | bytes) -> str:
-    return told.decode() if isinstance(told, bytes) else told
+def text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def environment(pod: Json) -> dict[str, Json]:
-    return {each["name"]: each for each in pod["spec"]["containers"][0].get("env") or []}
+    return {variable["name"]: variable for variable in pod["spec"]["containers"][0].get("env") or []}
 
 
 class TokenWorld:
@@ -30,18 +30,18 @@ class TokenWorld:
         self.pool, self.path = pool, f"/api/v1/namespaces/{pool.namespace}/secrets"
         self.user = RunnerUser(pool.redis, f"{pool.namespace}/runners").name
 
-    def wish(self, after: str) -> None:
+    def rotate_after(self, after: str) -> None:
         self.pool.change(runnerToken={"secretName": SECRET, "rotateAfter": after})
 
     def rotate(self) -> None:
         """One run in which the token is too old."""
-        self.wish("0s")
+        self.rotate_after("0s")
         self.pool.run()
-        self.wish("24h")
+        self.rotate_after("24h")
 
     def secret(self) -> Json:
-        found: Json = self.pool.api.get(f"{self.path}/{SECRET}")
-        return found
+        secret: Json = self.pool.api.get(f"{self.path}/{SECRET}")
+        return secret
 
     def stored(self) -> dict[str, str]:
         """Token -> digest."""
@@ -50,31 +50,31 @@ class TokenWorld:
 
     def good(self) -> set[str]:
         """Digests of passwords that Redis takes."""
-        told: Any = self.pool.redis.acl_getuser(self.user)
-        return {text(each) for each in told["passwords"]} if told else set()
+        user: Any = self.pool.redis.acl_getuser(self.user)
+        return {text(password) for password in user["passwords"]} if user else set()
 
     def exists(self) -> bool:
         users: Any = self.pool.redis.acl_users()
-        return self.user in {text(each) for each in users}
+        return self.user in {text(user) for user in users}
 
     def carried(self) -> dict[str, str]:
         """Pod -> token that its container is given, '' for none."""
-        found = {}
+        tokens = {}
         for pod in self.pool.pods():
             password = environment(pod).get(PASSWORD)
-            found[pod["metadata"]["name"]] = password["valueFrom"]["secretKeyRef"]["key"] if password else ""
-        return found
+            tokens[pod["metadata"]["name"]] = password["valueFrom"]["secretKeyRef"]["key"] if password else ""
+        return tokens
 
     def locked_out(self) -> list[str]:
         """Pods whose password Redis does not take, or whose containers could not be started (again)."""
-        stored, good, found = None, self.good(), []
+        stored, good, names = None, self.good(), []
         for pod in self.pool.pods():
-            if not (has := parse_token(pod["metadata"]["annotations"].get(RUNNER_TOKEN))):
+            if not (token := parse_token(pod["metadata"]["annotations"].get(RUNNER_TOKEN))):
                 continue
             stored = stored or self.stored()
-            if stored.get(has.name) != has.digest or has.digest not in good:
-                found.append(pod["metadata"]["name"])
-        return found
+            if stored.get(token.name) != token.digest or token.digest not in good:
+                names.append(pod["metadata"]["name"])
+        return names
 
     def lose_user(self) -> None:
         """As a restart of Redis does."""

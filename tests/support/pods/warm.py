@@ -28,9 +28,9 @@ def cool(pool: PodPoolWorld) -> None:
     pool.redis.hdel(f"{pool.slots.ledger.prefix}meta", "up", "down")
 
 
-def waits(world: PodPoolWorld, uid: str, since: str = "2026-01-01", **told: Any) -> None:
+def waits(world: PodPoolWorld, uid: str, since: str = "2026-01-01", **fields: Any) -> None:
     """A claim, called by its UID, is nominated to the pool unless said otherwise."""
-    claim = WaitingClaim(uid, uid, since, **{"pool": "runners"} | told)
+    claim = WaitingClaim(uid, uid, since, **{"pool": "runners"} | fields)
     world.services.waiting.put(world.namespace, claim)
 
 

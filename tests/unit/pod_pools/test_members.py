@@ -20,7 +20,7 @@ from domain.pod_pools.pod_steps import (
     surplus,
 )
 
-PATIENCE = PodTimeouts(ready=timedelta(minutes=10))
+TIMEOUTS = PodTimeouts(ready=timedelta(minutes=10))
 MINUTE = timedelta(minutes=1)
 
 
@@ -63,8 +63,8 @@ def member(name: str = "a", **changes: Any) -> Member:
         ({"revision": "old", "busy": 1}, PodStep.NOTHING),
     ],
 )
-def test_each_state_of_a_pod_has_its_care(changes: dict[str, Any], wanted: PodStep) -> None:
-    assert next_step(member(**changes), "new", PATIENCE) is wanted
+def test_each_state_of_a_pod_has_its_step(changes: dict[str, Any], wanted: PodStep) -> None:
+    assert next_step(member(**changes), "new", TIMEOUTS) is wanted
 
 
 @pytest.mark.row("WC-02", "WC-38")
@@ -94,7 +94,7 @@ def test_each_state_of_a_pod_has_its_care(changes: dict[str, Any], wanted: PodSt
 )
 def test_a_pod_that_a_claim_has_or_had_is_closed_and_stays(changes: dict[str, Any], wanted: PodStep) -> None:
     bound = member(stage=Phase.BOUND, claimed_by="mine")
-    assert next_step(replace(bound, **changes), "newer", PATIENCE) is wanted
+    assert next_step(replace(bound, **changes), "newer", TIMEOUTS) is wanted
     assert not replace(bound, **changes).gives_slots
 
 
@@ -132,7 +132,7 @@ def test_only_idle_pods_are_surplus_the_outdated_and_then_the_youngest_first() -
     assert surplus(pods, -1, "new") == (), "a pool that grows has none"
 
 
-def test_why_a_pod_is_of_no_use_is_said() -> None:
-    assert removal_reason(member(silent=3 * MINUTE), PATIENCE) == "its runner is silent for 0:03:00"
-    assert removal_reason(member(phase="Failed"), PATIENCE) == "it has failed"
-    assert removal_reason(member(), PATIENCE) is None
+def test_the_reason_of_a_removal_is_given() -> None:
+    assert removal_reason(member(silent=3 * MINUTE), TIMEOUTS) == "its runner is silent for 0:03:00"
+    assert removal_reason(member(phase="Failed"), TIMEOUTS) == "it has failed"
+    assert removal_reason(member(), TIMEOUTS) is None
