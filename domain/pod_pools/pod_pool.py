@@ -65,7 +65,7 @@ class RunnerToken(Spec):
         return self.secret_name or f"{pool}-runner-token"
 
 
-def misshapen(template: dict[str, Any]) -> str | None:
+def template_problem(template: dict[str, Any]) -> str | None:
     """Which part of a template is not of the type that we read, None for none. The API server checks the rest."""
     meta, spec = KubeObject(template).metadata, KubeObject(template).spec
     if not isinstance(meta, dict):
@@ -121,7 +121,7 @@ class PodPoolSpec(Spec):
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
-        if problem := misshapen(self.template):
+        if problem := template_problem(self.template):
             raise ValueError(problem)
         if not (self.template.get("spec") or {}).get("containers"):
             raise ValueError("template.spec.containers is empty: a pod needs at least one")

@@ -1,4 +1,4 @@
-"""Builds what the runs of pod pools use, from the settings; part of the bootstrap, apart as a concept of its own."""
+"""Builds from the settings what the runs of pod pools use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of a pod pool that stands still right before one of its requests, while others work."""
+"""A run of a pod pool that is suspended right before one of its requests, while others work."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PODS = "/pods/"
 
 
 def standing_still(pool: PodPoolWorld, method: str, work: Happens) -> None:
-    """A run of the pool; right before its first such request to a pod its lease ends, and others `work`."""
+    """Run the pool. Right before its first such request to a pod its lease ends, and others `work`."""
     meanwhile(pool, work, lambda happens: InterposedKube(pool.api, method, PODS, happens))
 
 
 def meanwhile(pool: PodPoolWorld, work: Happens, kube: Callable[[Happens], InterposedKube]) -> None:
-    """What fails in `work` would end the run only, as any fault does: it is told after it."""
+    """Run the pool while others `work`. An error of `work` would only end the run, so it is raised after it."""
     whole, errors = pool.services, list[Exception]()
 
     def happens(path: str) -> None:
@@ -70,7 +70,7 @@ def let_go(pool: PodPoolWorld, name: str) -> None:
 
 
 class AfterList(InterposedKube):
-    """What happens comes after the first list of pods was answered."""
+    """`happens` is called after the first list of pods was answered."""
 
     def __init__(self, api: KubeApi, happens: Happens) -> None:
         super().__init__(api, "", "", happens)

@@ -1,4 +1,4 @@
-"""What the pods of a pool could do in Redis with the passwords that they have."""
+"""What the pods of a pool can do in Redis with their passwords."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TokenWorld:
         self.pool.change(runnerToken={"secretName": SECRET, "rotateAfter": after})
 
     def rotate(self) -> None:
-        """One run in which the token is too old."""
+        """Do one run in which the token is too old."""
         self.rotate_after("0s")
         self.pool.run()
         self.rotate_after("24h")
@@ -49,7 +49,7 @@ class TokenWorld:
         return {name: digest(b64decode(value).decode()) for name, value in data.items()}
 
     def good(self) -> set[str]:
-        """Digests of passwords that Redis takes."""
+        """Digests of the passwords that Redis accepts."""
         user: Any = self.pool.redis.acl_getuser(self.user)
         return {text(password) for password in user["passwords"]} if user else set()
 
@@ -58,7 +58,7 @@ class TokenWorld:
         return self.user in {text(user) for user in users}
 
     def carried(self) -> dict[str, str]:
-        """Pod -> token that its container is given, '' for none."""
+        """The token that each pod's container gets, '' for none."""
         tokens = {}
         for pod in self.pool.pods():
             password = environment(pod).get(PASSWORD)
@@ -66,7 +66,7 @@ class TokenWorld:
         return tokens
 
     def locked_out(self) -> list[str]:
-        """Pods whose password Redis does not take, or whose containers could not be started (again)."""
+        """Pods whose password Redis refuses, or whose containers could not start again."""
         stored, good, names = None, self.good(), []
         for pod in self.pool.pods():
             if not (token := parse_token(pod["metadata"]["annotations"].get(RUNNER_TOKEN))):
@@ -77,5 +77,5 @@ class TokenWorld:
         return names
 
     def lose_user(self) -> None:
-        """As a restart of Redis does."""
+        """Lose the user, as a restart of Redis does."""
         self.pool.redis.acl_deluser(self.user)
