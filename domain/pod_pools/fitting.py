@@ -1,4 +1,4 @@
-"""How many jobs find no slot, when each slot takes one job of the kinds that it accepts."""
+"""Matches jobs with slots: each slot takes one job of the kinds that it accepts."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from domain.pod_pools.signals import Accepts
 
 
 def unplaced(jobs: Mapping[str, int], slots: Mapping[Accepts, int]) -> dict[str, int]:
-    """Kind -> jobs left over by a best assignment, kinds with none left out.
+    """Count the jobs of each kind that a best assignment leaves without a slot. Kinds with none are left out.
 
-    Kinds that come first are served first: give the more urgent ones first.
+    Kinds are served in their order: pass the most urgent first.
     """
     left = {accepts: count for accepts, count in slots.items() if count > 0}
     given: dict[tuple[str, Accepts], int] = {}
     short: dict[str, int] = {}
     for kind, count in jobs.items():
-        for n in range(count):
+        for position in range(count):
             if not _place(kind, left, given, frozenset()):
-                short[kind] = count - n
+                short[kind] = count - position
                 break
     return short
 
 
 def unfit(jobs: Mapping[str, int], slots: Iterable[Accepts]) -> dict[str, int]:
-    """Kind -> jobs that no such slot could ever take, however many there are."""
+    """Count the jobs of each kind that none of these slots accepts, however many of them there were."""
     kinds = set(slots)
-    return {kind: n for kind, n in jobs.items() if n and not any(takes(accepts, kind) for accepts in kinds)}
+    return {kind: count for kind, count in jobs.items() if count and not any(takes(accepts, kind) for accepts in kinds)}
 
 
 def takes(accepts: Accepts, kind: str) -> bool:
-    """Whether a slot takes a job; `kind` is its phases, joined by commas: all of them run in one slot."""
+    """Tell whether a slot takes a job. `kind` joins the job's phases by commas: all of them run in one slot."""
     return accepts is None or set(kind.split(",")) <= accepts
 
 
 def _place(
     kind: str, left: dict[Accepts, int], given: dict[tuple[str, Accepts], int], tried: frozenset[Accepts]
 ) -> bool:
-    """One more job of `kind`: in a free slot, the pickiest first, else in that of a job which can move."""
-    fitting = sorted((a for a in _slots(left, given) - tried if takes(a, kind)), key=_pickiness)
+    """Place one more job: in a free slot, the pickiest first, else in the slot of a job that can move."""
+    fitting = sorted((accepts for accepts in _slots(left, given) - tried if takes(accepts, kind)), key=_pickiness)
     for accepts in fitting:
         if left.get(accepts, 0) > 0:
             left[accepts] -= 1
@@ -54,10 +54,11 @@ def _take_over(
     given: dict[tuple[str, Accepts], int],
     tried: frozenset[Accepts],
 ) -> bool:
-    """True when a job of another kind moves out of such a slot and this one moves in."""
-    for other, held in sorted((k, a) for k, a in given if a == accepts and k != kind and given[k, a] > 0):
+    """Move a job of another kind out of such a slot, and this job in. True when that works."""
+    others = sorted(other for (other, slot), count in given.items() if slot == accepts and other != kind and count > 0)
+    for other in others:
         if _place(other, left, given, tried):
-            given[other, held] -= 1
+            given[other, accepts] -= 1
             given[kind, accepts] = given.get((kind, accepts), 0) + 1
             return True
     return False

@@ -12,7 +12,7 @@ from berthmaster.spec import Length, Spec, broken_rules, each_once, length
 from domain.claims.draining import DrainWait
 from domain.kubernetes.objects import KubeObject
 from domain.pod_pools.pod_pool_rules import RULES
-from domain.pod_pools.signals import Accepts, Policy
+from domain.pod_pools.signals import Accepts, ScalingPolicy
 
 OPEN: Final[dict[str, JsonValue]] = {"x-kubernetes-preserve-unknown-fields": True}
 PASSWORD_VARIABLE: Final = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a variable
@@ -20,21 +20,21 @@ Kind = Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 
 
 class Slot(Spec):
-    """One job at a time."""
+    """Takes one job at a time."""
 
     accepts: Annotated[
         tuple[Kind, ...],
         Field(
             max_length=20,
-            description="kinds of phases that it takes, any if empty; a job needs a slot for all of its phases",
+            description="kinds of phases that it takes, any if empty; one slot takes all phases of a job",
             json_schema_extra={"x-kubernetes-list-type": "set"},
         ),
         AfterValidator(each_once),
     ] = ()
 
 
-class Scaling(Spec):
-    """When pods come and go. Shares are of all slots, those of booting pods included; without slots they are 0."""
+class ScalingSpec(Spec):
+    """When the pool grows and shrinks. Shares are of all slots, also of booting pods; they are 0 without slots."""
 
     up_above: Annotated[float, Field(gt=0, le=1, description="share of slots in use above which pods are added")] = 0.8
     down_below: Annotated[
@@ -42,7 +42,7 @@ class Scaling(Spec):
     ] = 0.2
     step: Annotated[int, Field(ge=1, le=100, description="pods that one decision adds for jobs, or removes")] = 1
     up_cooldown: Annotated[
-        Length, Field(description="pause after a pod was added before use and jobs add another; claims wait for none")
+        Length, Field(description="pause after a pod was added, before use or jobs add another; claims ignore it")
     ] = "30s"
     down_cooldown: Annotated[Length, Field(description="pause after any change before a pod is removed")] = "5m"
 
@@ -61,11 +61,12 @@ class RunnerToken(Spec):
     rotate_after: Annotated[Length, Field(description="age at which it is replaced, while no slot is in use")] = "24h"
 
     def secret_of(self, pool: str) -> str:
+        """The name of the pool's Secret."""
         return self.secret_name or f"{pool}-runner-token"
 
 
-def misshapen(template: dict[str, Any]) -> str | None:
-    """What of it is not of the kind that we read, None when all is; the API server looks at the rest."""
+def template_problem(template: dict[str, Any]) -> str | None:
+    """Which part of a template is not of the type that we read, None for none. The API server checks the rest."""
     meta, spec = KubeObject(template).metadata, KubeObject(template).spec
     if not isinstance(meta, dict):
         return "template.metadata is not an object"
@@ -74,10 +75,10 @@ def misshapen(template: dict[str, Any]) -> str | None:
     if not all(isinstance(meta.get(name) or {}, dict) for name in ("labels", "annotations")):
         return "template.metadata: labels or annotations are not an object"
     containers = spec.get("containers") or []
-    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
+    if not isinstance(containers, list) or not all(isinstance(container, dict) for container in containers):
         return "template.spec.containers is not a list of objects"
-    variables = [each.get("env") or [] for each in containers]
-    whole = all(isinstance(env, list) and all(isinstance(one, dict) for one in env) for env in variables)
+    variables = [container.get("env") or [] for container in containers]
+    whole = all(isinstance(env, list) and all(isinstance(variable, dict) for variable in env) for env in variables)
     return None if whole else "template.spec.containers: an env is not a list of objects"
 
 
@@ -99,13 +100,13 @@ class PodPoolSpec(Spec):
         Slot(accepts=("plan",)),
         Slot(accepts=("plan",)),
     )
-    scaling: Scaling = Scaling()
+    scaling: ScalingSpec = ScalingSpec()
     reservation_ttl: Annotated[
         Length, Field(alias="reservationTTL", description="how long a job's slot is kept for a person's decision")
     ] = "24h"
-    drain_timeout: Annotated[Length, Field(description="longest wait for the sessions of a pod that is given back")] = (
-        "5m"
-    )
+    drain_timeout: Annotated[
+        Length, Field(description="longest wait for the sessions of a pod that a claim gave back")
+    ] = "5m"
     min_drain: Annotated[Length, Field(description="shortest drain: sessions that were just opened are counted")] = (
         "15s"
     )
@@ -120,7 +121,7 @@ class PodPoolSpec(Spec):
 
     @model_validator(mode="after")
     def _fields_agree(self) -> Self:
-        if problem := misshapen(self.template):
+        if problem := template_problem(self.template):
             raise ValueError(problem)
         if not (self.template.get("spec") or {}).get("containers"):
             raise ValueError("template.spec.containers is empty: a pod needs at least one")
@@ -130,18 +131,20 @@ class PodPoolSpec(Spec):
 
     @property
     def token(self) -> RunnerToken | None:
-        """Pods without slots have no runner. A template that names a password of Redis has a user of its own."""
+        """The runners' token. None without slots, or if the template names a Redis password of its own."""
         containers = (self.template.get("spec") or {}).get("containers") or ()
-        names = {variable.get("name") for each in containers for variable in each.get("env") or ()}
+        names = {variable.get("name") for container in containers for variable in container.get("env") or ()}
         return self.runner_token if self.slots and PASSWORD_VARIABLE not in names else None
 
     @property
     def layout(self) -> tuple[Accepts, ...]:
+        """What each slot of a pod accepts."""
         return tuple(frozenset(slot.accepts) or None for slot in self.slots)
 
     @property
-    def policy(self) -> Policy:
-        return Policy(
+    def policy(self) -> ScalingPolicy:
+        """The policy of the autoscaler."""
+        return ScalingPolicy(
             slots=self.layout,
             min_pods=self.min_replicas,
             max_pods=self.max_replicas,
@@ -155,8 +158,10 @@ class PodPoolSpec(Spec):
 
     @property
     def drain_wait(self) -> DrainWait:
+        """The shortest and the longest drain."""
         return DrainWait(length(self.min_drain), length(self.drain_timeout))
 
     @property
     def reservation(self) -> timedelta:
+        """How long a slot stays reserved for a person's decision."""
         return length(self.reservation_ttl)

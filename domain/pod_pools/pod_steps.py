@@ -1,4 +1,4 @@
-"""What each pod of a pool needs now: opened, set aside, replaced or removed. Pure; one pod, one answer."""
+"""Decides the next step of each pod of a pool, from what the API server and the slot ledger say of it. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Final
 
 from domain.claims.pod import USED, Phase
 
 
-class View(StrEnum):
-    """What the slot ledger thinks of a pod; UNKNOWN: it has never reported."""
+class LedgerState(StrEnum):
+    """The state of a pod in the slot ledger. UNKNOWN: the pod has never reported."""
 
     UNKNOWN = ""
     NEW = "new"
@@ -22,20 +23,22 @@ class View(StrEnum):
     ENDING = "ending"
 
 
-class Care(StrEnum):
+class PodStep(StrEnum):
+    """What a run does for a pod."""
+
     NOTHING = "nothing"
     OPEN = "open"
-    SET_ASIDE = "set aside"  # no new jobs until it is ready again
-    END = "end"  # it goes: no new jobs ever
-    REMOVE = "remove"  # it is of no use any more, whatever runs on it
-    REPLACE = "replace"  # of an older template or token, and idle
-    LIFT = "lift"  # closed by a holder that has gone silent
-    HOLD = "hold"  # Kubernetes says that somebody has it whole
-    REGISTER = "register"  # nobody else reports for it
+    QUARANTINE = "quarantine"  # no new jobs until the pod is ready again
+    END = "end"  # the pod terminates: no new jobs ever
+    REMOVE = "remove"  # delete it, whatever runs on it
+    REPLACE = "replace"  # delete an idle pod with an older template or token
+    LIFT = "lift"  # open a pod whose holder has gone silent
+    HOLD = "hold"  # close a pod that a claim has, as Kubernetes says
+    REGISTER = "register"  # report for a pod without a runner
 
 
-class Place(StrEnum):
-    """What a pod is counted as."""
+class PodCategory(StrEnum):
+    """What a pod counts as in the status and for the size."""
 
     OPEN = "open"
     BOOTING = "booting"
@@ -45,16 +48,25 @@ class Place(StrEnum):
     DRAINING = "draining"
 
 
-PLACES = {View.UNKNOWN: Place.BOOTING, View.NEW: Place.BOOTING, View.AWAY: Place.AWAY, View.OPEN: Place.OPEN}
-PLACES |= {View.CLAIMED: Place.CLAIMED, View.FENCED: Place.DRAINING, View.ENDING: Place.DRAINING}
+CATEGORIES: Final = {
+    LedgerState.UNKNOWN: PodCategory.BOOTING,
+    LedgerState.NEW: PodCategory.BOOTING,
+    LedgerState.AWAY: PodCategory.AWAY,
+    LedgerState.OPEN: PodCategory.OPEN,
+    LedgerState.CLAIMED: PodCategory.CLAIMED,
+    LedgerState.FENCED: PodCategory.DRAINING,
+    LedgerState.ENDING: PodCategory.DRAINING,
+}
+WITH_SLOTS: Final = (PodCategory.OPEN, PodCategory.BOOTING, PodCategory.AWAY)
 
 
 @dataclass(frozen=True)
 class Member:
-    """`silent`: since its runner's last report; `closed`: since it was fenced or claimed. In the clocks of servers.
+    """A pod of the pool, as a run observed it.
 
-    `cordoned`: a person wants nothing new on it, so that it counts as not ready. `stage`, `claimed_by`, `drain`: what
-    its labels say of claims, and the id of its drain.
+    `silent`: time since its runner's last report, and `closed`: since it was fenced or claimed, both by Redis's clock.
+    `cordoned`: a person wants nothing new on it, so that it is not `ready`. `stage` and `claimed_by` are labels that
+    claims write; `drain` is the id of its drain.
     """
 
     name: str
@@ -64,135 +76,145 @@ class Member:
     phase: str = "Running"
     ready: bool = True
     terminating: bool = False
-    view: View = View.UNKNOWN
+    view: LedgerState = LedgerState.UNKNOWN
     busy: int = 0
     silent: timedelta = timedelta(0)
     closed: timedelta = timedelta(0)
     token: str = ""
-    secret: str = ""  # name of the runner token that it has, '' for none
-    runner: bool = True  # reports for it
-    opened: bool = True  # ever, as far as the pod says: else no job was placed on it
+    secret: str = ""  # name of its runner token, '' for none
+    runner: bool = True  # it has one, which reports
+    opened: bool = True  # at any time, as its annotation says: else no job was ever placed on it
     stage: Phase = Phase.IDLE
     claimed_by: str = ""
     drain: str = ""
     cordoned: bool = False
 
     @property
-    def place(self) -> Place:
+    def category(self) -> PodCategory:
+        """What the pod counts as: each pod has one category."""
         if self.terminating:
-            return Place.DRAINING
+            return PodCategory.DRAINING
         if self.held:
-            return Place.CLAIMED if self.claimed_by or self.stage is Phase.BOUND else Place.DRAINING
-        place = PLACES[self.view]
-        return Place.CORDONED if self.cordoned and place in (Place.OPEN, Place.BOOTING, Place.AWAY) else place
+            return PodCategory.CLAIMED if self.claimed_by or self.stage is Phase.BOUND else PodCategory.DRAINING
+        category = CATEGORIES[self.view]
+        return PodCategory.CORDONED if self.cordoned and category in WITH_SLOTS else category
 
     @property
     def gives_slots(self) -> bool:
-        return self.place in (Place.OPEN, Place.BOOTING, Place.AWAY)
+        """Jobs may be placed on the pod, now or later."""
+        return self.category in WITH_SLOTS
 
     @property
     def owes_report(self) -> bool:
-        """After a loss of Redis: only it may know of jobs there. A pod is written before it is opened."""
+        """After a loss of Redis only its runner may know of its jobs. A pod is written before jobs are placed on it."""
         return self.runner and self.opened
 
     @property
     def held(self) -> bool:
-        """It is, or was, a claim's, and nobody may have it."""
+        """A claim has the pod or has used it: nobody else may have it."""
         return bool(self.claimed_by) or self.stage in USED
 
     @property
     def drains(self) -> bool:
-        """Given back, and not held up by a person."""
+        """Its claim gave the pod back, and no person has cordoned it."""
         given_back = self.stage is Phase.DRAINING and not self.claimed_by and not self.terminating
         return given_back and not self.cordoned and not self.busy
 
     @property
     def holder(self) -> str:
-        """Under whose token it is closed."""
+        """The token under which the pod is closed."""
         return self.claimed_by or self.drain or self.stage
 
     @property
-    def made_of(self) -> str:
-        return made_of(self.revision, self.secret)
+    def fingerprint(self) -> str:
+        """What the pod was created from."""
+        return fingerprint(self.revision, self.secret)
 
     @property
     def idle(self) -> bool:
-        """Nothing is on it, and it may be fenced."""
-        return self.view is View.OPEN and not self.busy and not self.held
+        """Nothing runs on the pod, so that it may be fenced."""
+        return self.view is LedgerState.OPEN and not self.busy and not self.held
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long a pod may take to report first, and to stay silent."""
+class PodTimeouts:
+    """How long a pod may take to report first (`ready`), and how long its runner may be silent.
+
+    `take`: how long a claim may take to write its label on a pod that it has closed in the ledger.
+    """
 
     ready: timedelta
     silence: timedelta = timedelta(minutes=2)
-    take: timedelta = timedelta(seconds=30)  # from the ledger to the label
+    take: timedelta = timedelta(seconds=30)
 
 
-def made_of(revision: str, secret: str) -> str:
-    """What a pod is made of: pods that are made of something else are replaced."""
+def fingerprint(revision: str, secret: str) -> str:
+    """What a pod is created from: a pod with another fingerprint than new pods is replaced."""
     return f"{revision} {secret}".strip()
 
 
-def care(member: Member, now: str, patience: Patience) -> Care:
-    """`now`: what pods are made of at present."""
+def next_step(member: Member, current: str, timeouts: PodTimeouts) -> PodStep:
+    """Decide what the pod needs. `current` is the fingerprint of new pods."""
     if member.terminating:
-        return Care.NOTHING if member.view in (View.UNKNOWN, View.ENDING) else Care.END
+        return PodStep.NOTHING if member.view in (LedgerState.UNKNOWN, LedgerState.ENDING) else PodStep.END
     if member.held:
-        return _held(member, patience)
-    if member.view is View.ENDING or useless(member, patience):
-        return Care.REMOVE
-    if member.view is View.FENCED or (member.view is View.CLAIMED and member.closed > patience.take):
-        return Care.LIFT
-    if member.view is View.UNKNOWN:
-        return Care.REGISTER if member.ready and not member.runner else Care.NOTHING
-    return _placing(member, now)
+        return _step_of_held_pod(member, timeouts)
+    if member.view is LedgerState.ENDING or removal_reason(member, timeouts):
+        return PodStep.REMOVE
+    if member.view is LedgerState.FENCED or (member.view is LedgerState.CLAIMED and member.closed > timeouts.take):
+        return PodStep.LIFT
+    if member.view is LedgerState.UNKNOWN:
+        return PodStep.REGISTER if member.ready and not member.runner else PodStep.NOTHING
+    return _step_of_free_pod(member, current)
 
 
-def _placing(member: Member, now: str) -> Care:
-    """A pod that was opened before claims were known has no phase yet."""
-    if member.view is View.OPEN and not member.ready:
-        return Care.SET_ASIDE
-    unopened = member.view in (View.NEW, View.AWAY) or (member.view is View.OPEN and member.stage is Phase.UNKNOWN)
+def _step_of_free_pod(member: Member, current: str) -> PodStep:
+    """A pod that an older version opened has no phase yet: it is opened again."""
+    if member.view is LedgerState.OPEN and not member.ready:
+        return PodStep.QUARANTINE
+    unopened = member.view in (LedgerState.NEW, LedgerState.AWAY) or (
+        member.view is LedgerState.OPEN and member.stage is Phase.UNKNOWN
+    )
     if unopened and member.ready:
-        return Care.OPEN
-    return Care.REPLACE if member.idle and member.made_of != now else Care.NOTHING
+        return PodStep.OPEN
+    return PodStep.REPLACE if member.idle and member.fingerprint != current else PodStep.NOTHING
 
 
-def _held(member: Member, patience: Patience) -> Care:
-    """A claim took it when nothing ran on it. What runs all the same ends first; a runner's silence is no reason."""
+def _step_of_held_pod(member: Member, timeouts: PodTimeouts) -> PodStep:
+    """Keep the pod closed for its claim. A job that runs there all the same ends first. The runner may be silent."""
     if member.busy:
-        return Care.SET_ASIDE if member.view is View.OPEN else Care.NOTHING
+        return PodStep.QUARANTINE if member.view is LedgerState.OPEN else PodStep.NOTHING
     if member.stage is Phase.TERMINATING and not member.claimed_by:
-        return Care.REMOVE
-    if member.view is View.UNKNOWN:
-        return Care.NOTHING if member.runner and member.age <= patience.ready else Care.REGISTER
-    known = member.view is View.CLAIMED and member.claimed_by in ("", member.token)
-    return Care.NOTHING if known else Care.HOLD
+        return PodStep.REMOVE
+    if member.view is LedgerState.UNKNOWN:
+        return PodStep.NOTHING if member.runner and member.age <= timeouts.ready else PodStep.REGISTER
+    matches = member.view is LedgerState.CLAIMED and member.claimed_by in ("", member.token)
+    return PodStep.NOTHING if matches else PodStep.HOLD
 
 
-def useless(member: Member, patience: Patience) -> str | None:
-    """Why a pod is of no use any more, None for one that is."""
+def removal_reason(member: Member, timeouts: PodTimeouts) -> str | None:
+    """Why a pod must be removed, None for one that may stay."""
     if member.phase in ("Failed", "Succeeded"):
         return f"it has {member.phase.lower()}"
-    if member.view is View.UNKNOWN:
-        return "it never reported" if member.age > patience.ready and not member.cordoned else None
-    silent = member.runner and member.silent > patience.silence
+    if member.view is LedgerState.UNKNOWN:
+        return "it never reported" if member.age > timeouts.ready and not member.cordoned else None
+    silent = member.runner and member.silent > timeouts.silence
     return f"its runner is silent for {member.silent}" if silent else None
 
 
 def free(member: Member) -> bool:
-    """Warm: nothing is on it."""
+    """Tell whether the pod is warm: ready, and nothing runs on it."""
     return member.idle and member.ready and not member.terminating
 
 
 def claimable(member: Member, revision: str) -> bool:
-    """Whether a claim may have it."""
+    """Tell whether a claim may have the pod."""
     return free(member) and member.stage is Phase.IDLE and member.revision == revision
 
 
-def surplus(members: Iterable[Member], count: int, now: str) -> tuple[Member, ...]:
-    """So many idle pods to remove: those made of something older first, then the youngest; fewer if fewer are idle."""
-    idle = sorted((m for m in members if m.idle), key=lambda m: (m.made_of == now, m.age))
+def surplus(members: Iterable[Member], count: int, current: str) -> tuple[Member, ...]:
+    """Choose `count` idle pods to remove, or all of them: outdated ones first, then the youngest."""
+    idle = sorted(
+        (member for member in members if member.idle), key=lambda member: (member.fingerprint == current, member.age)
+    )
     return tuple(idle[: max(0, count)])

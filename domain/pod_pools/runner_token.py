@@ -1,7 +1,7 @@
-"""The tokens of a pool's runners: which one new pods get, when it is replaced, and which ones must stay good. Pure.
+"""The tokens of a pool's runners: which one new pods get, when it is rotated, and which ones must stay valid. Pure.
 
-A token's name says when it was made. A pod says on itself which token it has, and the digest by which Redis knows that
-token, so that its password stays good while it lives, whatever is lost elsewhere.
+A token's name contains its time. A pod has an annotation with the name of its token and the digest by which Redis knows
+it. So the token stays valid while the pod exists, even if the Secret or Redis is lost.
 """
 
 from __future__ import annotations
@@ -15,54 +15,57 @@ from typing import Final, NamedTuple
 NAME: Final = r"token-(\d{1,11})-[0-9a-f]{8}"
 
 
-class Carried(NamedTuple):
-    """What a pod has. The digest is SHA-256 of a random password: it opens nothing."""
+class PodToken(NamedTuple):
+    """The token of a pod. Its digest is the SHA-256 of a random password, and no secret."""
 
     name: str
     digest: str
 
     @property
     def text(self) -> str:
+        """The value of the annotation."""
         return f"{self.name}:{self.digest}"
 
 
-def carried(text: object) -> Carried | None:
-    """None for what we did not write."""
+def parse_token(text: object) -> PodToken | None:
+    """Read the annotation of a pod. None for a text that we did not write."""
     if not isinstance(text, str) or not re.fullmatch(f"{NAME}:[0-9a-f]{{64}}", text, re.ASCII):
         return None
-    return Carried(*text.split(":"))
+    return PodToken(*text.split(":"))
 
 
-def made(name: str) -> int:
-    """When, in seconds; -1 for a name that is not a token's."""
-    found = re.fullmatch(NAME, name, re.ASCII)
-    return int(found[1]) if found else -1
+def issue_time(name: str) -> int:
+    """The Unix time in a token's name, -1 for any other name."""
+    match = re.fullmatch(NAME, name, re.ASCII)
+    return int(match[1]) if match else -1
 
 
 def newest(names: Iterable[str]) -> str:
-    """'' for none."""
-    return max((name for name in names if made(name) >= 0), key=lambda name: (made(name), name), default="")
+    """The name of the newest token, '' for none."""
+    return max((name for name in names if issue_time(name) >= 0), key=lambda name: (issue_time(name), name), default="")
 
 
 def overdue(names: Iterable[str], after: timedelta, now: datetime) -> bool:
+    """Tell whether the newest token is older than `after`, or there is none."""
     latest = newest(names)
-    return not latest or now.timestamp() - made(latest) >= after.total_seconds()
+    return not latest or now.timestamp() - issue_time(latest) >= after.total_seconds()
 
 
-def fresh(names: Iterable[str], now: datetime, nonce: str) -> str:
-    """The name of a token that is newer than all others, also by a clock that was set back."""
-    return f"token-{max(int(now.timestamp()), made(newest(names)) + 1)}-{nonce}"
+def new_token_name(names: Iterable[str], now: datetime, nonce: str) -> str:
+    """Name a token that is newer than all others, even if the clock was set back."""
+    return f"token-{max(int(now.timestamp()), issue_time(newest(names)) + 1)}-{nonce}"
 
 
-def kept(names: Collection[str], in_pods: Collection[str]) -> set[str]:
-    """The newest, and what a pod has: its containers may start again. Others have no use any more."""
+def tokens_to_keep(names: Collection[str], in_pods: Collection[str]) -> set[str]:
+    """The newest token, and those of pods, whose containers may start again."""
     return {name for name in names if name in in_pods or name == newest(names)}
 
 
 def digest(password: str) -> str:
-    """As Redis knows it."""
+    """The digest by which Redis knows a password."""
     return hashlib.sha256(password.encode()).hexdigest()
 
 
-def when(name: str) -> str:
-    return datetime.fromtimestamp(max(0, made(name)), UTC).isoformat()
+def issue_date(name: str) -> str:
+    """The time in a token's name, for people."""
+    return datetime.fromtimestamp(max(0, issue_time(name)), UTC).isoformat()

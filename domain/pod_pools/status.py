@@ -8,36 +8,40 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from domain.kubernetes.names import POOL
-from domain.pod_pools.pod_steps import Member, Place, free
-from domain.pod_pools.runner_token import when
+from domain.pod_pools.pod_steps import Member, PodCategory, free
+from domain.pod_pools.runner_token import issue_date
 from domain.status import Condition, Shape
 
 
 class PodCounts(Shape):
-    open: Annotated[int, Field(description="take jobs; those on which nothing is, claims as well")]
-    booting: Annotated[int, Field(description="created, and have not reported or were not ready yet")]
-    idle: Annotated[int, Field(description="those of the open ones that are warm: nothing is on them")]
-    away: Annotated[int, Field(description="not ready, keep what runs on them")]
+    """Pods of the pool by category."""
+
+    open: Annotated[int, Field(description="pods that take jobs; idle ones are free for claims as well")]
+    booting: Annotated[int, Field(description="created, but they have not reported or were not ready yet")]
+    idle: Annotated[int, Field(description="open pods that are warm: ready, and nothing runs on them")]
+    away: Annotated[int, Field(description="not ready: they keep their jobs and get no new ones")]
     cordoned: Annotated[int, Field(description="a person wants nothing new on them")]
-    claimed: Annotated[int, Field(description="taken whole by claims")]
-    draining: Annotated[int, Field(description="end, or are about to")]
+    claimed: Annotated[int, Field(description="pods that claims have")]
+    draining: Annotated[int, Field(description="terminating, or about to")]
 
 
 class SlotCounts(Shape):
-    total: Annotated[int, Field(description="of all pods that have reported")]
-    used: Annotated[int, Field(description="a job runs there, or is about to")]
-    reserved: Annotated[int, Field(description="kept for a job that waits for a person")]
-    idle: Annotated[int, Field(description="free, on open pods")]
+    """Slots of the pool's pods."""
+
+    total: Annotated[int, Field(description="slots of all pods that have reported")]
+    used: Annotated[int, Field(description="slots in which a job runs, or is about to")]
+    reserved: Annotated[int, Field(description="slots kept for a job that waits for a person")]
+    idle: Annotated[int, Field(description="free slots of open pods")]
 
 
 class PodPoolStatus(Shape):
     """What a worker saw last. Nobody else writes it."""
 
     observed_generation: Annotated[int, Field(description="metadata.generation that this status is about")]
-    replicas: Annotated[int, Field(description="pods, whatever they are at")]
-    ready_replicas: Annotated[int, Field(description="the open ones")]
-    desired_replicas: Annotated[int, Field(description="pods that there shall be, beside those that claims have")]
-    label_selector: Annotated[str, Field(description="for kubectl scale and its kin")]
+    replicas: Annotated[int, Field(description="all pods of the pool")]
+    ready_replicas: Annotated[int, Field(description="open pods")]
+    desired_replicas: Annotated[int, Field(description="pods that the pool wants, beside those that claims have")]
+    label_selector: Annotated[str, Field(description="selects its pods, for kubectl scale and autoscalers")]
     pods: PodCounts
     slots: SlotCounts
     waiting: Annotated[int, Field(description="jobs that wait for a slot")]
@@ -55,7 +59,10 @@ def pod_pool_status(
     conditions: list[Condition],
     about: tuple[str, int],
 ) -> dict[str, Any]:
-    """`conditions` beside Valid. `waiting`: jobs, claims. `about`: name of the pool, generation of the spec."""
+    """Build the status. `waiting`: jobs and claims. `about`: the pool's name and generation.
+
+    `conditions` come after the condition Valid.
+    """
     pods = _counts(list(members))
     total = pods.open + pods.booting + pods.away + pods.cordoned + pods.claimed + pods.draining
     return PodPoolStatus(
@@ -77,8 +84,11 @@ def pod_pool_status(
 
 
 def ready(barred: str, refused: str = "", withheld: str = "") -> Condition:
-    """Why no pods are created; '' when they may be. `refused`: what the API server says to them. `withheld`: why
-    their runners have no token."""
+    """The condition Ready: whether pods can be created.
+
+    `barred`: the template's pods never become ready. `refused`: the API server refuses them. `withheld`: their runners
+    would have no token. Each is '' when it is no obstacle.
+    """
     words = withheld or refused or barred
     never = "PodsNeverReady" if barred else "PodsCanBeCreated"
     reason = "NoRunnerToken" if withheld else "PodsRefused" if refused else never
@@ -86,19 +96,21 @@ def ready(barred: str, refused: str = "", withheld: str = "") -> Condition:
 
 
 def runner_token(problem: tuple[str, str] | None, name: str, caution: str = "") -> Condition:
-    """`problem`: a reason and words, None for none. `name`: of the token that new pods get. `caution`: why it confines
-    nobody, '' when it does."""
-    issued = f"made {when(name)}" + (f". {caution}" if caution else "")
+    """The condition RunnerToken. `problem`: a reason and words, None for none. `name`: the token that new pods get.
+
+    `caution`: why the token confines nobody, '' when it does.
+    """
+    issued = f"made {issue_date(name)}" + (f". {caution}" if caution else "")
     status, (reason, message) = ("False", problem) if problem else ("True", ("Issued", issued))
     return Condition(type="RunnerToken", status=status, reason=reason, message=message)
 
 
 def invalid_status(problem: str, generation: int) -> dict[str, Any]:
-    """Only what is wrong: the rest stays as it was."""
+    """Build the part of the status that says what is wrong with the spec; the rest stays."""
     condition = Condition(type="Valid", status="False", reason="Invalid", message=problem)
     return {"observedGeneration": generation, "conditions": [condition.model_dump(by_alias=True)]}
 
 
 def _counts(members: list[Member]) -> PodCounts:
-    counts = {place.value: sum(m.place is place for m in members) for place in Place}
+    counts = {category.value: sum(member.category is category for member in members) for category in PodCategory}
     return PodCounts(idle=sum(map(free, members)), **counts)

@@ -1,4 +1,4 @@
-"""Pods of a template that never became ready: each is replaced after a longer pause, and after five in a row none."""
+"""Backoff for a template whose pods never become ready: each pause is longer, and after five pods no more come."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAUSES: Final = RetryPolicy(timedelta(seconds=10), timedelta(minutes=5), 0)
 
 @dataclass(frozen=True)
 class Unready:
-    """`count` in a row, of the template `revision`; `since` the last of them."""
+    """`count` pods in a row of template `revision` never became ready; `since` is the time since the last of them."""
 
     revision: str = ""
     count: int = 0
@@ -22,7 +22,7 @@ class Unready:
 
 
 def blocked(unready: Unready, revision: str) -> str:
-    """Why no pod of this template may be created now, '' when one may. A new template begins anew."""
+    """Why no pod of this template may be created now, '' when one may. A new template starts at zero."""
     if unready.revision != revision or not unready.count:
         return ""
     if unready.count >= MOST:

@@ -1,4 +1,4 @@
-"""The size of a pool of warm pods, decided by the real `decide` and `kept`: as many pods as claims and warm ones need.
+"""The size of a pool of warm pods: as many as claims and warm pods need, by `decide` and `size_after_claims`.
 
 One pool without jobs. A run sees everything at one moment and sets `size`; what is missing of `size` and of the claims
 that wait is created, what is too much is removed. Claims come, take a free pod or wait; pods become ready; a claim ends
@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
-from domain.pod_pools.decision import decide, kept
-from domain.pod_pools.signals import Pods, Policy, Sensed
+from domain.pod_pools.decision import decide, size_after_claims
+from domain.pod_pools.signals import PodTotals, PoolSignals, ScalingPolicy
 from tests.models.explore import ENV, SYS, Result, explore
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,18 +37,18 @@ class S(NamedTuple):
     wrong: str = ""
 
 
-def policy(most: int, idle: int) -> Policy:
-    return Policy((), max_pods=most, max_idle=idle, down_cooldown=timedelta(0))
+def policy(most: int, idle: int) -> ScalingPolicy:
+    return ScalingPolicy((), max_pods=most, max_idle=idle, down_cooldown=timedelta(0))
 
 
-def run(s: S, rules: Policy, additive: bool) -> S:
+def run(s: S, rules: ScalingPolicy, additive: bool) -> S:
     """One run of the pool."""
     there = s.boot + s.free
-    what = Sensed(Pods(open=s.free, booting=s.boot, claimed=s.taken + s.drain, free=s.free), claims=s.waiting)
-    size = kept(what, rules, s.size, there) if additive else s.size
+    what = PoolSignals(PodTotals(open=s.free, booting=s.boot, claimed=s.taken + s.drain, free=s.free), claims=s.waiting)
+    size = size_after_claims(what, rules, s.size, there) if additive else s.size
     claims = s.waiting if additive else 0
     missing = max(0, min(size + claims, rules.max_pods - s.taken - s.drain) - there)
-    what = Sensed(Pods(s.free, s.boot + missing, s.taken + s.drain, free=s.free), claims=s.waiting)
+    what = PoolSignals(PodTotals(s.free, s.boot + missing, s.taken + s.drain, free=s.free), claims=s.waiting)
     size = max(0, min(rules.max_pods, size + decide(what, rules, NOW).change))
     wanted = max(0, min(size + claims, rules.max_pods - s.taken - s.drain))
     create = max(0, min(wanted - there, rules.max_pods - there - s.taken - s.drain))
@@ -57,7 +57,7 @@ def run(s: S, rules: Policy, additive: bool) -> S:
     return s._replace(size=size, boot=s.boot + create, free=s.free - remove, wrong=wrong)
 
 
-def steps(rules: Policy, additive: bool, s: S) -> Iterator[tuple[str, str, S]]:
+def steps(rules: ScalingPolicy, additive: bool, s: S) -> Iterator[tuple[str, str, S]]:
     if s.wrong:
         return
     yield SYS, "the pool runs", run(s, rules, additive)
@@ -77,7 +77,7 @@ def steps(rules: Policy, additive: bool, s: S) -> Iterator[tuple[str, str, S]]:
         yield ENV, "a claim ends", s._replace(ends=s.ends - 1, taken=s.taken - 1, drain=s.drain + 1)
 
 
-def settled(rules: Policy, s: S) -> bool:
+def settled(rules: ScalingPolicy, s: S) -> bool:
     full = s.taken >= rules.max_pods
     warm = s.free == min(rules.max_idle, rules.max_pods - s.taken)
     return bool(s.wrong) or (s.boot == s.drain == 0 and (full or not s.waiting) and warm)

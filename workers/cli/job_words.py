@@ -57,9 +57,9 @@ def _slots(pods: tuple[PodSlots, ...]) -> Iterator[Accepts]:
 
 def _hopeless(ledger: SlotLedger, kind: str) -> str:
     """'' also where nobody has decided about the pool yet."""
-    from workers.pod_pools.decision_log import recorded, slots_of_new_pods  # here: it needs what few commands do
+    from workers.pod_pools.decision_log import latest_decision, slots_of_new_pods  # here: it needs what few commands do
 
-    told = recorded(ledger)
+    told = latest_decision(ledger)
     slots = slots_of_new_pods(told) if told else None
     if slots is None or any(takes(slot, kind) for slot in slots):
         return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -28,7 +27,7 @@ from workers.stores.slots.view import ends, view
 from workers.stores.slots.view import jobs as jobs_of
 
 if TYPE_CHECKING:
-    from workers.pod_pools.explain import Foreseen
+    from workers.pod_pools.explain import PodPoolDryRun
 
 Pool = Annotated[str, typer.Argument(metavar="NAMESPACE/POOL")]
 Job = Annotated[str, typer.Argument(metavar="ID")]
@@ -79,22 +78,22 @@ def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
 
 def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
     """Why a pod pool has the size that it has: the latest decision and what it was made from."""
-    from workers.pod_pools.decision_log import recorded  # here: it needs what no other command does
+    from workers.pod_pools.decision_log import latest_decision  # here: it needs what no other command does
 
     if dry_run:
         told = read(pool, lambda ledger: foreseen(ledger.pool))
         if told is None:
             raise refused(f"there is no such PodPool {pool}, or it is being deleted")
-        say_json(asdict(told)) if as_json else say(*steps(told))
+        say_json(told.document) if as_json else say(*steps(told))
         return
-    kept, seen = read(pool, lambda ledger: (recorded(ledger), view(ledger)))
+    kept, seen = read(pool, lambda ledger: (latest_decision(ledger), view(ledger)))
     if kept is None:
         raise refused(f"nothing was decided about {pool} yet: there is no such PodPool, or no worker has seen it")
     slots = {pod.name: [job or "-" for job in pod.slots] for pod in seen.pods}
     if as_json:
-        say_json({**asdict(kept), "pods": slots})
+        say_json({**kept.document, "pods": slots})
         return
-    said = (kept.reason, *inputs(kept.seen))
+    said = (kept.reason, *inputs(kept.inputs))
     say(f"{pool}: {kept.size} pods wanted, change {kept.change:+d}", *(f"  {line}" for line in said))
     table = Table("pod", "view", "slots")
     for each in seen.pods:
@@ -113,27 +112,27 @@ def refused(why: str) -> typer.Exit:
     return typer.Exit(1)
 
 
-def foreseen(pool: str) -> Foreseen | None:
-    from workers.pod_pools.explain import foresee
+def foreseen(pool: str) -> PodPoolDryRun | None:
+    from workers.pod_pools.explain import dry_run
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
     kubernetes(settings)
-    return foresee(build(settings).podpools, pool)
+    return dry_run(build(settings).podpools, pool)
 
 
-def steps(told: Foreseen) -> Iterator[str]:
+def steps(told: PodPoolDryRun) -> Iterator[str]:
     """In the order of a run."""
     if told.token:  # the pool is there
         yield f"reconcile: {', '.join(told.gone) or 'nothing'} is gone"
-        yield from (f"health: {name}: {care}" for name, care in told.care)
+        yield from (f"health: {name}: {step}" for name, step in told.steps)
         yield f"token: {told.token}"
     if told.problem:
         yield told.problem
         return
     yield f"scale: change {told.change:+d} to {told.size} pods: {told.reason}"
     yield f"  {told.create} pods are created, removed: {', '.join(told.remove) or 'none'}"
-    if told.gone or told.care:
+    if told.gone or told.steps:
         yield "  as things stand now: after what comes before it, the run looks again"
 
 

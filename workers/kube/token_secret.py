@@ -12,7 +12,7 @@ from typing import Any
 
 from domain.kubernetes.names import POOL
 from domain.kubernetes.objects import KubeObject, Precondition, new_object
-from domain.pod_pools.runner_token import made
+from domain.pod_pools.runner_token import issue_time
 from events.kube.api import KubeApi, NotFound, path_of
 from workers.kube.conditional_writes import patch_if_unchanged
 
@@ -43,7 +43,9 @@ class TokenSecret:
         if secret.labels.get(POOL) != self._pool:
             return Stored(strange=True)
         data: Json = secret.raw.get("data") or {}
-        tokens = {name: b64decode(value).decode(errors="replace") for name, value in data.items() if made(name) >= 0}
+        tokens = {
+            name: b64decode(value).decode(errors="replace") for name, value in data.items() if issue_time(name) >= 0
+        }
         return Stored(tokens, secret.precondition)
 
     def write(self, before: Stored, tokens: Mapping[str, str]) -> None:

@@ -1,1 +1,1 @@
-"""Pod pools: their pods, opened and closed in step with Kubernetes, and how many there are."""
+"""Reconciles pod pools: their pods in Kubernetes and in the slot ledger, and the size of each pool."""

@@ -1,8 +1,8 @@
-"""Compares what Redis knows of the claims of a namespace with those that there are.
+"""Repairs the index of a namespace's claims: compares it with the claims that Kubernetes has.
 
-A run that has lost its lease may write of a claim that was removed by force meanwhile, and die: nobody comes for that
-claim any more, its pod would stay bound, or a pool would grow for it for ever; and nobody would wake the claim that
-was made by its name since.
+A run that has lost its lease may write the entry of a claim that was removed by force, and die. Nothing cleans that
+entry up: the claim's pod would stay bound, or a pool would grow for it for ever. A new claim of the same name would not
+be woken.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ log = structlog.get_logger()
 PERIOD: Final = timedelta(minutes=10)
 
 
-def mend_now_and_then(services: PodPoolServices, run: Run, namespace: str) -> None:
+def repair_claim_index_periodically(services: PodPoolServices, run: Run, namespace: str) -> None:
+    """Repair the index once per period, whichever pool's run comes first."""
     if services.claims.due(namespace, PERIOD):
-        mend_index(services, run, namespace)
+        repair_claim_index(services, run, namespace)
 
 
-def mend_index(services: PodPoolServices, run: Run, namespace: str) -> None:
-    """Claims are listed after the index was read: a UID that is in no such list never comes back.
+def repair_claim_index(services: PodPoolServices, run: Run, namespace: str) -> None:
+    """Forget claims that are gone. Wake claims that the index lacks: a deleted claim's entry may have replaced theirs.
 
-    One that is in the list and not in the index is woken: it may be unknown because the one before it was remembered.
+    Read the index first, then list the claims: a UID that is not in that list never comes back.
     """
     indexed = services.claims.all(namespace)
-    told = {(claim.name, claim.uid) for claim in services.waiting.all(namespace)} | indexed
+    entries = {(claim.name, claim.uid) for claim in services.waiting.all(namespace)} | indexed
     run.keep(services.call_time)
-    there = {claim.uid: claim.name for claim in PodClaims(services.kube).all(namespace)}
-    for name, uid in sorted(told):
-        if uid not in there:
+    existing = {claim.uid: claim.name for claim in PodClaims(services.kube).all(namespace)}
+    for name, uid in sorted(entries):
+        if uid not in existing:
             log.warning("claim_forgotten", namespace=namespace, claim=name, uid=uid)
             services.claims.forget(namespace, name, uid)
-    wake_claims(run, namespace, {there[uid] for uid in there.keys() - {uid for _, uid in indexed}})
+    wake_claims(run, namespace, {existing[uid] for uid in existing.keys() - {uid for _, uid in indexed}})
 
 
 def wake_claims(run: Run, namespace: str, names: Collection[str]) -> None:
-    """Their runs write the index anew."""
+    """Make claims reconcile. Their runs write the index again."""
     run.touch({pod_claim_key(namespace, name) for name in names})

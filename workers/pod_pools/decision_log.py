@@ -1,4 +1,4 @@
-"""Every decision about the size of a pool, kept with what it was made from, for who asks why."""
+"""Keeps every decision about the size of a pool with its inputs, for whoever asks why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prometheus_client import Counter
 from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import readable, typed
 from domain.pod_pools.decision import Decision
-from domain.pod_pools.signals import Accepts, Sensed
+from domain.pod_pools.signals import Accepts, PoolSignals
 
 DECISIONS = Counter("berthmaster_scaling_decisions_total", "Decisions about the size of a pod pool.", ["pool", "move"])
 ANY: Final = "any"
@@ -21,58 +21,63 @@ PER_POD: Final = "slots_per_pod"
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """The latest decision: `seen` are its inputs by name, `size` the pods with slots that there shall be."""
+class DecisionRecord:
+    """The latest decision with its inputs by name. `size` is how many pods with slots there shall be."""
 
     change: int
     reason: str
     size: int
-    seen: dict[str, Any]
+    inputs: dict[str, Any]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The record as Redis and `--json` have it."""
+        return {"change": self.change, "reason": self.reason, "size": self.size, "seen": self.inputs}
 
 
-def record(ledger: SlotLedger, decision: Decision, size: int, seen: Sensed, slots: Iterable[Accepts]) -> None:
-    """`slots`: those of a pod that is created now."""
+def record(ledger: SlotLedger, decision: Decision, size: int, signals: PoolSignals, slots: Iterable[Accepts]) -> None:
+    """Keep this decision. `slots` are those of a pod that is created now."""
     DECISIONS.labels(ledger.pool, decision.move.value).inc()
-    _keep(ledger, Recorded(decision.change, decision.reason, size, _inputs(seen, slots)))
+    _store(ledger, DecisionRecord(decision.change, decision.reason, size, _inputs(signals, slots)))
 
 
 def record_problem(ledger: SlotLedger, problem: str, booting: int) -> None:
-    """Why the pods of the latest decision are not made. It counted those; only so many boot."""
-    if told := recorded(ledger):
-        pods = told.seen["pods"] | {"booting": booting}
-        _keep(ledger, replace(told, reason=problem, seen=told.seen | {"problem": problem, "pods": pods}))
+    """Keep why the pods of the latest decision are not created, and how many boot in fact."""
+    if latest := latest_decision(ledger):
+        pods = latest.inputs["pods"] | {"booting": booting}
+        _store(ledger, replace(latest, reason=problem, inputs=latest.inputs | {"problem": problem, "pods": pods}))
 
 
-def recorded(ledger: SlotLedger) -> Recorded | None:
-    """None before the first."""
+def latest_decision(ledger: SlotLedger) -> DecisionRecord | None:
+    """The latest decision about the pool, None before the first."""
     with readable():
         stored: Any = ledger.redis.get(_key(ledger))
-        return _recorded(orjson.loads(stored)) if stored else None
+        return _decoded(orjson.loads(stored)) if stored else None
 
 
-def _recorded(told: dict[str, Any]) -> Recorded:
-    change, size = typed(told["change"], int), typed(told["size"], int)
-    return Recorded(change, typed(told["reason"], str), size, typed(told["seen"], dict))
+def _decoded(document: dict[str, Any]) -> DecisionRecord:
+    change, size = typed(document["change"], int), typed(document["size"], int)
+    return DecisionRecord(change, typed(document["reason"], str), size, typed(document["seen"], dict))
 
 
-def _keep(ledger: SlotLedger, told: Recorded) -> None:
-    ledger.redis.set(_key(ledger), orjson.dumps(told))
+def _store(ledger: SlotLedger, latest: DecisionRecord) -> None:
+    ledger.redis.set(_key(ledger), orjson.dumps(latest.document))
 
 
 def _key(ledger: SlotLedger) -> str:
     return f"{ledger.prefix}decision"
 
 
-def slots_of_new_pods(told: Recorded) -> tuple[Accepts, ...] | None:
-    """The kinds of slots that a pod has which is created now; None where an older version decided."""
-    slots = told.seen.get(PER_POD)
+def slots_of_new_pods(latest: DecisionRecord) -> tuple[Accepts, ...] | None:
+    """Which kinds the slots of a new pod accept; None where an older version decided."""
+    slots = latest.inputs.get(PER_POD)
     return None if slots is None else tuple(None if kinds == ANY else frozenset(kinds.split(",")) for kinds in slots)
 
 
-def _inputs(seen: Sensed, slots: Iterable[Accepts]) -> dict[str, Any]:
-    """With what slots accept in words."""
-    return {**asdict(seen), "idle": _in_words(seen.idle or {}), PER_POD: _in_words(Tally(slots))}
+def _inputs(signals: PoolSignals, slots: Iterable[Accepts]) -> dict[str, Any]:
+    """The signals by name, with the kinds of each slot as text."""
+    return {**asdict(signals), "idle": _by_kinds(signals.idle or {}), PER_POD: _by_kinds(Tally(slots))}
 
 
-def _in_words(slots: Mapping[Accepts, int]) -> dict[str, int]:
+def _by_kinds(slots: Mapping[Accepts, int]) -> dict[str, int]:
     return {",".join(sorted(accepts)) if accepts else ANY: count for accepts, count in slots.items()}

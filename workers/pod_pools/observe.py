@@ -1,36 +1,44 @@
-"""What a run of a pod pool sees: the pods of Kubernetes beside those of the slot ledger."""
+"""What a run of a pod pool observes: its pods in Kubernetes beside their slots in the ledger."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from berthmaster.jobs.job import accepted
-from berthmaster.jobs.slot_ledger import Size
+from berthmaster.jobs.slot_ledger import Size, SlotLedger
+from berthmaster.jobs.unreadable import readable
 from domain.claims.pod import Phase
 from domain.kubernetes.names import CLAIMED_BY, CORDON, GIVEN_BACK, OPENED, PHASE, REVISION, RUNNER, RUNNER_TOKEN
 from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
-from domain.pod_pools.pod_steps import Care, Member, Patience, Place, View, care, free
-from domain.pod_pools.runner_token import carried
-from domain.pod_pools.signals import Accepts, Pods, Sensed
-from domain.pod_pools.status import SlotCounts
+from domain.pod_pools.pod_steps import LedgerState, Member, PodCategory, PodStep, PodTimeouts, free, next_step
+from domain.pod_pools.runner_token import parse_token
+from domain.pod_pools.signals import Accepts, PodTotals, PoolSignals
 from workers.kube.claimable_pods import phase_of
-from workers.stores.slots.view import PodSlots, SlotsView
+from workers.kube.pool_pods import PoolPods
+from workers.pod_pools.services import PodPoolServices
+from workers.run import Run
+from workers.stores.pace import left, pause
+from workers.stores.slots.view import PodSlots, SlotsView, view
+
+LONGEST_PAUSE: Final = timedelta(minutes=1)
+SHORTEST_SILENCE: Final = timedelta(minutes=1)
+MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """`now`: when that was, by the API server's clock.
+class PodPoolObservation:
+    """The pods of one pool at the time `now` of the API server's clock.
 
-    `gone`: UIDs that the ledger knows and Kubernetes does not. `labelled`: with pods of a former pool.
+    `gone` are UIDs that the ledger has and Kubernetes has not. `labelled` includes pods of a former pool of this name.
     """
 
     now: datetime
-
     members: tuple[Member, ...]
     objects: dict[str, Pod]
     gone: tuple[str, ...]
@@ -38,16 +46,74 @@ class Seen:
     labelled: tuple[Pod, ...] = ()
 
 
-def observed(labelled: list[Pod], owned: Callable[[Pod], bool], slots: SlotsView, now: datetime) -> Seen:
-    by_uid = {pod.uid: pod for pod in labelled if owned(pod)}
-    known = {pod.uid: pod for pod in slots.pods}
-    members = tuple(_member(pod, known.get(uid), now) for uid, pod in by_uid.items())
-    return Seen(now, members, by_uid, tuple(sorted(known.keys() - by_uid.keys())), slots, tuple(labelled))
+class PodPoolObserver:
+    """Lists the pods of one pool for one run, and spaces out the runs of a large pool."""
+
+    def __init__(self, services: PodPoolServices, run: Run, ledger: SlotLedger, pods: PoolPods) -> None:
+        self._services, self._run, self._ledger, self._pods = services, run, ledger, pods
+        self._members: tuple[Member, ...] = ()
+        self._duration = timedelta(0)
+
+    def observe(self) -> PodPoolObservation:
+        """Read the pool. A listed name leaves the names to create at once: a deleted pod must not come again by it."""
+        start = time.monotonic()
+        self._run.keep(self._services.call_time)
+        listed = self._pods.labelled()
+        observed = observation_of(listed, self._pods.owns, view(self._ledger), self._services.kube.clock.now())
+        self._ledger.forget_names(observed.slots.names & {member.name for member in observed.members})
+        self._members = observed.members
+        self._duration += timedelta(seconds=time.monotonic() - start)
+        return observed
+
+    def pause_large_pool(self) -> None:
+        """Postpone the next run by what listing has cost. What this run did for its pods postpones nothing."""
+        if len(self._members) >= self._services.many:
+            postpone_next_run(self._ledger, self._duration)
 
 
-def _member(pod: Pod, told: PodSlots | None, now: datetime) -> Member:
+def time_to_next_run(ledger: SlotLedger) -> timedelta:
+    """How long the next run of the pool must wait, 0 for not at all."""
+    return left(ledger.redis, f"{ledger.prefix}pace")
+
+
+def postpone_next_run(ledger: SlotLedger, duration: timedelta) -> None:
+    """`duration`: how long the pods took to list."""
+    pause(ledger.redis, f"{ledger.prefix}pace", duration, LONGEST_PAUSE)
+
+
+@readable()
+def observed_for(ledger: SlotLedger, silence: timedelta, *, record: bool) -> timedelta:
+    """For how long runs have observed the pool without a pause in which a runner could have fallen silent.
+
+    During such a pause the runners' Redis user may have been lost, which only a run restores. Runners then need time to
+    report again. A jump of Redis's TIME in either direction is such a pause. `record`: this run observes the pool now.
+    """
+    key = f"{ledger.prefix}watched"
+    seconds, micros = ledger.redis.time()
+    now = seconds * 1000 + micros // 1000
+    stored: Any = ledger.redis.hmget(key, "since", "last")
+    since, last = (int(value or 0) for value in stored)
+    if not 0 <= now - last <= max(silence, SHORTEST_SILENCE) / MILLISECOND:
+        since = now
+    if record:
+        ledger.redis.hset(key, mapping={"since": since, "last": now})
+    return (now - since) * MILLISECOND
+
+
+def observation_of(
+    labelled: list[Pod], owned: Callable[[Pod], bool], slots: SlotsView, now: datetime
+) -> PodPoolObservation:
+    """Match the pods of Kubernetes with those of the ledger."""
+    objects = {pod.uid: pod for pod in labelled if owned(pod)}
+    entries = {entry.uid: entry for entry in slots.pods}
+    members = tuple(_member(pod, entries.get(uid), now) for uid, pod in objects.items())
+    gone = tuple(sorted(entries.keys() - objects.keys()))
+    return PodPoolObservation(now, members, objects, gone, slots, tuple(labelled))
+
+
+def _member(pod: Pod, entry: PodSlots | None, now: datetime) -> Member:
     labels, annotations = pod.labels, pod.annotations
-    has = carried(annotations.get(RUNNER_TOKEN))
+    token = parse_token(annotations.get(RUNNER_TOKEN))
     cordoned = annotations.get(CORDON) == "true"
     return Member(
         name=pod.name,
@@ -57,12 +123,12 @@ def _member(pod: Pod, told: PodSlots | None, now: datetime) -> Member:
         phase=pod.phase,
         ready=pod.ready and not cordoned,
         terminating=pod.deleting,
-        view=View(told.view) if told else View.UNKNOWN,
-        busy=told.busy if told else 0,
-        silent=told.silent if told else timedelta(0),
-        closed=told.closed if told else timedelta(0),
-        token=told.token if told else "",
-        secret=has.name if has else "",
+        view=LedgerState(entry.view) if entry else LedgerState.UNKNOWN,
+        busy=entry.busy if entry else 0,
+        silent=entry.silent if entry else timedelta(0),
+        closed=entry.closed if entry else timedelta(0),
+        token=entry.token if entry else "",
+        secret=token.name if token else "",
         runner=RUNNER not in annotations,
         opened=OPENED in annotations or labels.get(PHASE) != Phase.UNKNOWN,
         stage=phase_of(labels),
@@ -72,68 +138,70 @@ def _member(pod: Pod, told: PodSlots | None, now: datetime) -> Member:
     )
 
 
-def needs(
-    seen: Seen, now: str, patience: Patience, asked: timedelta, watched: timedelta, *, known: bool = True
-) -> Iterator[tuple[Member, Care]]:
-    """Who needs something, and what. `now`: what pods are made of; `asked`: how long ago they were asked to report.
+def pending_steps(
+    observed: PodPoolObservation,
+    current: str,
+    timeouts: PodTimeouts,
+    since_request: timedelta,
+    since_start: timedelta,
+    *,
+    token_known: bool = True,
+) -> Iterator[tuple[Member, PodStep]]:
+    """Each pod that needs a step, and that step. `current` is the fingerprint of new pods.
 
-    `watched`: for how long they could have been heard. `known` False: nobody can say which token pods should have, and
-    none is replaced for its own.
+    `since_request`: how long ago pods were asked to report. `since_start`: for how long runs have observed the pool. No
+    pod is older or silent for longer than these. `token_known` False: nobody can say which token pods should have, so
+    that none is replaced because of its own.
     """
-    for member in seen.members:
-        aged = replace(
-            member,
-            age=min(member.age, asked),
-            silent=min(member.silent, watched),
-            secret=member.secret if known else "",
+    for listed in observed.members:
+        member = replace(
+            listed,
+            age=min(listed.age, since_request),
+            silent=min(listed.silent, since_start),
+            secret=listed.secret if token_known else "",
         )
-        if (needed := care(aged, now, patience)) is not Care.NOTHING:
-            yield aged, needed
+        if (step := next_step(member, current, timeouts)) is not PodStep.NOTHING:
+            yield member, step
 
 
-def sensed(seen: Seen, size: Size, unseen: int, claims: int) -> Sensed:
-    """`unseen`: pods that shall be there and are in no list yet; they boot. Slots of pods that are away count too."""
-    places = Counter(m.place for m in seen.members)
-    return Sensed(
-        pods=Pods(
-            open=places[Place.OPEN] + places[Place.AWAY],
-            booting=places[Place.BOOTING] + unseen,
-            claimed=places[Place.CLAIMED],
-            draining=places[Place.DRAINING],
-            cordoned=places[Place.CORDONED],
-            free=sum(map(free, seen.members)),
+def signals_of(observed: PodPoolObservation, size: Size, unlisted: int, claims: int) -> PoolSignals:
+    """What the decision about the size needs to know.
+
+    `unlisted` pods are to be created, or are in no list yet: they count as booting. Slots of pods that are away count.
+    """
+    categories = Counter(member.category for member in observed.members)
+    return PoolSignals(
+        pods=PodTotals(
+            open=categories[PodCategory.OPEN] + categories[PodCategory.AWAY],
+            booting=categories[PodCategory.BOOTING] + unlisted,
+            claimed=categories[PodCategory.CLAIMED],
+            draining=categories[PodCategory.DRAINING],
+            cordoned=categories[PodCategory.CORDONED],
+            free=sum(map(free, observed.members)),
         ),
-        used=seen.slots.used,
-        reserved=seen.slots.reserved,
-        idle=_idle(seen.slots),
-        waiting=seen.slots.waiting,
+        used=observed.slots.used,
+        reserved=observed.slots.reserved,
+        idle=_idle(observed.slots),
+        waiting=observed.slots.waiting,
         claims=claims,
-        last_up=_ago(size.up, seen.now),
-        last_down=_ago(size.down, seen.now),
+        last_up=_ago(size.up, observed.now),
+        last_down=_ago(size.down, observed.now),
     )
 
 
 def _idle(slots: SlotsView) -> dict[Accepts, int]:
-    free: Counter[Accepts] = Counter()
+    idle: Counter[Accepts] = Counter()
     for pod in slots.pods:
-        if pod.view == View.OPEN:
+        if pod.view == LedgerState.OPEN:
             for accepts, job in zip(pod.layout, pod.slots, strict=True):
-                free[accepted(accepts)] += not job
-    return dict(free)
+                idle[accepted(accepts)] += not job
+    return dict(idle)
 
 
 def _ago(ms: int, now: datetime) -> datetime | None:
     return now - timedelta(milliseconds=ms) if ms >= 0 else None
 
 
-def slot_counts(slots: SlotsView) -> SlotCounts:
-    open_pods = [pod for pod in slots.pods if pod.view == View.OPEN]
-    idle = sum(not job for pod in open_pods for job in pod.slots)
-    return SlotCounts(
-        total=sum(len(pod.slots) for pod in slots.pods), used=slots.used, reserved=slots.reserved, idle=idle
-    )
-
-
 def spec_of(body: Mapping[str, Any]) -> PodPoolSpec:
-    """Raises pydantic's ValidationError."""
+    """Validate the spec of a PodPool. Raises pydantic's ValidationError."""
     return PodPoolSpec.model_validate(body["spec"])

@@ -1,8 +1,8 @@
-"""The address of Redis that runner pods are given. No credential of the workers is ever in it.
+"""The address of Redis for runner pods. It never contains a credential of the workers.
 
-The user of the pool and its password are variables of their own, from the pool's Secret. An address in which a
-connection needs another secret of the workers (a password of the sentinels, a client certificate) leads runners
-nowhere without it: then there are no runners until the operator names an address for them.
+Runners get the user of their pool and its password as variables of their own, from the pool's Secret. An address may
+need another secret of the workers: a password of the sentinels, or a client certificate. Runners cannot connect
+without it, so that no runner is created until the operator names an address for runners.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ VARIABLE: Final = "BERTHMASTER_SLOTS__RUNNER_REDIS_URL"
 
 
 class RunnerAddress(NamedTuple):
-    """`withheld`: why runners cannot get in with it, and the way out; '' when they can."""
+    """`withheld`: why runners cannot connect by `url`, and what the operator can do; '' when they can."""
 
     url: str
     withheld: str = ""
 
 
 def runner_address(settings: WorkerSettings) -> RunnerAddress:
-    """What the operator names for runners, else the workers' own, without the workers' credentials."""
+    """The address that the operator names for runners, else that of the workers without their credentials."""
     own = settings.slots.runner_redis_url
     workers = [settings.redis.url, settings.broker_url]
     if own:

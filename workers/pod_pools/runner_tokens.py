@@ -1,15 +1,15 @@
 """The Redis user of a pool's runners, and the token that its new pods get.
 
-What is good in Redis is made from two things that last: the tokens in the Secret, and those that pods say they have.
-A new token is in the Secret, then good in Redis, and only then in a pod; an old one stays in both until no pod has it.
-So nobody is locked out wherever a run is killed: the next run makes the user from the same two things. An older run
-that wakes up is refused by the Secret's version and by Redis (see RunnerUser).
+The tokens that Redis accepts come from two durable places: the Secret, and the annotations of pods. A new token is
+written to the Secret, then accepted by Redis, and only then given to a pod. An old one stays in both until no pod has
+it. So nobody is locked out wherever a run is killed: the next run makes the user from the same two places. The Secret's
+version and a fence in Redis refuse an older run that wakes up (see RunnerUser).
 
-Rotation waits for a pool in which nothing runs and nothing is reserved. A job that comes at that moment is no harm: its
-pod keeps a token that is good.
+Rotation waits until nothing runs in the pool and nothing is reserved. A job that comes at that moment is safe: its pod
+keeps a token that Redis accepts.
 
-A pod never gets a credential of the workers. Where no token can be issued (no right to change users or to write the
-Secret, an address that needs a secret of the workers), no pod of the pool is made; a condition says why.
+A pod never gets a credential of the workers. No pod is created where no token can be issued: the workers may not change
+users or write the Secret, or the address needs a secret of the workers. A condition says why.
 """
 
 from __future__ import annotations
@@ -28,7 +28,16 @@ from berthmaster.spec import length
 from domain.kubernetes.names import RUNNER_TOKEN
 from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
-from domain.pod_pools.runner_token import Carried, carried, digest, fresh, kept, newest, overdue, when
+from domain.pod_pools.runner_token import (
+    PodToken,
+    digest,
+    issue_date,
+    new_token_name,
+    newest,
+    overdue,
+    parse_token,
+    tokens_to_keep,
+)
 from events.kube.api import Denied, Invalid, shown
 from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
@@ -55,33 +64,35 @@ OPEN: Final = "It confines nobody: Redis lets everybody in as its default user, 
 
 
 @dataclass(frozen=True)
-class Issued:
-    """What new pods get; `token` None: nothing. `problem`: a reason and words, if it is not as requested.
+class TokenGrant:
+    """The token that new pods get, None for none. `problem`: why it is not the one that the spec asks for.
 
     `caution`: why the token confines nobody, '' when it does.
     """
 
     secret: str = ""
     user: str = ""
-    token: Carried | None = None
+    token: PodToken | None = None
     problem: Problem | None = None
     caution: str = ""
 
     @property
     def name(self) -> str:
+        """The name of the token, '' for none."""
         return self.token.name if self.token else ""
 
     @property
     def withheld(self) -> str:
-        """Why no pod may be made, '' when pods may be."""
+        """Why no pod may be created, '' when pods may be."""
         return self.problem[1] if self.problem and not self.token else ""
 
     @property
     def annotations(self) -> dict[str, str]:
+        """What says on a new pod which token it has."""
         return {RUNNER_TOKEN: self.token.text} if self.token else {}
 
     def environment(self, own: list[Json]) -> list[Json]:
-        """`own` with the user of the pool."""
+        """Add the pool's user to a runner's `own` variables."""
         if not self.token:
             return own
         password = {"secretKeyRef": {"name": self.secret, "key": self.token.name}}
@@ -90,29 +101,35 @@ class Issued:
 
 
 class NoTokens:
-    """Of a pool that needs none: without slots, or with a user of its own. Pods may still have one from before."""
+    """Stands for RunnerTokens in a pool without slots, or with a Redis user of its own.
+
+    Pods may still have a token from before.
+    """
 
     def __init__(self, user: RunnerUser, run: str) -> None:
         self._user, self._run = user, run
 
-    def verify(self, pods: Iterable[Pod]) -> Issued:
-        if there := in_pods(pods):
-            self._user.ensure(self._run, digests(there))
+    def verify(self, pods: Iterable[Pod]) -> TokenGrant:
+        """Keep the user while a pod has a token, then remove it."""
+        if carried := tokens_on_pods(pods):
+            self._user.ensure(self._run, digests(carried))
         else:
             self._user.remove(self._run)
-        return Issued()
+        return TokenGrant()
 
-    def rotate(self, issued: Issued, pods: Iterable[Pod], now: datetime, idle: Callable[[], bool]) -> Issued:
+    def rotate(self, grant: TokenGrant, pods: Iterable[Pod], now: datetime, idle: Callable[[], bool]) -> TokenGrant:
+        """Nothing to rotate."""
         del pods, now, idle
-        return issued
+        return grant
 
-    def foreseen(self, now: datetime, idle: bool) -> tuple[str | None, str]:
+    def preview(self, now: datetime, idle: bool) -> tuple[str | None, str]:
+        """The token that pods have now, and what becomes of it."""
         del now, idle
         return "", "none is needed: the pool has no slots, or its template names a user"
 
 
 class RunnerTokens:
-    """One run's look at the tokens of one pool. `barrier`: a reason and words, if runners could do nothing with one."""
+    """The tokens of one pool in one run. `barrier`: why runners could do nothing with a token, None when they can."""
 
     def __init__(
         self, user: RunnerUser, run: str, secret: TokenSecret, after: timedelta, keep: Keep, barrier: Problem | None
@@ -120,94 +137,104 @@ class RunnerTokens:
         self._user, self._run, self._secret, self._after, self._keep = user, run, secret, after, keep
         self._stored, self._barrier = Stored(), barrier
 
-    def verify(self, pods: Iterable[Pod]) -> Issued:
-        """Makes the user as it must be: Redis may have lost it."""
-        there = in_pods(pods)
+    def verify(self, pods: Iterable[Pod]) -> TokenGrant:
+        """Restore the user, which Redis may have lost, and say what new pods get."""
+        carried = tokens_on_pods(pods)
         if self._barrier:
-            return self._unread(there, *self._barrier)
+            return self._without_secret(carried, *self._barrier)
         self._keep()
         try:
             self._stored = self._secret.read()
         except Denied as error:
-            return self._unread(there, "SecretRefused", f"{error}: {BIND}")
+            return self._without_secret(carried, "SecretRefused", f"{error}: {BIND}")
         if self._stored.strange:
-            return self._unread(there, "SecretOfAnother", self._strange())
-        return self._good(there)
+            return self._without_secret(carried, "SecretOfAnother", self._of_another())
+        return self._ensure_user(carried)
 
-    def rotate(self, issued: Issued, pods: Iterable[Pod], now: datetime, idle: Callable[[], bool]) -> Issued:
-        """`issued` is what `verify` said. The first token waits for nothing. What no pod has any more is forgotten."""
-        if issued.problem:
-            return issued
-        there = in_pods(pods)
-        tokens = self._renewed(now, idle) or {
-            name: self._stored.tokens[name] for name in kept(self._stored.tokens, {each.name for each in there})
+    def rotate(self, grant: TokenGrant, pods: Iterable[Pod], now: datetime, idle: Callable[[], bool]) -> TokenGrant:
+        """Replace a token that is too old, and forget tokens that no pod has. `grant` is what `verify` returned.
+
+        The first token waits for nothing.
+        """
+        if grant.problem:
+            return grant
+        carried = tokens_on_pods(pods)
+        tokens = self._with_new_token(now, idle) or {
+            name: self._stored.tokens[name]
+            for name in tokens_to_keep(self._stored.tokens, {token.name for token in carried})
         }
         if tokens == self._stored.tokens:
-            return issued
+            return grant
         self._keep()
         try:
             self._secret.write(self._stored, tokens)
         except (Denied, Invalid) as error:
             shown(error)
-            return _unwritten(issued, str(error))
+            return _write_refusal(grant, str(error))
         self._stored = Stored(tokens)
-        return self._good(there)
+        return self._ensure_user(carried)
 
-    def foreseen(self, now: datetime, idle: bool) -> tuple[str | None, str]:
-        """The token that pods have now ('' for none, None: it cannot be known), and what becomes of it. Reads only."""
+    def preview(self, now: datetime, idle: bool) -> tuple[str | None, str]:
+        """The token that pods have now, and what a run would do with it; without any effect.
+
+        '': there is none. None: it cannot be known.
+        """
         if self._barrier:
             return None, self._barrier[1]
         stored = self._secret.read()
         name = newest(stored.tokens)
         if stored.strange:
-            return None, self._strange()
+            return None, self._of_another()
         if not name:
             return "", "the first is made"
         if not overdue(stored.tokens, self._after, now):
-            return name, f"stays: it was made {when(name)}, and is replaced after {self._after}"
+            return name, f"stays: it was made {issue_date(name)}, and is replaced after {self._after}"
         return name, "is replaced" if idle else "stays: it is too old, and slots are in use"
 
-    def _renewed(self, now: datetime, idle: Callable[[], bool]) -> dict[str, str] | None:
-        """None: not now. Forgets none: a newer run may be about to give the one before it to a pod."""
+    def _with_new_token(self, now: datetime, idle: Callable[[], bool]) -> dict[str, str] | None:
+        """All tokens and a new one; None if it is not time. Old ones stay: a newer run may give one to a pod now."""
         stored = self._stored.tokens
         if newest(stored) and not (overdue(stored, self._after, now) and idle()):
             return None
-        name = fresh(stored, now, secrets.token_hex(4))
+        name = new_token_name(stored, now, secrets.token_hex(4))
         log.info("token_rotated", pool=self._user.pool, token=name)
         return {**stored, name: secrets.token_urlsafe(32)}
 
-    def _strange(self) -> str:
+    def _of_another(self) -> str:
         return f"Secret {self._secret.name} is not of this pool: name another one in runnerToken.secretName"
 
-    def _unread(self, there: Collection[Carried], reason: str, message: str) -> Issued:
-        """Pods that have a token live by it all the same."""
-        if there:
+    def _without_secret(self, carried: Collection[PodToken], reason: str, message: str) -> TokenGrant:
+        """Keep the tokens that pods have good in Redis, and grant none to new pods."""
+        if carried:
             self._keep()
-            self._user.ensure(self._run, digests(there))
-        return _refused(reason, message)
+            self._user.ensure(self._run, digests(carried))
+        return _refusal(reason, message)
 
-    def _good(self, there: Collection[Carried]) -> Issued:
+    def _ensure_user(self, carried: Collection[PodToken]) -> TokenGrant:
         tokens = {name: digest(password) for name, password in self._stored.tokens.items()}
         self._keep()
-        if refusal := self._user.ensure(self._run, {*tokens.values(), *digests(there)}):
-            return _refused("AclRefused", f"Redis makes no user for the runners: {refusal}: {ALLOW}")
+        if refusal := self._user.ensure(self._run, {*tokens.values(), *digests(carried)}):
+            return _refusal("AclRefused", f"Redis makes no user for the runners: {refusal}: {ALLOW}")
         name = newest(tokens)
-        token = Carried(name, tokens[name]) if name else None
-        return Issued(self._secret.name, self._user.name, token, caution=OPEN if self._user.unconfined() else "")
+        token = PodToken(name, tokens[name]) if name else None
+        return TokenGrant(self._secret.name, self._user.name, token, caution=OPEN if self._user.unconfined() else "")
 
 
 def tokens_of(
     services: PodPoolServices, run: Run | None, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec
 ) -> RunnerTokens | NoTokens:
-    """As the spec wants them; without a run they can be read only. Runners find their scripts before their user."""
+    """The tokens that the spec asks for. Without a run they can only be read.
+
+    The scripts of the runners are loaded before their user is there.
+    """
     refusal = preload(ledger) if run and spec.slots else ""
-    user, wish, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), spec.token, ledger.pool.split("/")
+    user, token_spec, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), spec.token, ledger.pool.split("/")
     token = run.token if run else ""
-    if not wish:
+    if not token_spec:
         return NoTokens(user, token)
-    secret = TokenSecret(services.kube, namespace, wish.secret_of(name), name, owner_reference(pool))
+    secret = TokenSecret(services.kube, namespace, token_spec.secret_of(name), name, owner_reference(pool))
     keep: Keep = partial(run.keep, services.call_time) if run else (lambda: None)
-    return RunnerTokens(user, token, secret, length(wish.rotate_after), keep, _barrier(services, refusal))
+    return RunnerTokens(user, token, secret, length(token_spec.rotate_after), keep, _barrier(services, refusal))
 
 
 def _barrier(services: PodPoolServices, refusal: str) -> Problem | None:
@@ -217,28 +244,32 @@ def _barrier(services: PodPoolServices, refusal: str) -> Problem | None:
 
 
 def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None:
-    """Of a pool that is gone, once no pod lives by it: its end would end their connections. Each end runs this."""
+    """Remove the user of a deleted pool once it has no pods: earlier, its runners would lose their connections.
+
+    Every run of a deleted pool calls this.
+    """
     user, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), ledger.pool.split("/")
     if user.made() and not PoolPods(services.kube, namespace, name, {}).labelled():
         user.remove(run.token)
 
 
-def in_pods(pods: Iterable[Pod]) -> frozenset[Carried]:
-    """Of one name there may be two: a person has changed the password between two pods."""
-    said = (carried(pod.annotations.get(RUNNER_TOKEN)) for pod in pods)
-    return frozenset(each for each in said if each)
+def tokens_on_pods(pods: Iterable[Pod]) -> frozenset[PodToken]:
+    """The tokens of these pods. Two may have one name: a person has changed the password between two pods."""
+    tokens = (parse_token(pod.annotations.get(RUNNER_TOKEN)) for pod in pods)
+    return frozenset(token for token in tokens if token)
 
 
-def digests(there: Iterable[Carried]) -> set[str]:
-    return {each.digest for each in there}
+def digests(tokens: Iterable[PodToken]) -> set[str]:
+    """The digests by which Redis knows these tokens."""
+    return {token.digest for token in tokens}
 
 
-def _refused(reason: str, message: str) -> Issued:
-    return Issued(problem=(reason, f"{message}. No pod is made without a token of its own"))
+def _refusal(reason: str, message: str) -> TokenGrant:
+    return TokenGrant(problem=(reason, f"{message}. No pod is made without a token of its own"))
 
 
-def _unwritten(issued: Issued, message: str) -> Issued:
-    """What is in the Secret stays good."""
-    if not issued.token:
-        return _refused("SecretRefused", f"{message}: {BIND}")
-    return replace(issued, problem=("SecretRefused", f"{message}. New pods get {issued.name}, which is still good"))
+def _write_refusal(grant: TokenGrant, message: str) -> TokenGrant:
+    """A Secret that cannot be written: new pods get the newest token that it has."""
+    if not grant.token:
+        return _refusal("SecretRefused", f"{message}: {BIND}")
+    return replace(grant, problem=("SecretRefused", f"{message}. New pods get {grant.name}, which is still good"))

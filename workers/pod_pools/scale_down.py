@@ -1,4 +1,7 @@
-"""Scale-down of one pod: live read, fence in Redis, deletion exactly as it was read. Anything else leaves it alone."""
+"""Scale-down of one pod: read it, fence it in Redis, delete exactly what was read.
+
+A pod that anybody has changed in between stays.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ TRIES = 3
 def close_and_delete(
     services: PodPoolServices, run: Run, ledger: SlotLedger, pods: PoolPods, member: Member, floor: int
 ) -> bool:
-    """False: it is used, claimed or needed after all. A fence that stays is lifted by a later run."""
+    """Remove an idle pod while the pool keeps `floor` pods. False: it is used, claimed or needed after all.
+
+    A later run lifts a fence that stays.
+    """
     for _ in range(TRIES):
         run.keep(services.call_time)
         pod = pods.read(member.name, member.uid)

@@ -1,4 +1,4 @@
-"""What runs of pod pools use; bootstrap makes it, tests make it with fakes behind the same interfaces."""
+"""What runs of pod pools use. `workers.wiring` builds it; tests build it with fakes behind the same interfaces."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class PodPoolServices:
-    """`ledger` and `dispatcher` are of a pool (namespace/name); `environment(pool)` is what its runners are told.
+    """`ledger(pool)` and `dispatcher(ledger)` belong to one pool, namespace/name.
 
-    `forget_queue(pool, pod)`: that pod is gone, and its name never comes again.
+    `forget_queue(pool, pod)`: the pod is gone, and its name never comes again.
+    `environment(pool, spec)`: the variables of its runners.
     `withheld`: why runners cannot reach Redis without a secret of the workers, '' when they can.
-    `remember`: for how long jobs that have ended are. `many`: pods from which on the runs of a pool pause between them.
+    `call_time`: how long a call may take. `silence`: after which a runner counts as dead.
+    `remember`: for how long jobs are kept once they have ended.
+    `many`: from so many pods on, the runs of a pool pause between them.
     """
 
     kube: KubeApi
@@ -39,8 +42,8 @@ class PodPoolServices:
     shown: ShownStatus
     claims: ClaimIndex
     waiting: WaitingClaims
-    withheld: str = ""
-    call_time: timedelta = timedelta(seconds=15)
-    silence: timedelta = timedelta(minutes=2)
-    remember: timedelta = timedelta(hours=24)
-    many: int = 200
+    withheld: str
+    call_time: timedelta
+    silence: timedelta
+    remember: timedelta
+    many: int

@@ -1,4 +1,4 @@
-"""Tasks of jobs and pod pools: what other services ask for, and what time brings."""
+"""Tasks of jobs and pod pools: requests of other services, and periodic ticks."""
 
 from __future__ import annotations
 
@@ -32,62 +32,63 @@ PATIENT: Final[dict[str, Any]] = {
     "retry_backoff_max": 30,
     "max_retries": 20,
 }
-"""A request must not be lost because Redis is being verified; a client that waits says it again anyway."""
+"""A request must outlast a restart of Redis and the verification after it. A client that waits repeats it anyway."""
 
 
 @shared_task(name=POD_POOL.task)
 @takes(ReconcilePodPool, discard_key)
-def reconcile_pod_pool(asked: ReconcilePodPool) -> None:
-    """Cares for the pool's pods, and makes it as large as its jobs need."""
+def reconcile_pod_pool(request: ReconcilePodPool) -> None:
+    """Reconcile one pod pool."""
     parts = services()
-    reconcile_key(parts, asked, PodPoolsReconciler(parts.podpools))
+    reconcile_key(parts, request, PodPoolsReconciler(parts.podpools))
 
 
 @shared_task(name=routing.SLOTS_SUBMIT, **PATIENT)
 @takes(SubmitJob)
-def submit(asked: SubmitJob) -> None:
-    """Takes a job in, once an id, and gives it a slot or a place in the line."""
+def submit(request: SubmitJob) -> None:
+    """Accept a job, once per id, and give it a slot or a place in the queue."""
     parts = services()
-    ledger = parts.podpools.ledger(asked.job.pool)
-    record, placed = ledger.submit(asked.job.job(hold_ms(parts, asked.job.pool)))
+    ledger = parts.podpools.ledger(request.job.pool)
+    record, placed = ledger.submit(request.job.job(hold_ms(parts, request.job.pool)))
     log.info("job_submitted", pool=ledger.pool, job=record.id, state=record.state, pod=record.uid)
     after(parts, ledger, placed, waits=record.state == "waiting")
 
 
 @shared_task(name=routing.SLOTS_CONFIRM, **PATIENT)
 @takes(ConfirmJob)
-def confirm(asked: ConfirmJob) -> None:
-    """A person has seen the plan: the next phase may run."""
-    change(asked, "job_confirmed", lambda ledger: ledger.confirm(asked.id, asked.plan))
+def confirm(request: ConfirmJob) -> None:
+    """Let the next phase of a job run: a person has confirmed the plan."""
+    change_job(request, "job_confirmed", lambda ledger: ledger.confirm(request.id, request.plan))
 
 
 @shared_task(name=routing.SLOTS_CANCEL, **PATIENT)
 @takes(CancelJob)
-def cancel(asked: CancelJob) -> None:
-    """What has started keeps its slot until its runner says that it stopped."""
-    change(asked, "job_cancelled", lambda ledger: ledger.cancel(asked.id))
+def cancel(request: CancelJob) -> None:
+    """Cancel a job. A started one keeps its slot until its runner reports that it stopped."""
+    change_job(request, "job_cancelled", lambda ledger: ledger.cancel(request.id))
 
 
 @shared_task(name=routing.SLOTS_FINISH, **PATIENT)
 @takes(FinishJob)
-def finish(asked: FinishJob) -> None:
-    """The end of an attempt, from a runner that speaks Celery only."""
-    ending = (asked.id, asked.phase, asked.attempt, asked.outcome, asked.result)
-    change(asked, "job_finished", lambda ledger: ledger.finish(*ending))
+def finish(request: FinishJob) -> None:
+    """Record the end of an attempt, for a runner that speaks Celery only."""
+    ending = (request.id, request.phase, request.attempt, request.outcome, request.result)
+    change_job(request, "job_finished", lambda ledger: ledger.finish(*ending))
 
 
-def change(asked: OfJob, event: str, of: Callable[[SlotLedger], Change]) -> None:
+def change_job(request: OfJob, event: str, of: Callable[[SlotLedger], Change]) -> None:
+    """Change one job, log it as `event`, and dispatch the jobs that got a slot by that."""
     parts = services()
-    ledger = parts.podpools.ledger(asked.pool)
+    ledger = parts.podpools.ledger(request.pool)
     change = of(ledger)
-    log.info(event, pool=asked.pool, job=asked.id, taken=change.taken, state=change.state)
+    log.info(event, pool=request.pool, job=request.id, taken=change.taken, state=change.state)
     after(parts, ledger, change.placed)
 
 
 @shared_task(name=routing.SLOTS_SWEEP)
 @takes(Nothing)
 def sweep(_: Nothing) -> None:
-    """Every 5 seconds: reservations that ran out, jobs that may be placed now, messages that were lost."""
+    """Sweep all pools every 5 seconds: end late reservations, place waiting jobs, repeat lost messages."""
     parts = services()
     once_a_period(parts.ticks, routing.SLOTS_SWEEP, parts.settings.slots.sweep_every, lambda: sweep_pools(parts))
 
@@ -95,14 +96,14 @@ def sweep(_: Nothing) -> None:
 @shared_task(name=routing.PODPOOLS_AUTOSCALE)
 @takes(Nothing)
 def autoscale(_: Nothing) -> None:
-    """Every 15 seconds: each pool is looked at by its own run, of which there is one at a time."""
+    """Make every pool reconcile every 15 seconds. One run of a pool is active at a time."""
     parts = services()
     period = parts.settings.slots.autoscale_every
     once_a_period(parts.ticks, routing.PODPOOLS_AUTOSCALE, period, lambda: touch_pools(parts))
 
 
 def sweep_pools(parts: Services) -> None:
-    """What is wrong with one pool does not keep the others waiting."""
+    """Sweep each pool. A fault of one does not stop the others."""
     for pool in parts.podpools.names.all():
         try:
             sweep_pool(parts, pool)
@@ -115,6 +116,7 @@ def sweep_pools(parts: Services) -> None:
 
 
 def sweep_pool(parts: Services, pool: str) -> None:
+    """Sweep one pool. If its ledger is not verified, its own run comes first."""
     ledger = parts.podpools.ledger(pool)
     try:
         settings = parts.settings.slots
@@ -128,23 +130,25 @@ def sweep_pool(parts: Services, pool: str) -> None:
 
 
 def touch_pools(parts: Services) -> None:
+    """Make every pool reconcile."""
     for pool in parts.podpools.names.all():
         touch(parts, pool)
 
 
 def after(parts: Services, ledger: SlotLedger, placed: Iterable[Placed], *, waits: bool = False) -> None:
-    """Sends what was placed; a job that waits makes its pool look at once whether it must grow."""
+    """Dispatch the jobs that got a slot. A job that waits makes its pool reconcile at once, to grow if it must."""
     parts.podpools.dispatcher(ledger).dispatch(placed)
     if waits:
         touch(parts, ledger.pool)
 
 
 def touch(parts: Services, pool: str) -> None:
+    """Make one pool reconcile."""
     parts.queue.touch([routing.pod_pool_key(*pool.split("/"))])
 
 
 def hold_ms(parts: Services, pool: str) -> int:
-    """How long a reservation of the pool lasts, as its spec says."""
+    """How long a reservation of the pool lasts by its spec, in milliseconds."""
     snapshot = parts.queue.snapshot(routing.pod_pool_key(*pool.split("/")))
     spec = snapshot.body.get("spec", {}) if snapshot and not snapshot.gone else {}
     default = str(PodPoolSpec.model_fields["reservation_ttl"].default)

@@ -1,4 +1,4 @@
-"""Builds what the runs of pod pools use, from the settings; part of the bootstrap, apart as a concept of its own."""
+"""Builds from the settings what the runs of pod pools use."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames, ShownStatus
 
 Json = dict[str, Any]
+LARGE_POOL = 200
+"""Pods from which on the runs of a pool pause between them."""
 FIELDS = {"POD": "metadata.name", "UID": "metadata.uid"}
 
 
@@ -50,6 +52,7 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
         call_time=settings.call_time,
         silence=settings.slots.silence,
         remember=settings.slots.remember,
+        many=LARGE_POOL,
     )
 
 

@@ -17,11 +17,11 @@ MakePool = Callable[..., PodPoolWorld]
 
 @pytest.fixture
 def make_pool(redis: Redis, kube: Kube, crds: None) -> Iterator[MakePool]:
-    made: list[PodPoolWorld] = []
+    pools: list[PodPoolWorld] = []
 
     def make(**spec: Any) -> PodPoolWorld:
-        made.append(PodPoolWorld(redis, kube.api, kube.namespace, **spec))
-        return made[-1]
+        pools.append(PodPoolWorld(redis, kube.api, kube.namespace, **spec))
+        return pools[-1]
 
     yield make
-    assert [fault for world in made for fault in faults(world.slots)] == []
+    assert [fault for world in pools for fault in faults(world.slots)] == []

@@ -102,10 +102,10 @@ class StandsStill(KubeApi):
         self._happens = [happens]
 
     def list(self, path: str, **query: Any) -> dict[str, Any]:
-        found = super().list(path, **query)
+        page = super().list(path, **query)
         if self._happens:
             self._happens.pop()()
-        return found
+        return page
 
 
 @pytest.mark.row("SL-05", "SL-22", "SL-29")
@@ -229,14 +229,14 @@ def test_silence_while_no_worker_looked_on_is_no_fault_of_the_runner(make_pool: 
 def test_why_the_api_server_refuses_a_pod_is_said_until_it_takes_one(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=1, template={"spec": {"containers": [{"image": "runner:1"}]}})
 
-    def ready() -> dict[str, Any]:
-        (found,) = (each for each in pool.status()["conditions"] if each["type"] == "Ready")
-        return dict(found)
+    def ready_condition() -> dict[str, Any]:
+        (condition,) = (item for item in pool.status()["conditions"] if item["type"] == "Ready")
+        return dict(condition)
 
     pool.run()
-    assert (ready()["status"], ready()["reason"]) == ("False", "PodsRefused")
-    assert "spec.containers[0].name" in ready()["message"]
-    assert pool.status()["reason"] == ready()["message"]
+    assert (ready_condition()["status"], ready_condition()["reason"]) == ("False", "PodsRefused")
+    assert "spec.containers[0].name" in ready_condition()["message"]
+    assert pool.status()["reason"] == ready_condition()["message"]
     pool.change(template={"spec": {"containers": [{"name": "runner", "image": "runner:1"}]}})
     pool.settle()
-    assert (ready()["status"], pool.status()["readyReplicas"]) == ("True", 1)
+    assert (ready_condition()["status"], pool.status()["readyReplicas"]) == ("True", 1)

@@ -24,10 +24,10 @@ def three(make_pool: MakePool) -> tuple[PodPoolWorld, list[str]]:
     """Their names, the oldest first; of one second, by UID."""
     pool = make_pool(minReplicas=3, maxReplicas=5)
     pool.settle()
-    told = [
+    pods = [
         (pod["metadata"]["creationTimestamp"], pod["metadata"]["uid"], pod["metadata"]["name"]) for pod in pool.pods()
     ]
-    return pool, [name for *_, name in sorted(told)]
+    return pool, [name for *_, name in sorted(pods)]
 
 
 @pytest.mark.row("WC-07")

@@ -15,7 +15,7 @@ from events.kube.api import KubeApi, Unavailable
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.cli.job_words import reason, story
-from workers.pod_pools.decision_log import recorded
+from workers.pod_pools.decision_log import latest_decision
 
 
 def ticks(pool: PodPoolWorld, count: int = 5) -> int:
@@ -35,9 +35,9 @@ def test_ten_jobs_behind_one_key_let_no_pool_grow(make_pool: MakePool) -> None:
     for n in range(10):
         pool.slots.submit(f"j{n}", "apply", serial_key="w")
     assert ticks(pool) == 1
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert kept.seen["waiting"] == {}
+    assert kept.inputs["waiting"] == {}
 
 
 @pytest.mark.row("SD-11", "SL-24")
@@ -64,9 +64,9 @@ def test_a_job_that_no_slot_takes_lets_no_pool_grow_and_keeps_no_pod(
     pool.settle()
     pool.slots.submit("j", "deploy")
     assert ticks(pool) == 1
-    told = story(pool.slots.ledger, "j")
-    assert told
-    assert reason(told) == f"no slot of the pool takes deploy: {have}; cancel it, or change the pool"
+    explanation = story(pool.slots.ledger, "j")
+    assert explanation
+    assert reason(explanation) == f"no slot of the pool takes deploy: {have}; cancel it, or change the pool"
     pool.change(minReplicas=0)
     assert ticks(pool) == 0
     assert pool.status()["reason"].endswith("; 1 jobs wait that no slot takes: deploy")
@@ -88,9 +88,9 @@ def test_a_pod_of_an_older_revision_still_takes_what_no_new_pod_does(make_pool: 
     pool.slots.submit("second", "deploy")
     pool.change(slots=[{"accepts": ["plan"]}])
     assert ticks(pool) == 1
-    told = story(pool.slots.ledger, "second")
-    assert told
-    assert reason(told) == "waits for a slot that takes deploy: 0 before it, 0 slots idle"
+    explanation = story(pool.slots.ledger, "second")
+    assert explanation
+    assert reason(explanation) == "waits for a slot that takes deploy: 0 before it, 0 slots idle"
     pool.finish_all()
     pool.slots.deliver_all()
     assert pool.slots.state("second") == "running"
@@ -105,7 +105,7 @@ def test_a_job_that_waits_for_a_person_is_no_demand_beyond_its_slot(make_pool: M
     pool.finish_all()
     assert pool.slots.state("j") == "reserved"
     assert ticks(pool) == 1
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
     assert (kept.change, kept.reason) == (0, "1 slots reserved")
 
@@ -118,9 +118,9 @@ def test_jobs_that_wait_are_counted_by_kind_and_keep_the_pods(make_pool: MakePoo
     for n in range(3):
         pool.slots.submit(f"b{n}", "build")
     pool.run()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert (kept.change, kept.seen["waiting"]) == (1, {"build": 2})
+    assert (kept.change, kept.inputs["waiting"]) == (1, {"build": 2})
     assert ticks(pool) == 2
     pool.change(minReplicas=0)
     assert ticks(pool) == 2

@@ -15,7 +15,7 @@ from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import fill, live, standing_still, states
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.warm import grow, offered
-from workers.pod_pools.explain import foresee
+from workers.pod_pools.explain import dry_run
 
 LONG_AGO = 3600.0
 
@@ -32,14 +32,14 @@ def given_back(make_pool: MakePool, ago: float = 20, **spec: Any) -> Claimant:
 
 
 def notes(claimant: Claimant) -> dict[str, str]:
-    found: dict[str, str] = claimant.look()["metadata"].get("annotations") or {}
-    return found
+    annotations: dict[str, str] = claimant.look()["metadata"].get("annotations") or {}
+    return annotations
 
 
 def answers(claimant: Claimant, sessions: int, drain: str = "drain-1") -> None:
     """What the workload says."""
-    told = {"metadata": {"annotations": {SESSIONS: f"{sessions} {drain}"}}}
-    claimant.pool.api.patch(claimant.pool.pod_path(claimant.pod), told)
+    patch = {"metadata": {"annotations": {SESSIONS: f"{sessions} {drain}"}}}
+    claimant.pool.api.patch(claimant.pool.pod_path(claimant.pod), patch)
 
 
 def stage(claimant: Claimant) -> str:
@@ -78,22 +78,22 @@ def test_a_dry_run_says_what_becomes_of_a_drain_and_does_nothing(make_pool: Make
     for sessions in (None, 2, 0):
         if sessions is not None:
             answers(claimant, sessions)
-        found = foresee(pool.services, f"{pool.namespace}/runners")
-        assert found
-        said += [words for _, words in found.care]
+        plan = dry_run(pool.services, f"{pool.namespace}/runners")
+        assert plan
+        said += [words for _, words in plan.steps]
         pool.run()
     assert said == ["drains: is asked, 0 sessions", "drains: waits, 2 sessions", "drains: is warm again, 0 sessions"]
 
 
 @pytest.mark.row("WC-23", "WC-22")
-@pytest.mark.parametrize("told", ["", "none", "0", "-1 drain-1", "0 drain-0", "1 drain-1"])
-def test_what_was_not_measured_for_this_drain_is_not_idle(make_pool: MakePool, told: str) -> None:
+@pytest.mark.parametrize("answer", ["", "none", "0", "-1 drain-1", "0 drain-0", "1 drain-1"])
+def test_what_was_not_measured_for_this_drain_is_not_idle(make_pool: MakePool, answer: str) -> None:
     """Rule ask: when the time is over the pod is replaced."""
     claimant = given_back(make_pool, drainTimeout="1m")
     pool = claimant.pool
     pool.run()
     claimant.look()
-    assert claimant.write({}, {SESSIONS: told or None})
+    assert claimant.write({}, {SESSIONS: answer or None})
     for _ in range(3):
         pool.run()
     assert (stage(claimant), pool.views()) == ("Draining", ["claimed"])
@@ -279,11 +279,11 @@ def test_a_cordoned_pod_drains_when_that_is_over(make_pool: MakePool) -> None:
 
 
 @pytest.mark.row("WC-23")
-@pytest.mark.parametrize("told", ["x 2026-11-28", "x 2026-11-28T12:00:00", "x never", "x"])
-def test_a_drain_of_an_unreadable_time_begins_anew(make_pool: MakePool, told: str) -> None:
+@pytest.mark.parametrize("stamp", ["x 2026-11-28", "x 2026-11-28T12:00:00", "x never", "x"])
+def test_a_drain_of_an_unreadable_time_begins_anew(make_pool: MakePool, stamp: str) -> None:
     claimant = given_back(make_pool)
     claimant.look()
-    assert claimant.write({}, {GIVEN_BACK: told})
+    assert claimant.write({}, {GIVEN_BACK: stamp})
     claimant.pool.run()
     claimant.look()
     began = datetime.fromisoformat(notes(claimant)[GIVEN_BACK].partition(" ")[2])

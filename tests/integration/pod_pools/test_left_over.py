@@ -183,8 +183,8 @@ def test_a_pool_wakes_a_claim_that_has_its_pod_and_that_nobody_remembers(redis: 
     shop.pool.run()
     assert woken(shop.pool) == {pod_claim_key(shop.namespace, "c0")}
     shop.run("c0")
-    told = shop.api.get(shop.pool.pod_path(pod))
-    assert concerned(redis, [Pod(told)]) == {pod_claim_key(shop.namespace, "c0")}
+    reply = shop.api.get(shop.pool.pod_path(pod))
+    assert concerned(redis, [Pod(reply)]) == {pod_claim_key(shop.namespace, "c0")}
 
 
 @pytest.mark.row("WC-45", "WC-18")

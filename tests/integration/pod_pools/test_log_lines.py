@@ -56,6 +56,6 @@ def test_lines_of_pods_that_are_made_side_by_side_have_what_the_run_binds(make_p
     pool = make_pool(minReplicas=3, maxReplicas=3)
     with capture_logs([merge_contextvars]) as lines:
         pool.run()
-    made = told(lines, "pod_created", key=pool.key, tries=0)
-    assert len({line["pod"] for line in made}) == 3
-    assert len({line["token"] for line in made}) == 1
+    created = told(lines, "pod_created", key=pool.key, tries=0)
+    assert len({line["pod"] for line in created}) == 3
+    assert len({line["token"] for line in created}) == 1

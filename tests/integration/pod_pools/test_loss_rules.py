@@ -90,14 +90,14 @@ def test_a_pod_that_was_opened_once_is_waited_for_after_a_loss_of_redis(make_poo
     """Also where somebody took its annotation off: it has the label of a phase."""
     pool = make_pool(minReplicas=2, maxReplicas=2)
     pool.settle()
-    heard, silent = pool.slots.runners
+    reporting, silent = pool.slots.runners
     (name,) = (pod["metadata"]["name"] for pod in pool.pods() if pod["metadata"]["uid"] == silent)
     pool.api.patch(pool.pod_path(name), {"metadata": {"annotations": {OPENED: None}}})
     pool.redis.flushall()
     pool.claim()
     for _ in range(3):
         pool.run()
-        pool.slots.beat(heard)
+        pool.slots.beat(reporting)
     pool.slots.submit("j0", "apply")
     pool.slots.deliver_all()
     assert pool.slots.record("j0").uid == ""

@@ -76,8 +76,8 @@ def test_a_pod_that_was_refused_is_made_by_its_name_when_it_is_still_wanted(make
 def test_a_pool_that_pauses_makes_no_pod_by_a_name_of_before(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=3)
     run_refused(pool)
-    made_of = revision_of(spec_of(pool.api.get(f"{pool.path}/runners")))
-    pool.slots.ledger.never_ready(made_of, timedelta(0))
+    fingerprint = revision_of(spec_of(pool.api.get(f"{pool.path}/runners")))
+    pool.slots.ledger.never_ready(fingerprint, timedelta(0))
     pool.run()
     assert live(pool) == set()
     pool.let_pauses_pass()

@@ -43,7 +43,7 @@ def done(world: TokenWorld, gone: str, opened: str) -> tuple[bool, ...]:
 def test_a_run_that_is_killed_anywhere_has_done_the_first_things_first(
     redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None
 ) -> None:
-    seen = []
+    states = []
     for at in count():
         world, gone, opened = due(redis, kube_sandbox)
         whole = world.pool.services
@@ -51,15 +51,15 @@ def test_a_run_that_is_killed_anywhere_has_done_the_first_things_first(
         try:
             world.pool.run()
         except Killed:
-            seen.append(done(world, gone, opened))
+            states.append(done(world, gone, opened))
             world.lose_user()
         else:
             break
     assert done(world, gone, opened) == (True, True, True, True)
     assert len(set(world.carried().values())) == 2, "pods that the run creates have the token that it made"
     world.lose_user()
-    assert sorted(seen) == seen
-    assert set(seen) >= {
+    assert sorted(states) == states
+    assert set(states) >= {
         (False,) * 4,
         (True, False, False, False),
         (True, True, False, False),

@@ -34,12 +34,12 @@ class Watcher(KubeApi):
         self.steps: set[tuple[str, str]] = set()
 
     def request(self, method: str, path: str, *args: Any, **options: Any) -> dict[str, Any]:
-        told = super().request(method, path, *args, **options)
-        if method in ("POST", "PATCH") and told.get("kind") == "Pod":
-            phase = told["metadata"]["labels"][PHASE]
-            self.steps.add((self.now.get(told["metadata"]["uid"], ""), phase))
-            self.now[told["metadata"]["uid"]] = phase
-        return told
+        reply = super().request(method, path, *args, **options)
+        if method in ("POST", "PATCH") and reply.get("kind") == "Pod":
+            phase = reply["metadata"]["labels"][PHASE]
+            self.steps.add((self.now.get(reply["metadata"]["uid"], ""), phase))
+            self.now[reply["metadata"]["uid"]] = phase
+        return reply
 
 
 @pytest.mark.row("WC-02")

@@ -13,8 +13,8 @@ LABELS = pytest.mark.parametrize("label", [None, "another"])
 
 
 def labels(pool: PodPoolWorld, name: str) -> Json:
-    found: Json = pool.api.get(pool.pod_path(name))["metadata"]["labels"]
-    return found
+    labels_of_pod: Json = pool.api.get(pool.pod_path(name))["metadata"]["labels"]
+    return labels_of_pod
 
 
 def take_off(pool: PodPoolWorld, name: str, label: str | None) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.jobs.slot_world import Runner
-from workers.pod_pools.decision_log import recorded
+from workers.pod_pools.decision_log import latest_decision
 
 
 @pytest.mark.row("SD-07", "SL-18")
@@ -147,8 +147,8 @@ def test_a_runner_that_is_silent_for_long_is_replaced_and_its_job_runs_elsewhere
     assert all("deletionTimestamp" in p["metadata"] for p in pool.pods() if p["metadata"]["uid"] == uid)
     pool.settle()
     assert pool.slots.record("j").uid not in ("", uid)
-    told = [e["message"] for e in pool.events() if e["reason"] == "PodRemoved"]
-    assert [": its runner is silent for " in message for message in told] == [True]
+    messages = [e["message"] for e in pool.events() if e["reason"] == "PodRemoved"]
+    assert [": its runner is silent for " in message for message in messages] == [True]
 
 
 @pytest.mark.row("SD-25", "SL-05")
@@ -189,15 +189,15 @@ def test_a_flushed_redis_deletes_nothing_and_goes_on(make_pool: MakePool) -> Non
 @pytest.mark.row("SD-24")
 def test_pods_that_never_become_ready_are_replaced_slower_each_time_and_at_last_not_at_all(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=1, readyTimeout="0s")
-    made = set[str]()
+    names = set[str]()
     for _ in range(12):
         pool.run()
-        made |= pool.names()
+        names |= pool.names()
         pool.run()
         for name in pool.names():
             pool.end(name)
         pool.let_pauses_pass()
-    assert len(made) == 5
+    assert len(names) == 5
     status = pool.status()
     (ready,) = [c for c in status["conditions"] if c["type"] == "Ready"]
     assert (ready["status"], ready["reason"]) == ("False", "PodsNeverReady")
@@ -219,13 +219,13 @@ def test_a_decision_is_kept_with_what_it_was_made_from_and_a_change_is_told(make
     pool = make_pool(maxReplicas=1)
     pool.slots.submit("j")
     pool.run()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
     assert (kept.change, kept.reason, kept.size) == (1, "no pods and 1 waiting", 1)
-    assert kept.seen["waiting"] == {"plan": 1}
+    assert kept.inputs["waiting"] == {"plan": 1}
     assert [(e["reason"], e["message"]) for e in pool.events()] == [("ScaledUp", "no pods and 1 waiting: 1 pods")]
     pool.settle()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
     assert (kept.change, kept.reason) == (0, "1 slots in use")
 

@@ -83,8 +83,8 @@ def test_a_claim_that_redis_has_forgotten_keeps_its_pod(make_pool: MakePool) -> 
     grow(pool)
     body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodClaim", "metadata": {"name": "mine"}}
     path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{pool.namespace}/podclaims"
-    made = pool.api.create(path, body | {"spec": {"poolName": "runners"}})
-    claimant = Claimant(pool, made["metadata"]["uid"])
+    created = pool.api.create(path, body | {"spec": {"poolName": "runners"}})
+    claimant = Claimant(pool, created["metadata"]["uid"])
     assert claimant.take()
     claimant.dies()
     pool.run()

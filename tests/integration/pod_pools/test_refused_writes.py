@@ -13,7 +13,7 @@ from tests.integration.pod_pools.conftest import MakePool
 from tests.support.faults.interposed_kube import InterposedKube
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.kube.pod_pools import PodPools
-from workers.pod_pools.decision_log import recorded
+from workers.pod_pools.decision_log import latest_decision
 
 REFUSALS = [Invalid(422, "Invalid", "a webhook"), Denied(403, "Forbidden", "a webhook")]
 
@@ -61,7 +61,7 @@ def test_a_pod_of_nobody_that_may_not_be_given_back_stops_no_other(
     assert GIVEN_BACK in pool.api.get(pool.pod_path(second))["metadata"]["annotations"]
 
 
-def told_people(pool: PodPoolWorld) -> list[tuple[str, str]]:
+def events_of(pool: PodPoolWorld) -> list[tuple[str, str]]:
     return sorted((event["type"], event["reason"]) for event in pool.events())
 
 
@@ -71,16 +71,16 @@ def test_pods_that_kubernetes_refuses_are_not_counted_and_people_are_told_once(m
     pool.slots.submit("j")
     for _ in range(3):
         pool.run()
-        kept = recorded(pool.slots.ledger)
+        kept = latest_decision(pool.slots.ledger)
         assert kept
-        (words,) = (each["message"] for each in pool.status()["conditions"] if each["reason"] == "PodsRefused")
-        assert (kept.reason, kept.seen["problem"], kept.seen["pods"]["booting"]) == (words, words, 0)
+        (words,) = (item["message"] for item in pool.status()["conditions"] if item["reason"] == "PodsRefused")
+        assert (kept.reason, kept.inputs["problem"], kept.inputs["pods"]["booting"]) == (words, words, 0)
         assert pool.names() == set()
-    assert told_people(pool) == [("Warning", "PodsRefused")]
+    assert events_of(pool) == [("Warning", "PodsRefused")]
     pool.change(template={"spec": {"containers": [{"name": "runner", "image": ""}]}})
     pool.run()
     pool.run()
-    assert told_people(pool) == [("Warning", "PodsRefused")] * 2
+    assert events_of(pool) == [("Warning", "PodsRefused")] * 2
 
 
 @pytest.mark.row("SD-29")
@@ -95,13 +95,13 @@ def test_of_pods_that_are_refused_in_part_those_are_counted_that_there_are(make_
     pool.services = replace(whole, kube=InterposedKube(pool.api, "POST", "/pods", quota, times=100))
     pool.run()
     pool.services = whole
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert (kept.size, kept.seen["pods"]["booting"], len(pool.names())) == (4, 2, 2)
+    assert (kept.size, kept.inputs["pods"]["booting"], len(pool.names())) == (4, 2, 2)
     assert [event["message"] for event in pool.events() if event["reason"] == "ScaledUp"] == [
         "0 warm pods, maxIdle 4: 2 pods"
     ]
-    assert told_people(pool) == [("Normal", "ScaledUp"), ("Warning", "PodsRefused")]
+    assert events_of(pool) == [("Normal", "ScaledUp"), ("Warning", "PodsRefused")]
 
 
 @pytest.mark.row("KU-15")
@@ -115,13 +115,13 @@ def test_a_pod_that_may_not_be_written_is_told_on_its_pool_while_that_is_so(
     (name,) = pool.names()
     for _ in range(2):
         run_refused(pool, name, refusal)
-    (condition,) = [each for each in pool.status()["conditions"] if each["type"] == "WritesAccepted"]
+    (condition,) = [item for item in pool.status()["conditions"] if item["type"] == "WritesAccepted"]
     assert (condition["status"], condition["reason"]) == ("False", "WriteRefused")
     assert condition["message"] == f"Kubernetes refuses to patch pods {name}: {refusal}"
     assert [event["message"] for event in pool.events() if event["reason"] == "WriteRefused"] == [condition["message"]]
     pool.settle()
     assert pool.views() == ["open"]
-    assert "WritesAccepted" not in {each["type"] for each in pool.status()["conditions"]}
+    assert "WritesAccepted" not in {item["type"] for item in pool.status()["conditions"]}
 
 
 @pytest.mark.row("KU-15")
@@ -135,5 +135,5 @@ def test_a_pool_whose_status_is_refused_has_one_event(make_pool: MakePool) -> No
     pool.services = replace(whole, pools=PodPools(InterposedKube(pool.api, "PATCH", "/podpools/", refuse, times=100)))
     for _ in range(2):
         pool.run()
-    (event,) = [each for each in pool.events() if each["reason"] == "WriteRefused"]
+    (event,) = [event for event in pool.events() if event["reason"] == "WriteRefused"]
     assert "refuses to patch podpools/status " in event["message"]

@@ -49,9 +49,9 @@ def test_a_deletion_that_conflicts_asks_for_its_fence_again(make_pool: MakePool)
     def others(name: str) -> None:
         pod = pod_of(pool, name)
         uid = pod["metadata"]["uid"]
-        (told,) = (p for p in pool.ledger_pods() if p.uid == uid)
-        assert told.view == "fenced"
-        assert pool.slots.ledger.take_over(uid, told.token, "sweep")
+        (entry,) = (p for p in pool.ledger_pods() if p.uid == uid)
+        assert entry.view == "fenced"
+        assert pool.slots.ledger.take_over(uid, entry.token, "sweep")
         assert PoolPods(pool.api, pool.namespace, "runners", {}).write(Pod(pod), "sweep")
 
     standing_still(pool, "DELETE", others)

@@ -26,16 +26,16 @@ Make = Callable[..., TokenWorld]
 
 @pytest.fixture
 def make(make_pool: MakePool) -> Iterator[Make]:
-    made: list[TokenWorld] = []
+    worlds: list[TokenWorld] = []
 
     def world(**spec: Any) -> TokenWorld:
-        wish = {"runnerToken": {"secretName": SECRET}}
-        made.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3} | wish | spec)))
-        return made[-1]
+        token_spec = {"runnerToken": {"secretName": SECRET}}
+        worlds.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3} | token_spec | spec)))
+        return worlds[-1]
 
     yield world
-    for each in made:
-        each.lose_user()
+    for token_world in worlds:
+        token_world.lose_user()
 
 
 class NoSecrets(KubeApi):
@@ -47,13 +47,13 @@ class NoSecrets(KubeApi):
         return super().request(method, path, *args, **options)
 
 
-def as_told(kind: type[KubeApi], world: TokenWorld) -> KubeApi:
+def api_of(kind: type[KubeApi], world: TokenWorld) -> KubeApi:
     api = world.pool.api
     return kind(api.connection, api.timeout, api.agent)
 
 
 def deny(world: TokenWorld) -> None:
-    world.pool.services = replace(world.pool.services, kube=as_told(NoSecrets, world))
+    world.pool.services = replace(world.pool.services, kube=api_of(NoSecrets, world))
 
 
 @pytest.mark.row("SD-26", "SL-13")
@@ -108,15 +108,15 @@ def test_a_secret_that_cannot_be_changed_costs_no_pod_its_token(make: Make) -> N
     world = make()
     world.pool.settle()
     before, stored = world.pool.names(), world.stored()
-    world.pool.services = replace(world.pool.services, kube=as_told(NoPatches, world))
-    world.wish("0s")
+    world.pool.services = replace(world.pool.services, kube=api_of(NoPatches, world))
+    world.rotate_after("0s")
     world.pool.settle()
     assert world.pool.names() == before
     world.pool.change(minReplicas=2)
     world.pool.settle()
     assert set(world.carried().values()) == set(stored)
-    (told,) = (c for c in world.pool.status()["conditions"] if c["type"] == "RunnerToken")
-    assert (told["status"], told["reason"]) == ("False", "SecretRefused")
+    (refused,) = (c for c in world.pool.status()["conditions"] if c["type"] == "RunnerToken")
+    assert (refused["status"], refused["reason"]) == ("False", "SecretRefused")
     events = world.pool.api.list(f"/api/v1/namespaces/{world.pool.namespace}/events")["items"]
     assert [e for e in events if e["reason"] == "TokenRotated"] == []
 
@@ -131,4 +131,4 @@ def test_a_runner_cannot_keep_its_user_from_being_changed(redis: Redis, redis_ur
             with suppress(NoPermissionError):
                 runner.set(text(key), f"{time.time_ns()}-mine")
     user.remove("2-b")
-    assert user.name not in {text(each) for each in redis.acl_users()}
+    assert user.name not in {text(name) for name in redis.acl_users()}

@@ -13,13 +13,15 @@ from tests.support.faults.interruption import Fuse, Killed
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.token_world import SECRET, TokenWorld
 
-WISH = {"secretName": SECRET}
+TOKEN_SPEC = {"secretName": SECRET}
 
 
 @pytest.fixture
 def sandboxed(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -> Iterator[TokenWorld]:
     world = TokenWorld(
-        PodPoolWorld(redis, kube_sandbox.api, kube_sandbox.namespace, minReplicas=2, maxReplicas=4, runnerToken=WISH)
+        PodPoolWorld(
+            redis, kube_sandbox.api, kube_sandbox.namespace, minReplicas=2, maxReplicas=4, runnerToken=TOKEN_SPEC
+        )
     )
     yield world
     world.lose_user()
@@ -38,9 +40,9 @@ def test_wherever_a_run_is_killed_nobody_is_locked_out_and_the_next_goes_on(
     world, pool = sandboxed, sandboxed.pool
     killed(world, at, after)
     pool.settle()
-    world.wish("0s")
+    world.rotate_after("0s")
     killed(world, at, after)
-    world.wish("24h")
+    world.rotate_after("24h")
     killed(world, at, after)
     pool.settle()
     (token,) = world.stored()

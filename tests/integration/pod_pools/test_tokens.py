@@ -21,20 +21,20 @@ from workers.pod_pools.runner_tokens import RunnerTokens
 from workers.stores.slots.user import RunnerUser
 
 Make = Callable[..., TokenWorld]
-WISH = {"secretName": SECRET}
+TOKEN_SPEC = {"secretName": SECRET}
 
 
 @pytest.fixture
 def make(make_pool: MakePool) -> Iterator[Make]:
-    made: list[TokenWorld] = []
+    worlds: list[TokenWorld] = []
 
     def world(**spec: Any) -> TokenWorld:
-        made.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": WISH} | spec)))
-        return made[-1]
+        worlds.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": TOKEN_SPEC} | spec)))
+        return worlds[-1]
 
     yield world
-    for each in made:
-        each.lose_user()
+    for token_world in worlds:
+        token_world.lose_user()
 
 
 def condition(pool: PodPoolWorld) -> dict[str, str] | None:
@@ -52,9 +52,9 @@ def test_pods_get_a_token_that_is_in_the_secret_and_good_in_redis(make: Make) ->
     assert environment(pod)["BERTHMASTER_RUNNER__REDIS__USERNAME"]["value"] == world.user
     (owner,) = world.secret()["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"]) == ("PodPool", "runners")
-    told = condition(world.pool)
-    assert told
-    assert (told["status"], told["reason"]) == ("True", "Issued")
+    issued = condition(world.pool)
+    assert issued
+    assert (issued["status"], issued["reason"]) == ("True", "Issued")
     world.pool.settle()
     assert list(world.stored()) == [token]
     assert (world.pool.views(), world.locked_out()) == (["open"], [])
@@ -129,7 +129,7 @@ def test_a_lost_user_is_made_again_before_anybody_must_report(make: Make) -> Non
     world.pool.slots.submit("j")
     world.pool.slots.deliver_all()
     before, pods = world.stored(), world.pool.names()
-    world.wish("0s")
+    world.rotate_after("0s")
     world.pool.redis.flushall()
     world.lose_user()
     world.pool.claim()
@@ -182,10 +182,10 @@ class ReadsSlowly(KubeApi):
         self._happens = [happens]
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        found = super().get(path, **query)
+        reply = super().get(path, **query)
         if "/secrets/" in path and self._happens:
             self._happens.pop()()
-        return found
+        return reply
 
 
 @pytest.mark.row("SD-26")

@@ -17,20 +17,20 @@ from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.token_world import PASSWORD, SECRET, TokenWorld, environment
 
 Make = Callable[..., TokenWorld]
-WISH = {"secretName": SECRET}
+TOKEN_SPEC = {"secretName": SECRET}
 
 
 @pytest.fixture
 def make(make_pool: MakePool) -> Iterator[Make]:
-    made: list[TokenWorld] = []
+    worlds: list[TokenWorld] = []
 
     def world(**spec: Any) -> TokenWorld:
-        made.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": WISH} | spec)))
-        return made[-1]
+        worlds.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": TOKEN_SPEC} | spec)))
+        return worlds[-1]
 
     yield world
-    for each in made:
-        each.lose_user()
+    for token_world in worlds:
+        token_world.lose_user()
 
 
 def condition(pool: PodPoolWorld) -> dict[str, str] | None:
@@ -39,12 +39,12 @@ def condition(pool: PodPoolWorld) -> dict[str, str] | None:
 
 def refused(world: TokenWorld, reason: str, *words: str) -> None:
     """No pod, and both conditions say why."""
-    told, status = condition(world.pool), world.pool.status()
-    assert told
-    assert (told["status"], told["reason"]) == ("False", reason)
-    assert [word for word in words if word not in told["message"]] == []
-    [ready] = [each for each in status["conditions"] if each["type"] == "Ready"]
-    assert (ready["status"], ready["reason"], ready["message"]) == ("False", "NoRunnerToken", told["message"])
+    issued, status = condition(world.pool), world.pool.status()
+    assert issued
+    assert (issued["status"], issued["reason"]) == ("False", reason)
+    assert [word for word in words if word not in issued["message"]] == []
+    [ready] = [item for item in status["conditions"] if item["type"] == "Ready"]
+    assert (ready["status"], ready["reason"], ready["message"]) == ("False", "NoRunnerToken", issued["message"])
     assert world.pool.pods() == []
 
 
@@ -91,7 +91,7 @@ def test_a_redis_that_lets_no_user_be_made_gets_no_pod_and_is_told(
 ) -> None:
     redis.execute_command("ACL", "SETUSER", "operator", "on", ">x", "~*", "&*", "+@all", "-acl")  # type: ignore[no-untyped-call] # redis-py has no types there
     with connect(redis_url.replace("//", "//operator:x@")) as client:
-        world = TokenWorld(PodPoolWorld(client, kube.api, kube.namespace, minReplicas=1, runnerToken=WISH))
+        world = TokenWorld(PodPoolWorld(client, kube.api, kube.namespace, minReplicas=1, runnerToken=TOKEN_SPEC))
         world.pool.settle()
         refused(world, "AclRefused", "no permissions to run the 'acl|setuser' command", "allow the workers' user")
         redis.execute_command("ACL", "SETUSER", "operator", "+acl", "-script")  # type: ignore[no-untyped-call] # the same
@@ -101,9 +101,9 @@ def test_a_redis_that_lets_no_user_be_made_gets_no_pod_and_is_told(
         redis.execute_command("ACL", "SETUSER", "operator", "+script")  # type: ignore[no-untyped-call] # the same
         world.pool.settle()
         assert (world.pool.views(), set(world.carried().values())) == (["open"], set(world.stored()))
-        told = condition(world.pool)
-        assert told
-        assert told["reason"] == "Issued"
+        issued = condition(world.pool)
+        assert issued
+        assert issued["reason"] == "Issued"
         world.lose_user()
     redis.acl_deluser("operator")
 
@@ -155,14 +155,14 @@ def test_a_pool_that_needs_no_token_forgets_the_one_that_it_had(make: Make, chan
 def test_a_token_that_confines_nobody_is_told_as_such(make: Make, redis: Redis) -> None:
     world = make()
     world.pool.settle()
-    told = condition(world.pool)
-    assert told
-    assert "lets everybody in as its default user, without a password; set requirepass" in told["message"]
+    issued = condition(world.pool)
+    assert issued
+    assert "lets everybody in as its default user, without a password; set requirepass" in issued["message"]
     redis.config_set("requirepass", "x")
     try:
         world.pool.settle()
-        told = condition(world.pool)
+        issued = condition(world.pool)
     finally:
         redis.config_set("requirepass", "")
-    assert told
-    assert (told["reason"], "everybody" in told["message"]) == ("Issued", False)
+    assert issued
+    assert (issued["reason"], "everybody" in issued["message"]) == ("Issued", False)

@@ -21,7 +21,7 @@ from berthmaster.jobs.runner_ledger import NotVerified
 from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.jobs.unreadable import UnreadableLedger
 from tests.support.jobs.slot_world import DAY, SlotWorld
-from workers.pod_pools.decision_log import recorded
+from workers.pod_pools.decision_log import latest_decision
 from workers.stores.claims.room import population
 from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.claimable import forget_claimable, page, present_revision
@@ -91,7 +91,7 @@ def questions(ledger: SlotLedger) -> dict[str, Callable[[], Any]]:
         "standing": lambda: standing(ledger),
         "jobs": lambda: [place_of(ledger, each) for each in jobs(ledger)],
         "ends": lambda: ends(ledger),
-        "recorded": lambda: recorded(ledger),
+        "recorded": lambda: latest_decision(ledger),
         "population": lambda: population(ledger),
         "revision": lambda: present_revision(ledger),
         "page": lambda: page(ledger, "a", 0, 10),

@@ -1,4 +1,4 @@
-"""A run of a pod pool that stands still right before one of its requests, while others work."""
+"""A run of a pod pool that is suspended right before one of its requests, while others work."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PODS = "/pods/"
 
 
 def standing_still(pool: PodPoolWorld, method: str, work: Happens) -> None:
-    """A run of the pool; right before its first such request to a pod its lease ends, and others `work`."""
+    """Run the pool. Right before its first such request to a pod its lease ends, and others `work`."""
     meanwhile(pool, work, lambda happens: InterposedKube(pool.api, method, PODS, happens))
 
 
 def meanwhile(pool: PodPoolWorld, work: Happens, kube: Callable[[Happens], InterposedKube]) -> None:
-    """What fails in `work` would end the run only, as any fault does: it is told after it."""
-    whole, told = pool.services, list[Exception]()
+    """Run the pool while others `work`. An error of `work` would only end the run, so it is raised after it."""
+    whole, errors = pool.services, list[Exception]()
 
     def happens(path: str) -> None:
         pool.services = whole
@@ -28,14 +28,14 @@ def meanwhile(pool: PodPoolWorld, work: Happens, kube: Callable[[Happens], Inter
         try:
             work(path.rpartition("/")[2])
         except Exception as error:
-            told.append(error)
+            errors.append(error)
             raise
 
     stands = kube(happens)
     pool.services = replace(whole, kube=stands)
     pool.run()
     pool.services = whole
-    for error in told:
+    for error in errors:
         raise error
     assert not stands.left, "it never came to that request"
 
@@ -70,14 +70,14 @@ def let_go(pool: PodPoolWorld, name: str) -> None:
 
 
 class AfterList(InterposedKube):
-    """What happens comes after the first list of pods was answered."""
+    """`happens` is called after the first list of pods was answered."""
 
     def __init__(self, api: KubeApi, happens: Happens) -> None:
         super().__init__(api, "", "", happens)
 
     def list(self, path: str, **query: Any) -> dict[str, Any]:
-        found = super().list(path, **query)
+        page = super().list(path, **query)
         if self.left:
             self.left -= 1
             self._happens(path)
-        return found
+        return page

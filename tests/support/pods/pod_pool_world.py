@@ -37,7 +37,7 @@ SILENCE = timedelta(minutes=2)
 
 
 class Wire:
-    """Takes what is dispatched; the test delivers it."""
+    """Keeps what is dispatched; the test delivers it."""
 
     def __init__(self, world: SlotWorld) -> None:
         self._world = world
@@ -68,7 +68,11 @@ class PodPoolWorld:
             shown=ShownStatus(redis),
             claims=ClaimIndex(redis),
             waiting=WaitingClaims(redis),
+            withheld="",
+            call_time=timedelta(seconds=15),
             silence=SILENCE,
+            remember=timedelta(hours=24),
+            many=200,
         )
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
         self.path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{namespace}/podpools"
@@ -91,12 +95,12 @@ class PodPoolWorld:
         return reconcile(self.queue, self.key, PodPoolsReconciler(self.services), QUICK)
 
     def lease_ends(self) -> None:
-        """Of a run that stands still: another worker may take the pool."""
+        """End the lease of a suspended run: another worker may take the pool."""
         self.redis.zadd("{queue}timer", {self.key: 0})
         self.queue.sweep_due(1000)
 
     def kubelet(self) -> None:
-        """Every pod that was created runs, and its runner reports twice; terminating ones end."""
+        """Make every new pod run and its runner report twice; end terminating pods."""
         for pod in self.pods():
             meta = pod["metadata"]
             if "deletionTimestamp" in meta:
@@ -107,7 +111,7 @@ class PodPoolWorld:
         self.kubelet_reports()
 
     def kubelet_reports(self) -> None:
-        """Every runner whose pod is there reports twice."""
+        """Let every runner whose pod exists report twice."""
         there = {pod["metadata"]["uid"] for pod in self.pods()}
         for uid in list(self.slots.runners):
             if uid in there:
@@ -117,13 +121,13 @@ class PodPoolWorld:
                 self.forget(uid)
 
     def ready(self, name: str, status: str) -> None:
-        """Of a pod that may be gone since it was listed: a server that collects garbage deletes by itself."""
+        """Set the condition Ready of a pod. It may be gone: a server that collects garbage deletes by itself."""
         conditions = [{"type": "Ready", "status": status}]
         with suppress(NotFound):
             self.api.patch(f"{self.pod_path(name)}/status", {"status": {"phase": "Running", "conditions": conditions}})
 
     def end(self, name: str) -> None:
-        """The pod goes, and its runner with it."""
+        """Delete the pod, and its runner with it."""
         try:
             uid = self.api.get(self.pod_path(name))["metadata"]["uid"]
             self.api.delete(self.pod_path(name), {"gracePeriodSeconds": 0})
@@ -136,15 +140,17 @@ class PodPoolWorld:
             self.slots.excused |= {f"{job} {phase}" for job, phase, _ in runner.ended.values()}
 
     def fall_silent(self, uid: str) -> None:
-        """Its last report was long ago."""
+        """Make the last report of a pod's runner old."""
         del self.slots.runners[uid]
         pods = self.slots.stored("pods")
         pods[uid]["t"] -= 2 * SILENCE / timedelta(milliseconds=1)
         self.redis.hset(f"{self.slots.ledger.prefix}pods", uid, orjson.dumps(pods[uid]))
-        self.redis.hset(f"{self.slots.ledger.prefix}watched", "since", int(pods[uid]["t"]))  # and somebody looked on
+        self.redis.hset(
+            f"{self.slots.ledger.prefix}watched", "since", int(pods[uid]["t"])
+        )  # runs have observed the pool since
 
     def let_pauses_pass(self) -> None:
-        """Between pods that never became ready."""
+        """End the pause between pods that never became ready."""
         key = f"{self.slots.ledger.prefix}unready"
         if self.redis.exists(key):
             self.redis.hset(key, "at", 0)
@@ -163,7 +169,7 @@ class PodPoolWorld:
                 self.slots.tell(uid, attempt)
 
     def inc(self) -> bytes:
-        """What a ledger that is verified has as its stamp."""
+        """The stamp of a verified ledger."""
         stamp: Any = self.redis.hget(f"{self.slots.ledger.prefix}meta", "inc")
         return bytes(stamp)
 

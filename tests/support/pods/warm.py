@@ -1,4 +1,4 @@
-"""A pool of warm pods without runners: time passes, claims wait, and what is warm."""
+"""Helpers for a pool of warm pods without runners: growth, cooldowns, waiting claims and wakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workers.stores.slots.claimable import page
 
 
 def grow(pool: PodPoolWorld) -> None:
-    """Until nothing more comes of it: every pod becomes ready, those that end are gone."""
+    """Run the pool until it is settled. Every pod becomes ready, and terminating pods go."""
     for _ in range(4):
         pool.run()
         for pod in pool.pods():
@@ -24,13 +24,13 @@ def grow(pool: PodPoolWorld) -> None:
 
 
 def cool(pool: PodPoolWorld) -> None:
-    """Its cooldowns are over."""
+    """End the cooldowns of the pool."""
     pool.redis.hdel(f"{pool.slots.ledger.prefix}meta", "up", "down")
 
 
-def waits(world: PodPoolWorld, uid: str, since: str = "2026-01-01", **told: Any) -> None:
-    """A claim, called by its UID, is nominated to the pool unless said otherwise."""
-    claim = WaitingClaim(uid, uid, since, **{"pool": "runners"} | told)
+def waits(world: PodPoolWorld, uid: str, since: str = "2026-01-01", **fields: Any) -> None:
+    """Let a claim wait, whose name is its UID. It is nominated to this pool unless `fields` say otherwise."""
+    claim = WaitingClaim(uid, uid, since, **{"pool": "runners"} | fields)
     world.services.waiting.put(world.namespace, claim)
 
 
@@ -39,12 +39,12 @@ def offered(pool: PodPoolWorld) -> list[str]:
 
 
 def stands(pool: PodPoolWorld) -> dict[str, int]:
-    """Pods of its status, those that are none left out."""
+    """The pods of the status by category, without zeros."""
     assert len(live(pool)) <= pool.status()["replicas"]
     return {name: count for name, count in pool.status()["pods"].items() if count}
 
 
 def woken(pool: PodPoolWorld) -> set[str]:
-    """Keys of claims that somebody touched."""
+    """Keys of the claims that were woken."""
     keys: Any = pool.redis.hkeys("{queue}dirty")
     return {key.decode() for key in keys if key.startswith(b"podclaim/")}

@@ -10,46 +10,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.pod_pools.decision import Move, decide, demand, kept, owed, utilisation
-from domain.pod_pools.signals import Accepts, Pods, Policy, Sensed
+from domain.pod_pools.decision import Move, decide, demand, required_pods, size_after_claims, utilisation
+from domain.pod_pools.signals import Accepts, PodTotals, PoolSignals, ScalingPolicy
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 PLAN: Accepts = frozenset({"plan"})
 THREE: tuple[Accepts, ...] = (None, PLAN, PLAN)
 
 
-def policy(**changes: Any) -> Policy:
-    return replace(Policy(slots=THREE), **changes)
+def policy(**changes: Any) -> ScalingPolicy:
+    return replace(ScalingPolicy(slots=THREE), **changes)
 
 
-def seen(opened: int = 0, booting: int = 0, **changes: Any) -> Sensed:
-    return replace(Sensed(pods=Pods(open=opened, booting=booting)), **changes)
+def signals(opened: int = 0, booting: int = 0, **changes: Any) -> PoolSignals:
+    return replace(PoolSignals(pods=PodTotals(open=opened, booting=booting)), **changes)
 
 
 def idle(pods: int) -> dict[Accepts, int]:
     return {None: pods, PLAN: 2 * pods}
 
 
-def change(what: Sensed, **rules: Any) -> int:
+def change(what: PoolSignals, **rules: Any) -> int:
     return decide(what, policy(**rules), NOW).change
 
 
 @pytest.mark.row("SD-04")
 @pytest.mark.parametrize(("pods", "used", "more"), [(1, 3, 1), (1, 2, 0), (5, 12, 0), (5, 13, 1)])
 def test_above_four_fifths_one_pod_comes_and_at_four_fifths_none(pods: int, used: int, more: int) -> None:
-    assert change(seen(pods, used=used)) == more
+    assert change(signals(pods, used=used)) == more
 
 
 @pytest.mark.row("SD-05", "SD-06")
 def test_idle_pods_go_one_at_a_time_down_to_the_minimum() -> None:
-    assert change(seen(3, idle=idle(3)), min_pods=1) == -1
-    assert change(seen(1, idle=idle(1)), min_pods=1) == 0
+    assert change(signals(3, idle=idle(3)), min_pods=1) == -1
+    assert change(signals(1, idle=idle(1)), min_pods=1) == 0
 
 
 @pytest.mark.row("SD-05", "SD-02")
 @pytest.mark.parametrize("work", [{"used": 1}, {"reserved": 1}])
 def test_nothing_goes_while_a_slot_is_used_or_reserved(work: dict[str, int]) -> None:
-    assert change(seen(10, **work)) == 0
+    assert change(signals(10, **work)) == 0
 
 
 @pytest.mark.row("WC-36", "WC-37")
@@ -70,14 +70,14 @@ def test_nothing_goes_while_a_slot_is_used_or_reserved(work: dict[str, int]) -> 
 def test_warm_pods_are_made_at_once_as_far_as_the_maximum_goes(there: dict[str, int], more: int) -> None:
     left = dict(there)
     claims = left.pop("claims", 0)
-    pods = Pods(open=left.pop("opened", 0), **left)
-    what = Sensed(pods=pods, claims=claims, used=pods.open - pods.free, last_up=NOW)
+    pods = PodTotals(open=left.pop("opened", 0), **left)
+    what = PoolSignals(pods=pods, claims=claims, used=pods.open - pods.free, last_up=NOW)
     assert change(what, max_idle=3) == more
 
 
 @pytest.mark.row("WC-36", "WC-39")
 def test_warm_pods_too_many_go_after_the_cooldown_and_never_while_claims_wait() -> None:
-    what = Sensed(pods=Pods(open=5, free=5), idle=idle(5))
+    what = PoolSignals(pods=PodTotals(open=5, free=5), idle=idle(5))
     assert change(what, max_idle=3) == -1
     assert change(what, max_idle=5) == 0
     assert change(replace(what, last_down=NOW), max_idle=3) == 0
@@ -99,68 +99,68 @@ def test_warm_pods_too_many_go_after_the_cooldown_and_never_while_claims_wait() 
 def test_what_claims_took_is_made_anew_only_where_it_is_wanted(
     size: int, there: int, claims: int, rules: dict[str, int], left: int
 ) -> None:
-    what = Sensed(pods=Pods(open=there), claims=claims)
-    assert kept(what, policy(**rules), size, there) == left
-    assert kept(replace(what, used=1), policy(**rules), size, there) == size
+    what = PoolSignals(pods=PodTotals(open=there), claims=claims)
+    assert size_after_claims(what, policy(**rules), size, there) == left
+    assert size_after_claims(replace(what, used=1), policy(**rules), size, there) == size
 
 
 @pytest.mark.row("SD-06")
 @pytest.mark.parametrize(("exists", "more"), [(9, 1), (10, 0), (12, 0)])
 def test_the_maximum_is_never_exceeded(exists: int, more: int) -> None:
-    assert change(seen(exists, used=3 * exists)) == more
+    assert change(signals(exists, used=3 * exists)) == more
 
 
 @pytest.mark.row("SD-06")
 @pytest.mark.parametrize("kind", ["claimed", "draining"])
 def test_pods_that_give_no_slots_count_against_the_maximum(kind: str) -> None:
-    full = replace(seen(1, used=3), pods=Pods(open=1, **{kind: 9}))
+    full = replace(signals(1, used=3), pods=PodTotals(open=1, **{kind: 9}))
     assert change(full) == 0
     assert "at most 10 pods, 10 exist" in decide(full, policy(), NOW).reason
 
 
 @pytest.mark.row("SD-07")
 def test_one_waiting_job_starts_a_pool_from_zero_whatever_the_cooldown() -> None:
-    assert change(seen(waiting={"plan": 1}, last_up=NOW), up_cooldown=timedelta(hours=1)) == 1
+    assert change(signals(waiting={"plan": 1}, last_up=NOW), up_cooldown=timedelta(hours=1)) == 1
 
 
 @pytest.mark.row("SD-08")
 def test_confirmed_work_without_a_fitting_slot_grows_at_once() -> None:
-    only_plans_fit = seen(1, used=1, idle={PLAN: 2}, confirmed={"apply": 1}, last_up=NOW)
+    only_plans_fit = signals(1, used=1, idle={PLAN: 2}, confirmed={"apply": 1}, last_up=NOW)
     assert change(only_plans_fit, up_cooldown=timedelta(hours=1)) == 1
 
 
 @pytest.mark.row("SD-08")
 def test_confirmed_work_with_a_fitting_slot_does_not_grow() -> None:
-    assert change(seen(1, idle=idle(1), confirmed={"apply": 1})) == 0
-    assert change(seen(1, 1, used=1, idle={PLAN: 2}, confirmed={"apply": 1})) == 0
+    assert change(signals(1, idle=idle(1), confirmed={"apply": 1})) == 0
+    assert change(signals(1, 1, used=1, idle={PLAN: 2}, confirmed={"apply": 1})) == 0
 
 
 @pytest.mark.row("SD-09", "SL-01")
 @pytest.mark.parametrize(("slots", "pods"), [(THREE, 2), ((None,), 4), ((None,) * 5, 1)])
 def test_reservations_keep_the_pods_that_they_need(slots: tuple[Accepts, ...], pods: int) -> None:
-    assert change(seen(reserved=4), slots=slots) == pods
+    assert change(signals(reserved=4), slots=slots) == pods
 
 
 @pytest.mark.row("SD-10")
-def test_a_reservation_does_not_block_growth() -> None:
-    assert change(seen(1, used=2, reserved=1)) == 1
+def test_a_reservation_does_not_keep_a_pool_from_growing() -> None:
+    assert change(signals(1, used=2, reserved=1)) == 1
 
 
 @pytest.mark.row("SD-12")
 def test_queued_work_beyond_the_slots_is_demand() -> None:
-    assert change(seen(1, idle=idle(1), waiting={"plan": 3})) == 0
-    assert change(seen(1, idle=idle(1), waiting={"plan": 4})) == 1
+    assert change(signals(1, idle=idle(1), waiting={"plan": 3})) == 0
+    assert change(signals(1, idle=idle(1), waiting={"plan": 4})) == 1
 
 
 @pytest.mark.row("SD-14")
 def test_nothing_goes_while_unblocked_work_waits() -> None:
-    assert change(seen(5, idle=idle(5), waiting={"plan": 1})) == 0
+    assert change(signals(5, idle=idle(5), waiting={"plan": 1})) == 0
 
 
 @pytest.mark.row("SD-11", "SD-13")
 def test_work_behind_a_lock_or_a_person_is_no_demand() -> None:
     """The sensor leaves it out: a pool that is otherwise idle shrinks."""
-    assert change(seen(2, idle=idle(2))) == -1
+    assert change(signals(2, idle=idle(2))) == -1
 
 
 @pytest.mark.row("SD-30")
@@ -169,17 +169,17 @@ def test_work_behind_a_lock_or_a_person_is_no_demand() -> None:
 def test_a_job_that_no_slot_takes_neither_makes_a_pool_grow_nor_keeps_it(slots: tuple[Accepts, ...], kind: str) -> None:
     """A job of several phases needs one slot that takes all of them."""
     jobs: dict[str, Any] = {kind: {"deploy,plan": 2}}
-    assert change(seen(**jobs), slots=slots) == 0
-    assert change(seen(1, **jobs), slots=slots) == -1
-    what = demand(seen(1, **jobs), policy(slots=slots))
-    assert (what.jobs, what.unfit, what.asked) == ({}, {"deploy,plan": 2}, False)
+    assert change(signals(**jobs), slots=slots) == 0
+    assert change(signals(1, **jobs), slots=slots) == -1
+    what = demand(signals(1, **jobs), policy(slots=slots))
+    assert (what.jobs, what.unfit, what.has_work) == ({}, {"deploy,plan": 2}, False)
     reason = decide(what, policy(slots=slots), NOW).reason
     assert reason == "1 idle pods, 1 too many; 2 jobs wait that no slot takes: deploy+plan"
 
 
 @pytest.mark.row("SD-30", "SD-12")
 def test_jobs_that_a_slot_takes_are_demand_beside_those_that_none_takes() -> None:
-    what = seen(waiting={"plan": 1, "deploy": 3})
+    what = signals(waiting={"plan": 1, "deploy": 3})
     decision = decide(what, policy(slots=(PLAN,)), NOW)
     assert (decision.change, decision.reason) == (1, "no pods and 1 waiting; 3 jobs wait that no slot takes: deploy")
     assert "no slot takes" not in decide(what, policy(), NOW).reason
@@ -187,7 +187,7 @@ def test_jobs_that_a_slot_takes_are_demand_beside_those_that_none_takes() -> Non
 
 @pytest.mark.row("SD-30")
 def test_a_reason_names_few_kinds_that_no_slot_takes() -> None:
-    reason = decide(seen(waiting={f"k{n}": 1 for n in range(7)}), policy(slots=(PLAN,)), NOW).reason
+    reason = decide(signals(waiting={f"k{n}": 1 for n in range(7)}), policy(slots=(PLAN,)), NOW).reason
     assert reason.endswith("7 jobs wait that no slot takes: k0, k1, k2, k3, k4 and 2 more kinds")
 
 
@@ -196,19 +196,19 @@ def test_booting_pods_count_so_that_nothing_is_created_twice() -> None:
     """Field bug keda#6157: a tick every 5 s, pods that need 60 s, 3 jobs: one pod."""
     pods = 0
     for _ in range(12):
-        pods += change(seen(0, pods, waiting={"plan": 3}), up_cooldown=timedelta(0))
+        pods += change(signals(0, pods, waiting={"plan": 3}), up_cooldown=timedelta(0))
     assert pods == 1
 
 
 @pytest.mark.row("SD-15")
 def test_a_pool_with_booting_pods_does_not_shrink() -> None:
-    assert change(seen(2, 1, idle=idle(2))) == 0
+    assert change(signals(2, 1, idle=idle(2))) == 0
 
 
 @pytest.mark.row("SD-16")
 def test_the_ways_up_and_down_have_cooldowns_of_their_own() -> None:
     rules = {"up_cooldown": timedelta(seconds=30), "down_cooldown": timedelta(minutes=5)}
-    busy, quiet = seen(1, used=3), seen(3, idle=idle(3))
+    busy, quiet = signals(1, used=3), signals(3, idle=idle(3))
     assert change(replace(busy, last_up=NOW - timedelta(seconds=29)), **rules) == 0
     assert change(replace(busy, last_up=NOW - timedelta(seconds=30)), **rules) == 1
     assert change(replace(busy, last_down=NOW), **rules) == 1
@@ -225,15 +225,15 @@ def test_a_steady_load_comes_to_rest(used: int) -> None:
         running = min(used, 3 * pods)
         waiting = {"plan": used - running}
         step = change(
-            seen(pods, used=running, idle={PLAN: 3 * pods - running}, waiting=waiting), up_cooldown=timedelta(0)
+            signals(pods, used=running, idle={PLAN: 3 * pods - running}, waiting=waiting), up_cooldown=timedelta(0)
         )
         pods, changes = pods + step, [*changes, step]
     assert not any(changes[20:])
 
 
 @pytest.mark.row("SD-20")
-@pytest.mark.parametrize("what", [seen(9, idle=idle(9)), seen(waiting={"plan": 9}), seen(1, used=3)])
-def test_what_cannot_be_trusted_changes_nothing(what: Sensed) -> None:
+@pytest.mark.parametrize("what", [signals(9, idle=idle(9)), signals(waiting={"plan": 9}), signals(1, used=3)])
+def test_what_cannot_be_trusted_changes_nothing(what: PoolSignals) -> None:
     decision = decide(replace(what, problem="Redis: timed out"), policy(), NOW)
     assert (decision.move, decision.reason) == (Move.HOLD, "not trusted: Redis: timed out")
 
@@ -242,8 +242,8 @@ counts = st.integers(0, 40)
 jobs = st.dictionaries(st.sampled_from(["plan", "apply", "build"]), st.integers(0, 50))
 times = st.none() | st.timedeltas(timedelta(0), timedelta(hours=1)).map(lambda ago: NOW - ago)
 sensed = st.builds(
-    Sensed,
-    pods=st.builds(Pods, counts, counts, counts, counts),
+    PoolSignals,
+    pods=st.builds(PodTotals, counts, counts, counts, counts),
     used=counts,
     reserved=counts,
     idle=st.dictionaries(st.sampled_from([None, PLAN, frozenset({"build", "plan"})]), counts),
@@ -264,7 +264,7 @@ rules = st.builds(
 
 @pytest.mark.row("SD-06", "SD-03", "SD-20")
 @given(sensed, rules)
-def test_no_decision_breaks_a_limit_or_stops_work(what: Sensed, policy: Policy) -> None:
+def test_no_decision_breaks_a_limit_or_stops_work(what: PoolSignals, policy: ScalingPolicy) -> None:
     decision = decide(what, policy, NOW)
     assert decision.reason
     if decision.move is Move.UP:
@@ -272,6 +272,6 @@ def test_no_decision_breaks_a_limit_or_stops_work(what: Sensed, policy: Policy) 
     if decision.move is Move.DOWN:
         waiting = [*(what.waiting or {}).values(), *(what.confirmed or {}).values()]
         assert not any([what.used, what.reserved, what.claims, what.problem, what.pods.booting, *waiting])
-        assert what.pods.open + decision.change >= owed(what, policy)
+        assert what.pods.open + decision.change >= required_pods(what, policy)
         assert utilisation(what, policy) < policy.down_below
         assert -decision.change <= policy.step

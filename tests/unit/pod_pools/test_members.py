@@ -9,80 +9,92 @@ from typing import Any
 import pytest
 
 from domain.claims.pod import Phase
-from domain.pod_pools.pod_steps import Care, Member, Patience, View, care, claimable, surplus, useless
+from domain.pod_pools.pod_steps import (
+    LedgerState,
+    Member,
+    PodStep,
+    PodTimeouts,
+    claimable,
+    next_step,
+    removal_reason,
+    surplus,
+)
 
-PATIENCE = Patience(ready=timedelta(minutes=10))
+TIMEOUTS = PodTimeouts(ready=timedelta(minutes=10))
 MINUTE = timedelta(minutes=1)
 
 
 def member(name: str = "a", **changes: Any) -> Member:
-    return replace(Member(name, f"uid-{name}", "new", age=MINUTE, view=View.OPEN), **changes)
+    return replace(Member(name, f"uid-{name}", "new", age=MINUTE, view=LedgerState.OPEN), **changes)
 
 
 @pytest.mark.row("SL-20", "SL-21", "SL-22", "SD-18", "SD-24", "SD-25")
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({}, Care.NOTHING),
-        ({"busy": 3}, Care.NOTHING),
-        ({"view": View.NEW}, Care.OPEN),
-        ({"view": View.NEW, "ready": False}, Care.NOTHING),
-        ({"view": View.AWAY}, Care.OPEN),
-        ({"ready": False}, Care.SET_ASIDE),
-        ({"ready": False, "busy": 1}, Care.SET_ASIDE),
-        ({"terminating": True}, Care.END),
-        ({"terminating": True, "view": View.ENDING}, Care.NOTHING),
-        ({"terminating": True, "view": View.UNKNOWN}, Care.NOTHING),
-        ({"view": View.ENDING}, Care.REMOVE),
-        ({"phase": "Failed"}, Care.REMOVE),
-        ({"phase": "Succeeded", "busy": 1}, Care.REMOVE),
-        ({"silent": 3 * MINUTE, "busy": 1}, Care.REMOVE),
-        ({"silent": 2 * MINUTE, "busy": 1}, Care.NOTHING),
-        ({"view": View.UNKNOWN, "ready": False}, Care.NOTHING),
-        ({"view": View.UNKNOWN, "age": 11 * MINUTE}, Care.REMOVE),
-        ({"view": View.FENCED}, Care.LIFT),
-        ({"view": View.CLAIMED}, Care.NOTHING),
-        ({"view": View.CLAIMED, "closed": MINUTE}, Care.LIFT),
-        ({"cordoned": True, "ready": False}, Care.SET_ASIDE),
-        ({"view": View.UNKNOWN, "cordoned": True, "ready": False, "age": 11 * MINUTE}, Care.NOTHING),
-        ({"view": View.UNKNOWN, "runner": False}, Care.REGISTER),
-        ({"view": View.UNKNOWN, "runner": False, "ready": False}, Care.NOTHING),
-        ({"runner": False, "silent": 3 * MINUTE}, Care.NOTHING),
-        ({"stage": Phase.UNKNOWN}, Care.OPEN),
-        ({"view": View.CLAIMED, "revision": "old"}, Care.NOTHING),
-        ({"revision": "old"}, Care.REPLACE),
-        ({"revision": "old", "busy": 1}, Care.NOTHING),
+        ({}, PodStep.NOTHING),
+        ({"busy": 3}, PodStep.NOTHING),
+        ({"view": LedgerState.NEW}, PodStep.OPEN),
+        ({"view": LedgerState.NEW, "ready": False}, PodStep.NOTHING),
+        ({"view": LedgerState.AWAY}, PodStep.OPEN),
+        ({"ready": False}, PodStep.QUARANTINE),
+        ({"ready": False, "busy": 1}, PodStep.QUARANTINE),
+        ({"terminating": True}, PodStep.END),
+        ({"terminating": True, "view": LedgerState.ENDING}, PodStep.NOTHING),
+        ({"terminating": True, "view": LedgerState.UNKNOWN}, PodStep.NOTHING),
+        ({"view": LedgerState.ENDING}, PodStep.REMOVE),
+        ({"phase": "Failed"}, PodStep.REMOVE),
+        ({"phase": "Succeeded", "busy": 1}, PodStep.REMOVE),
+        ({"silent": 3 * MINUTE, "busy": 1}, PodStep.REMOVE),
+        ({"silent": 2 * MINUTE, "busy": 1}, PodStep.NOTHING),
+        ({"view": LedgerState.UNKNOWN, "ready": False}, PodStep.NOTHING),
+        ({"view": LedgerState.UNKNOWN, "age": 11 * MINUTE}, PodStep.REMOVE),
+        ({"view": LedgerState.FENCED}, PodStep.LIFT),
+        ({"view": LedgerState.CLAIMED}, PodStep.NOTHING),
+        ({"view": LedgerState.CLAIMED, "closed": MINUTE}, PodStep.LIFT),
+        ({"cordoned": True, "ready": False}, PodStep.QUARANTINE),
+        ({"view": LedgerState.UNKNOWN, "cordoned": True, "ready": False, "age": 11 * MINUTE}, PodStep.NOTHING),
+        ({"view": LedgerState.UNKNOWN, "runner": False}, PodStep.REGISTER),
+        ({"view": LedgerState.UNKNOWN, "runner": False, "ready": False}, PodStep.NOTHING),
+        ({"runner": False, "silent": 3 * MINUTE}, PodStep.NOTHING),
+        ({"stage": Phase.UNKNOWN}, PodStep.OPEN),
+        ({"view": LedgerState.CLAIMED, "revision": "old"}, PodStep.NOTHING),
+        ({"revision": "old"}, PodStep.REPLACE),
+        ({"revision": "old", "busy": 1}, PodStep.NOTHING),
     ],
 )
-def test_each_state_of_a_pod_has_its_care(changes: dict[str, Any], wanted: Care) -> None:
-    assert care(member(**changes), "new", PATIENCE) is wanted
+def test_each_state_of_a_pod_has_its_step(changes: dict[str, Any], wanted: PodStep) -> None:
+    assert next_step(member(**changes), "new", TIMEOUTS) is wanted
 
 
 @pytest.mark.row("WC-02", "WC-38")
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({}, Care.HOLD),
-        ({"view": View.NEW}, Care.HOLD),
-        ({"view": View.FENCED, "token": "a run"}, Care.HOLD),
-        ({"view": View.ENDING}, Care.HOLD),
-        ({"view": View.CLAIMED, "token": "another"}, Care.HOLD),
-        ({"view": View.CLAIMED, "token": "mine"}, Care.NOTHING),
-        ({"view": View.CLAIMED, "token": "mine", "closed": MINUTE, "silent": 3 * MINUTE}, Care.NOTHING),
-        ({"view": View.CLAIMED, "token": "mine", "phase": "Failed"}, Care.NOTHING),
-        ({"busy": 1}, Care.SET_ASIDE),
-        ({"busy": 1, "view": View.AWAY}, Care.NOTHING),
-        ({"view": View.UNKNOWN}, Care.NOTHING),
-        ({"view": View.UNKNOWN, "runner": False}, Care.REGISTER),
-        ({"view": View.UNKNOWN, "age": 11 * MINUTE}, Care.REGISTER),
-        ({"stage": Phase.TERMINATING, "claimed_by": ""}, Care.REMOVE),
-        ({"stage": Phase.DRAINING, "claimed_by": "", "view": View.CLAIMED, "token": "its claim"}, Care.NOTHING),
-        ({"terminating": True}, Care.END),
+        ({}, PodStep.HOLD),
+        ({"view": LedgerState.NEW}, PodStep.HOLD),
+        ({"view": LedgerState.FENCED, "token": "a run"}, PodStep.HOLD),
+        ({"view": LedgerState.ENDING}, PodStep.HOLD),
+        ({"view": LedgerState.CLAIMED, "token": "another"}, PodStep.HOLD),
+        ({"view": LedgerState.CLAIMED, "token": "mine"}, PodStep.NOTHING),
+        ({"view": LedgerState.CLAIMED, "token": "mine", "closed": MINUTE, "silent": 3 * MINUTE}, PodStep.NOTHING),
+        ({"view": LedgerState.CLAIMED, "token": "mine", "phase": "Failed"}, PodStep.NOTHING),
+        ({"busy": 1}, PodStep.QUARANTINE),
+        ({"busy": 1, "view": LedgerState.AWAY}, PodStep.NOTHING),
+        ({"view": LedgerState.UNKNOWN}, PodStep.NOTHING),
+        ({"view": LedgerState.UNKNOWN, "runner": False}, PodStep.REGISTER),
+        ({"view": LedgerState.UNKNOWN, "age": 11 * MINUTE}, PodStep.REGISTER),
+        ({"stage": Phase.TERMINATING, "claimed_by": ""}, PodStep.REMOVE),
+        (
+            {"stage": Phase.DRAINING, "claimed_by": "", "view": LedgerState.CLAIMED, "token": "its claim"},
+            PodStep.NOTHING,
+        ),
+        ({"terminating": True}, PodStep.END),
     ],
 )
-def test_a_pod_that_a_claim_has_or_had_is_closed_and_stays(changes: dict[str, Any], wanted: Care) -> None:
+def test_a_pod_that_a_claim_has_or_had_is_closed_and_stays(changes: dict[str, Any], wanted: PodStep) -> None:
     bound = member(stage=Phase.BOUND, claimed_by="mine")
-    assert care(replace(bound, **changes), "newer", PATIENCE) is wanted
+    assert next_step(replace(bound, **changes), "newer", TIMEOUTS) is wanted
     assert not replace(bound, **changes).gives_slots
 
 
@@ -93,8 +105,8 @@ def test_a_pod_that_a_claim_has_or_had_is_closed_and_stays(changes: dict[str, An
         {"busy": 1},
         {"ready": False},
         {"terminating": True},
-        {"view": View.NEW},
-        {"view": View.AWAY},
+        {"view": LedgerState.NEW},
+        {"view": LedgerState.AWAY},
         {"stage": Phase.UNKNOWN},
         {"stage": Phase.BOUND},
         {"claimed_by": "x"},
@@ -113,14 +125,14 @@ def test_only_idle_pods_are_surplus_the_outdated_and_then_the_youngest_first() -
         member("old", age=9 * MINUTE),
         member("young", age=2 * MINUTE),
         member("outdated", age=20 * MINUTE, revision="old"),
-        member("fenced", view=View.FENCED),
+        member("fenced", view=LedgerState.FENCED),
     ]
-    assert [m.name for m in surplus(pods, 2, "new")] == ["outdated", "young"]
+    assert [pod.name for pod in surplus(pods, 2, "new")] == ["outdated", "young"]
     assert len(surplus(pods, 9, "new")) == 3
     assert surplus(pods, -1, "new") == (), "a pool that grows has none"
 
 
-def test_why_a_pod_is_of_no_use_is_said() -> None:
-    assert useless(member(silent=3 * MINUTE), PATIENCE) == "its runner is silent for 0:03:00"
-    assert useless(member(phase="Failed"), PATIENCE) == "it has failed"
-    assert useless(member(), PATIENCE) is None
+def test_the_reason_of_a_removal_is_given() -> None:
+    assert removal_reason(member(silent=3 * MINUTE), TIMEOUTS) == "its runner is silent for 0:03:00"
+    assert removal_reason(member(phase="Failed"), TIMEOUTS) == "it has failed"
+    assert removal_reason(member(), TIMEOUTS) is None

@@ -8,7 +8,7 @@ from typing import Any, Final
 from redis.client import Pipeline
 
 from berthmaster.jobs.records import pod_fields
-from domain.pod_pools.pod_steps import View
+from domain.pod_pools.pod_steps import LedgerState
 
 COMMANDS: Final = 4
 Numbers = dict[str, dict[str, float]]
@@ -26,11 +26,11 @@ def ask(pipe: Pipeline, prefix: str) -> None:
 def count(_server: bytes, stored: list[bytes], jobs: int, ended: int, size: Any) -> Numbers:
     """In the order of `ask`; '' is the state of a gauge that has none. What has no slot and has not ended waits."""
     pods = [pod_fields(record) for record in stored]
-    views = Counter(View(pod["view"]) for pod in pods)
+    views = Counter(LedgerState(pod["view"]) for pod in pods)
     slots = Counter(_state(pod, slot) for pod in pods for slot in pod["slots"])
     held = {state: slots[state] for state in ("running", "reserved")}
     return {
-        "berthmaster_pool_pods": {view: views[View(view)] for view in VIEWS},
+        "berthmaster_pool_pods": {view: views[LedgerState(view)] for view in VIEWS},
         "berthmaster_slots": {state: slots[state] for state in SLOT_STATES},
         "berthmaster_jobs": {"waiting": max(0, jobs - ended - sum(held.values())), **held, "ended": ended},
         "berthmaster_pool_size": {} if size is None else {"": int(size)},

@@ -16,7 +16,7 @@ from berthmaster.jobs.unreadable import readable, texts, typed
 from berthmaster.jobs.unreadable import uid as uid_of
 from berthmaster.names import is_name
 from berthmaster.redis.incarnation import incarnation
-from domain.pod_pools.pod_steps import View
+from domain.pod_pools.pod_steps import LedgerState
 from domain.pod_pools.unready import Unready
 
 
@@ -124,7 +124,7 @@ def _pod(uid: bytes, stored: dict[str, Any], now: int) -> PodSlots:
         raise ValueError(f"{len(slots)} slots of {len(layout)}")
     silent = timedelta(milliseconds=max(0, now - int(stored["reported_at"])))
     closed = timedelta(milliseconds=max(0, now - int(stored.get("closed_at", now))))
-    pod = uid_of(uid.decode()), name_of(stored["name"]), View(stored["view"]).value, typed(stored["token"], str)
+    pod = uid_of(uid.decode()), name_of(stored["name"]), LedgerState(stored["view"]).value, typed(stored["token"], str)
     return PodSlots(*pod, layout, jobs, silent, states, closed)
 
 

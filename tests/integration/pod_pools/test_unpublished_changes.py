@@ -1,4 +1,4 @@
-"""A pool that has changed since the publisher told of it."""
+"""A pool that has changed since the publisher sent it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.kube.pod_pools import PodPools
 
 
-def tell(world: PodPoolWorld) -> None:
+def publish(world: PodPoolWorld) -> None:
     """What the publisher does of a pool as it is now."""
     _, namespace, name = split_key(world.key)
     pool = PodPools(world.api).read(namespace, name)
@@ -20,9 +20,9 @@ def tell(world: PodPoolWorld) -> None:
 
 
 @pytest.mark.row("EV-03", "SD-06")
-def test_a_pool_whose_change_was_never_told_is_sized_as_it_is_now(make_pool: MakePool) -> None:
+def test_a_pool_whose_change_was_never_published_is_sized_as_it_is_now(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=1)
-    tell(pool)
+    publish(pool)
     pool.change(minReplicas=2)
     pool.run()
     assert len(pool.pods()) == 2

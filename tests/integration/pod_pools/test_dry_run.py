@@ -1,4 +1,4 @@
-"""What a run would do is said without doing anything, and is what it does."""
+"""A dry run says what the next run would do, without doing anything."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.token_world import SECRET, TokenWorld
 from workers.cli.main import app
-from workers.pod_pools.decision_log import recorded
-from workers.pod_pools.explain import Foreseen, foresee
+from workers.pod_pools.decision_log import latest_decision
+from workers.pod_pools.explain import PodPoolDryRun, dry_run
 
-WISH = {"secretName": SECRET}
+TOKEN_SPEC = {"secretName": SECRET}
 Change = Callable[[PodPoolWorld], object]
 
 
 @pytest.fixture
 def make(make_pool: MakePool) -> Iterator[Callable[..., PodPoolWorld]]:
-    made: list[PodPoolWorld] = []
+    pools: list[PodPoolWorld] = []
 
     def world(**spec: Any) -> PodPoolWorld:
-        made.append(make_pool(**{"minReplicas": 2, "maxReplicas": 5, "runnerToken": WISH} | spec))
-        return made[-1]
+        pools.append(make_pool(**{"minReplicas": 2, "maxReplicas": 5, "runnerToken": TOKEN_SPEC} | spec))
+        return pools[-1]
 
     yield world
-    for each in made:
-        TokenWorld(each).lose_user()
+    for pool in pools:
+        TokenWorld(pool).lose_user()
 
 
 def everything(pool: PodPoolWorld) -> tuple[dict[bytes, Any], dict[str, str]]:
@@ -40,17 +40,17 @@ def everything(pool: PodPoolWorld) -> tuple[dict[bytes, Any], dict[str, str]]:
     redis: Any = pool.redis
     root = f"/api/v1/namespaces/{pool.namespace}"
     kinds = (pool.path, f"{root}/pods", f"{root}/secrets", f"{root}/events")
-    objects = [each["metadata"] for kind in kinds for each in pool.api.list(kind)["items"]]
+    objects = [item["metadata"] for kind in kinds for item in pool.api.list(kind)["items"]]
     stored = {key: redis.dump(key) for key in redis.keys("*")}
     return stored, {meta["uid"]: meta["resourceVersion"] for meta in objects}
 
 
-def foreseen(pool: PodPoolWorld) -> Foreseen:
+def plan_of(pool: PodPoolWorld) -> PodPoolDryRun:
     before = everything(pool)
-    told = foresee(pool.services, f"{pool.namespace}/runners")
-    assert told
+    plan = dry_run(pool.services, f"{pool.namespace}/runners")
+    assert plan
     assert everything(pool) == before
-    return told
+    return plan
 
 
 def live(pool: PodPoolWorld) -> set[str]:
@@ -67,55 +67,55 @@ CHANGES: dict[str, Change] = {
     "more": lambda pool: pool.change(minReplicas=4),
     "fewer": lambda pool: pool.change(minReplicas=0),
     "jobs": wait_for_a_slot,
-    "token": lambda pool: pool.change(runnerToken=WISH | {"rotateAfter": "0s"}),
+    "token": lambda pool: pool.change(runnerToken=TOKEN_SPEC | {"rotateAfter": "0s"}),
     "most": lambda pool: pool.change(minReplicas=0, maxReplicas=1),
 }
 
 
 @pytest.mark.row("SD-29", "SD-22")
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_is_foreseen_is_what_the_next_run_does(make: Callable[..., PodPoolWorld], change: str) -> None:
+def test_what_a_dry_run_says_is_what_the_next_run_does(make: Callable[..., PodPoolWorld], change: str) -> None:
     pool = make()
     pool.settle()
     CHANGES[change](pool)
-    told, before = foreseen(pool), live(pool)
-    assert (told.problem, told.gone, told.care) == ("", (), ())
+    plan, before = plan_of(pool), live(pool)
+    assert (plan.problem, plan.gone, plan.steps) == ("", (), ())
     pool.run()
-    kept = recorded(pool.slots.ledger)
+    kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert (told.change, told.reason, told.size) == (kept.change, kept.reason, kept.size)
-    assert (told.create, set(told.remove)) == (len(live(pool) - before), before - live(pool))
-    assert told.token.startswith("is replaced" if change == "token" else "stays: it was made")
+    assert (plan.change, plan.reason, plan.size) == (kept.change, kept.reason, kept.size)
+    assert (plan.create, set(plan.remove)) == (len(live(pool) - before), before - live(pool))
+    assert plan.token.startswith("is replaced" if change == "token" else "stays: it was made")
     assert len(TokenWorld(pool).stored()) == (2 if change == "token" else 1)
 
 
 @pytest.mark.row("SD-29")
-def test_care_is_foreseen(make: Callable[..., PodPoolWorld]) -> None:
+def test_a_dry_run_says_what_each_pod_needs(make: Callable[..., PodPoolWorld]) -> None:
     pool = make(minReplicas=1)
-    told = foreseen(pool)
-    assert (told.token, told.care) == ("the first is made", ())
+    plan = plan_of(pool)
+    assert (plan.token, plan.steps) == ("the first is made", ())
     pool.settle()
     (name,) = pool.names()
     pool.ready(name, "False")
-    assert foreseen(pool).care == ((name, "set aside"),)
+    assert plan_of(pool).steps == ((name, "quarantine"),)
     pool.ready(name, "True")
     pool.change(template={"spec": {"containers": [{"name": "runner", "image": "runner:2"}]}})
-    assert foreseen(pool).care == ((name, "replace"),)
+    assert plan_of(pool).steps == ((name, "replace"),)
     pool.end(name)
-    assert foreseen(pool).gone == (name,)
+    assert plan_of(pool).gone == (name,)
 
 
 @pytest.mark.row("SD-29", "SD-20")
-def test_what_keeps_a_run_from_deciding_is_foreseen(make: Callable[..., PodPoolWorld], redis: Redis) -> None:
+def test_a_dry_run_says_what_keeps_a_run_from_deciding(make: Callable[..., PodPoolWorld], redis: Redis) -> None:
     pool = make()
     pool.settle()
     redis.flushall()
-    assert "not every pod has reported" in foreseen(pool).problem
+    assert "not every pod has reported" in plan_of(pool).problem
     pool.change(minReplicas=9, maxReplicas=9)
     pool.api.patch(f"{pool.path}/runners", {"spec": {"template": {"spec": {"containers": None}}}})
-    assert "containers is empty" in foreseen(pool).problem
+    assert "containers is empty" in plan_of(pool).problem
     pool.api.delete(f"{pool.path}/runners")
-    assert foresee(pool.services, f"{pool.namespace}/runners") is None
+    assert dry_run(pool.services, f"{pool.namespace}/runners") is None
 
 
 @pytest.mark.row("SD-29")
@@ -124,9 +124,9 @@ def test_explain_says_what_the_next_run_would_do(make: Callable[..., PodPoolWorl
     pool.settle()
     pool.change(minReplicas=4, template={"spec": {"containers": [{"name": "runner", "image": "runner:2"}]}})
     settings = kube.settings
-    told = {"SERVER": settings.server, "TOKEN": settings.token and settings.token.get_secret_value()}
-    told["CA_FILE"] = str(settings.ca_file) if settings.ca_file else None
-    places = {f"BERTHMASTER_KUBERNETES__{name}": value for name, value in told.items() if value}
+    values = {"SERVER": settings.server, "TOKEN": settings.token and settings.token.get_secret_value()}
+    values["CA_FILE"] = str(settings.ca_file) if settings.ca_file else None
+    places = {f"BERTHMASTER_KUBERNETES__{name}": value for name, value in values.items() if value}
     run = CliRunner(env={"BERTHMASTER_CLUSTER": "test", "BERTHMASTER_REDIS__URL": redis_url, **places})
     words = ["explain", "pod-pool", f"{pool.namespace}/runners", "--dry-run"]
     said = run.invoke(app, words)
