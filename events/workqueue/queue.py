@@ -37,6 +37,7 @@ from events.workqueue.entries import (
     snapshot,
 )
 from events.workqueue.hints import Publish, push
+from events.workqueue.other_version import discard_other_version, version_of
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # head.lua's order
@@ -69,11 +70,12 @@ class Workqueue:
         Raises AnotherFleet for a Redis that does not belong to `fleet`; one that is nobody's becomes its own.
         """
         doubt(self._redis)
+        version = version_of(self._redis, self._key["meta"])
         under = self._run("claim", epoch, INCARNATION, *(fleet or ("", "")))
         if fleet and isinstance(under, list) and (owner := Identity.stored(under)):
             raise AnotherFleet(owner, fleet)
         self._claimed = (epoch, under.decode()) if under else None
-        return under is not None
+        return under is not None and self._discard_other_version(epoch, version)
 
     def enter_history(self, epoch: str, anew: bool = False) -> bool:
         """Sets `history`, that of the marks to come; `anew`: the API's versions went back. False: another has claimed.
@@ -269,6 +271,10 @@ class Workqueue:
 
     def _run(self, name: str, *args: Argument) -> Any:
         return self._scripts[name](self._keys, args)
+
+    def _discard_other_version(self, epoch: str, version: str | None) -> bool:
+        keys = [key for name, key in self._key.items() if name != "meta"]
+        return discard_other_version(self._redis, self._key["meta"], keys, epoch, version)
 
     def _hint(self, key: str) -> bytes:
         """What a script pushes itself; nothing where the hint is sent after it."""
