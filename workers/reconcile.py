@@ -20,7 +20,7 @@ from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.refusals import warn
 from domain.backoff import RetryPolicy, backoff
 from domain.outcome import Outcome, Settled, Wait
-from events.workqueue import Refusal, Snapshot, Taken, Workqueue
+from events.workqueue import LeasedKey, Refusal, Snapshot, Workqueue
 from workers.run import Run
 from workers.telemetry import metrics
 
@@ -58,7 +58,7 @@ def reconcile(
             return None
 
 
-def _run(queue: Workqueue, taken: Taken, run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Outcome | None:
+def _run(queue: Workqueue, taken: LeasedKey, run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Outcome | None:
     started = time.monotonic()
     with structlog.contextvars.bound_contextvars(token=run.token, tries=run.tries):
         ending = _ending(run, reconciler, policy)
@@ -70,11 +70,11 @@ def _run(queue: Workqueue, taken: Taken, run: Run, reconciler: Reconciler, polic
         return ending.outcome if kept else None
 
 
-def _give_back(queue: Workqueue, taken: Taken, run: Run, ending: Ending) -> bool:
+def _give_back(queue: Workqueue, taken: LeasedKey, run: Run, ending: Ending) -> bool:
     """False: the lease had been lost. The queue has then marked the key dirty again, for what this run did too late."""
     outcome = ending.outcome
     wait = outcome.for_ if isinstance(outcome, Wait) else None
-    return queue.done(taken, wait, tries=ending.tries, seen=_seen(run, outcome), pools=run.released)
+    return queue.done(taken, wait, tries=ending.tries, written=_seen(run, outcome), pools=run.released)
 
 
 def _seen(run: Run, outcome: Outcome) -> Snapshot | None:

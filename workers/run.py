@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
 from berthmaster.errors import StaleToken
-from events.workqueue import Snapshot, Taken, Workqueue
+from events.workqueue import LeasedKey, Snapshot, Workqueue
 
 CALL_OVERHEAD = timedelta(seconds=1)
 
@@ -24,7 +24,7 @@ class Run:
     def __init__(
         self,
         queue: Workqueue,
-        taken: Taken,
+        taken: LeasedKey,
         lease: timedelta,
         started: float,
         clock: Callable[[], float] = time.monotonic,

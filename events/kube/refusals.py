@@ -51,7 +51,7 @@ def refused_so_far() -> tuple[RefusedWrite, ...]:
 def shown(error: KubeError) -> None:
     """People see this refusal on an object already."""
     refused = _REFUSED.get() or []
-    refused[:] = [each for each in refused if each.error is not error]
+    refused[:] = [refusal for refusal in refused if refusal.error is not error]
 
 
 def note_refusal(method: str, path: str, error: KubeError) -> None:

@@ -13,23 +13,25 @@ from collections.abc import Iterable, Iterator, Mapping
 import orjson
 
 from berthmaster.routing import split_key
-from events.publisher.resources import Item
-from events.workqueue import Known, Mark
+from events.publisher.resources import ListedObject
+from events.workqueue import Mark, StoredVersion
 
 
-def difference(items: Iterable[Item], known: Mapping[str, Known], version: int, history: int = 0) -> Iterator[Mark]:
+def difference(
+    items: Iterable[ListedObject], stored: Mapping[str, StoredVersion], version: int, history: int = 0
+) -> Iterator[Mark]:
     """Marks for what is new to Redis, then for what is gone. `known` holds keys of the listed kind only."""
     listed = set()
     for mark, opted in items:
         listed.add(mark.key)
-        if news(mark, opted, known.get(mark.key), history):
+        if news(mark, opted, stored.get(mark.key), history):
             yield mark
-    for key, old in known.items():
+    for key, old in stored.items():
         if key not in listed and not (old.gone and old.history == history):
             yield Mark(key, version, old.uid, gone=True, body=epitaph(key, old.uid))
 
 
-def news(mark: Mark, opted: bool, old: Known | None, history: int) -> bool:
+def news(mark: Mark, opted: bool, old: StoredVersion | None, history: int) -> bool:
     """Unknown objects count if they opted in; known ones if they are newer, whether they still opt in or not."""
     return opted if old is None else old.history != history or mark.version > old.version
 

@@ -15,7 +15,7 @@ from events.publisher.feeds import SnapshotFeed
 from events.publisher.history import NewHistoryError
 from events.publisher.predicates import of_others, reporter
 from events.publisher.resources import Resource
-from events.publisher.sender import Sender
+from events.publisher.sender import MarkSender
 from events.publisher.watch import Batch, Listing
 from events.workqueue import Mark, Workqueue
 
@@ -39,7 +39,9 @@ LONGEST_MESSAGE: Final = 1024
 class FailureFeed:
     """Other controllers' `AllocationFailed`: told to the stream, and the pod, if it is one of ours, runs again."""
 
-    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender, pods: SnapshotFeed) -> None:
+    def __init__(
+        self, resource: Resource, redis: Redis, queue: Workqueue, sender: MarkSender, pods: SnapshotFeed
+    ) -> None:
         self.resource, self.redis, self.queue, self.sender, self.pods = resource, redis, queue, sender, pods
         self.last = 0
 
@@ -65,7 +67,7 @@ class FailureFeed:
         failures = [(event, failure(event)) for event in events if of_others(event)]
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch([failed.key for _, failed in failures], self.pods.keys))
-        entries = [told(*pair, self.sender.now()) for pair in failures]
+        entries = [stream_entry(*pair, self.sender.now()) for pair in failures]
         self.sender.patiently(self.resource, lambda: self.append(entries, version))
         self.sender.metrics.published.labels(self.resource.name).inc(len(failures))
 
@@ -94,7 +96,7 @@ def failure(event: Mapping[str, Any]) -> AllocationFailed:
     return AllocationFailed(key=key, uid=uid, reporter=reporter(event)[:LONGEST_NAME], message=message)
 
 
-def told(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
+def stream_entry(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
     written = KubeObject(event)
     identity = f"{written.metadata.get('uid')}:{written.resource_version}"
     return cloud_event(ALLOCATION_FAILED, identity, failed.key, time, failed.model_dump())

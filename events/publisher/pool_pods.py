@@ -9,13 +9,13 @@ from domain.kubernetes.objects import KubeObject
 from events.protocol.claim_index import concerned
 from events.publisher.feeds import known_keys
 from events.publisher.resources import Resource
-from events.publisher.sender import Sender
+from events.publisher.sender import MarkSender
 from events.publisher.watch import Batch, Listing
 from events.workqueue import Workqueue
 
 
 class PoolPodFeed:
-    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender) -> None:
+    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: MarkSender) -> None:
         self.resource, self.redis, self.queue, self.sender = resource, redis, queue, sender
 
     def prepare(self) -> None:

@@ -63,7 +63,7 @@ class Publisher:
             self.pause(self.failures + 1)
             return
         self.terms += 1
-        self.parts.metrics.claims.labels(self.reason).inc()
+        self.parts.metrics.epochs.labels(self.reason).inc()
         self.term = term = Term(self.parts, self.terms, self.fleet, self.evidence)
         log.info("term_started", epoch=term.epoch, reason=self.reason)
         try:
@@ -79,7 +79,7 @@ class Publisher:
         try:
             self.identify()
             if self.reason == "outbid":
-                return self.parts.lease.outbid(self.parts.queue.highest_claim())
+                return self.parts.lease.outbid(self.parts.queue.highest_epoch())
             return self.parts.lease.renew()
         except AnotherFleet:
             raise

@@ -36,11 +36,11 @@ CHUNK: Final = 500
 T = TypeVar("T")
 
 
-class ClaimLostError(Exception):
+class EpochLostError(Exception):
     """Nothing more may be sent under this claim; the text is the reason."""
 
 
-class Sender:
+class MarkSender:
     """Belongs to one claim. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Sender:
         self.settings, self.metrics, self.stream = settings, metrics, stream
 
     def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
-        """Raises ClaimLostError. `relist` between claim and stamp only."""
+        """Raises EpochLostError. `relist` between claim and stamp only."""
         for chunk in chunks(marks):
             with tracing.span("publish", resource=resource.name), self.metrics.sending(resource.name):
                 self.patiently(resource, partial(self.attempt, resource, chunk, relist))
@@ -70,7 +70,7 @@ class Sender:
         entries = [entry(resource, mark, history, self.now(), limit) for mark in marks] if self.stream.kept else []
         append = partial(self.stream.append, entries=entries)
         if LOST in self.queue.marks(self.epoch, marks, relist, extra=append):
-            raise ClaimLostError("state_lost")
+            raise EpochLostError("state_lost")
 
     def now(self) -> str:
         """By the API server's clock, from which the events come."""
@@ -79,7 +79,7 @@ class Sender:
     def require_lease(self) -> None:
         """By our own clock. What slips through between this and the script is fenced there by the epoch."""
         if not self.lease.held:
-            raise ClaimLostError("lease_lost")
+            raise EpochLostError("lease_lost")
 
     def patiently(self, resource: Resource, act: Callable[[], T]) -> T:
         """Until it succeeds or the term is over (the RedisError then)."""

@@ -32,15 +32,15 @@ from events.publisher.lease import Lease
 from events.publisher.metrics import Metrics
 from events.publisher.pool_pods import PoolPodFeed
 from events.publisher.resources import Resource, allocation_failures, pool_pods, snapshot_resources
-from events.publisher.sender import ClaimLostError, Sender
+from events.publisher.sender import EpochLostError, MarkSender
 from events.publisher.supervise import Supervisor
-from events.publisher.watch import Pulse, Watch
+from events.publisher.watch import Pulse, ResourceWatch
 from events.settings import PublisherSettings
 from events.workqueue import Workqueue
 
 log = structlog.get_logger(__name__)
 
-LOOK: Final = 0.1
+POLL_PAUSE: Final = 0.1
 """Seconds between two looks at the Lease and the stop signal."""
 
 
@@ -72,7 +72,7 @@ class Term:
         self.over, self.reason, self.evidence = Event(), "", evidence
         self.opened = self.stamped = False  # ever; now
         self.threads: list[Thread] = []
-        self.sender = Sender(
+        self.sender = MarkSender(
             parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics, parts.stream
         )
         scope = parts.settings.namespace
@@ -91,7 +91,7 @@ class Term:
         return feed_of(resource, self.parts.queue, self.sender, self.parts.metrics)
 
     def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed | PoolPodFeed) -> Follower:
-        watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)
+        watch = ResourceWatch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)
         return Follower(watch, feed, self.parts.metrics)
 
     @property
@@ -107,13 +107,13 @@ class Term:
         try:
             self.open()
             self.over.wait()
-        except ClaimLostError as lost:
+        except EpochLostError as lost:
             self.end(str(lost))
         except AnotherFleet:
             self.end("another_fleet")
             raise
-        except NewHistoryError as found:
-            self.went_back(found)
+        except NewHistoryError as error:
+            self.went_back(error)
         except RedisError as error:
             warn(log, "redis_unreachable", error)
             self.end("redis_unreachable")
@@ -124,20 +124,20 @@ class Term:
     def open(self) -> None:
         """Claim, history, lists, stamp, in this order.
 
-        Raises ClaimLostError, NewHistoryError, AnotherFleet and RedisError.
+        Raises EpochLostError, NewHistoryError, AnotherFleet and RedisError.
         """
-        if not self.parts.queue.claim(self.epoch, self.fleet):
-            raise ClaimLostError("outbid")
+        if not self.parts.queue.assume_epoch(self.epoch, self.fleet):
+            raise EpochLostError("outbid")
         self.enter_history()
         met = time.monotonic()
         for follower in self.listed:
             follower.first()
-        if not self.parts.queue.acquainted():
+        if not self.parts.queue.was_stamped():
             self.outwait(met)
         if self.over.is_set():
             return
         if not self.parts.queue.stamp(self.epoch):
-            raise ClaimLostError("stamp_refused")
+            raise EpochLostError("stamp_refused")
         self.stamped = self.opened = True
         self.parts.metrics.stamped.set(1)
         log.info("lists_stamped", epoch=self.epoch)
@@ -147,14 +147,14 @@ class Term:
     def enter_history(self) -> None:
         """Whoever lost the claim since then has another's lists to come."""
         if not self.parts.queue.enter_history(self.epoch, anew=bool(self.evidence)):
-            raise ClaimLostError("outbid")
+            raise EpochLostError("outbid")
         if self.evidence:
             self.parts.metrics.histories.inc()
             announce(self.parts.kube, self.parts.lease, self.parts.queue.history, self.evidence)
             self.evidence = ""
 
-    def went_back(self, found: NewHistoryError) -> None:
-        self.evidence = str(found)
+    def went_back(self, error: NewHistoryError) -> None:
+        self.evidence = str(error)
         self.end(NEW_HISTORY)
 
     def outwait(self, met: float) -> None:
@@ -169,8 +169,8 @@ class Term:
     def follow(self, follower: Follower) -> None:
         try:
             self.end(follower.rest())
-        except NewHistoryError as found:
-            self.went_back(found)
+        except NewHistoryError as error:
+            self.went_back(error)
 
     def start(self, name: str, target: Callable[[], None]) -> None:
         self.threads.append(self.parts.supervisor.start(name, target))
@@ -178,7 +178,7 @@ class Term:
     def look_out(self) -> None:
         """Ends the term for what no thread of it would notice by itself."""
         probed = time.monotonic()
-        while not self.over.wait(LOOK):
+        while not self.over.wait(POLL_PAUSE):
             if self.parts.supervisor.stop.is_set():
                 self.end("stopped")
             elif not self.parts.lease.held:

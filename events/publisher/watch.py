@@ -27,7 +27,7 @@ from domain.backoff import RetryPolicy, backoff
 from domain.kubernetes.objects import KubeList, version_of
 from events.kube.api import KubeApi
 from events.kube.errors import Expired, KubeError, NotFound, Stalled, Unavailable, error_of_status
-from events.publisher.resources import Item, Resource
+from events.publisher.resources import ListedObject, Resource
 from events.settings import STALLS_BEFORE_LIST, WatchSettings
 
 log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ class Listing(NamedTuple):
     """Every object at one version, and why it was asked for: start, expired, stalled, behind, resync or error."""
 
     version: int
-    items: list[Item]
+    items: list[ListedObject]
     reason: str
     before: int = 0  # the watermark until then: higher only if the API's versions went back
 
@@ -79,7 +79,7 @@ class Pulse:
         return self.age <= self.limit.total_seconds()
 
 
-class Watch:
+class ResourceWatch:
     """`stop` ends all of it; at the latest after the next line or the inactivity time-out."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Watch:
         if self.absent:
             self.latest()  # raises NotFound before anything is prepared
         self.prepare()
-        items: list[Item] = []
+        items: list[ListedObject] = []
         token: str | None = None
         while True:
             page = KubeList(self.kube.get(self.resource.path, **self.resource.query, **self.page(token)))

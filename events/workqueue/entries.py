@@ -41,7 +41,7 @@ class Snapshot(NamedTuple):
     history: int = 0  # of the stored version; what was read from the API has none
 
 
-class Known(NamedTuple):
+class StoredVersion(NamedTuple):
     """What Redis knows of a key, without its body."""
 
     version: int
@@ -50,7 +50,7 @@ class Known(NamedTuple):
     history: int = 0
 
 
-class Taken(NamedTuple):
+class LeasedKey(NamedTuple):
     """A key under a lease. No snapshot means that its state is unknown, never that it is gone."""
 
     key: str
@@ -61,7 +61,7 @@ class Taken(NamedTuple):
     pools: tuple[str, ...]  # where the key's name may hold ports
 
 
-class Standing(NamedTuple):
+class KeyState(NamedTuple):
     """Where a key stands: `hint_ms` when its hint was sent, `due_ms` when its wait is over or its lease ends."""
 
     dirty: bool
@@ -89,7 +89,7 @@ def padded_history(history: int) -> str:
     return f"{history:06d}"
 
 
-def known(stored: bytes) -> Known:
+def stored_version(stored: bytes) -> StoredVersion:
     return _parsed(stored)[0]
 
 
@@ -100,13 +100,13 @@ def snapshot(stored: bytes | None) -> Snapshot | None:
     return Snapshot(of.version, of.uid, of.gone, orjson.loads(body), of.history)
 
 
-def _parsed(stored: bytes) -> tuple[Known, bytes]:
+def _parsed(stored: bytes) -> tuple[StoredVersion, bytes]:
     match = STORED.match(stored)
     if match is None:
         raise ValueError(f"no snapshot of ours: {stored[:60]!r}")
     history, version, state, uid = match.groups()
-    return Known(int(version), uid.decode(), state == b"G", int(history or 0)), stored[match.end() :]
+    return StoredVersion(int(version), uid.decode(), state == b"G", int(history or 0)), stored[match.end() :]
 
 
-def as_mark(key: str, seen: Snapshot) -> Mark:
-    return Mark(key, seen.version, seen.uid, seen.gone, orjson.dumps(seen.body))
+def as_mark(key: str, written: Snapshot) -> Mark:
+    return Mark(key, written.version, written.uid, written.gone, orjson.dumps(written.body))

@@ -8,7 +8,7 @@ object has not changed, and a job that has no runner is kept. So they must not f
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
@@ -31,12 +31,13 @@ def version_of(redis: Redis, meta: str) -> str | None:
     return None if epoch is None else (version or b"").decode()
 
 
-def discard_other_version(redis: Redis, meta: str, keys: Sequence[str], epoch: str, version: str | None) -> bool:
+def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, version: str | None) -> bool:
     """Leaves only state of our version, once `epoch` is assumed. False: another epoch was assumed since.
 
-    `keys` are those of the queue without `meta`, whose epoch, fleet and counters every version can read. Who dies in
-    the middle leaves the field as it was, and the next publisher begins again.
+    `queue` has the workqueue's keys by name. Its `meta` stays, whose epoch, fleet and counters every version can read.
+    Who dies in the middle leaves the field as it was, and the next publisher begins again.
     """
+    meta, others = queue["meta"], [key for name, key in queue.items() if name != "meta"]
     if version == STATE_VERSION:
         return True
     if version is not None:
@@ -50,7 +51,7 @@ def discard_other_version(redis: Redis, meta: str, keys: Sequence[str], epoch: s
         if current != epoch.encode():
             return False
         if version is not None:
-            pipe.unlink(*keys)
+            pipe.unlink(*others)
         pipe.hset(meta, FIELD, STATE_VERSION)
         return True
 

@@ -24,17 +24,17 @@ from berthmaster.redis.scripts import Scripts
 from events.protocol.refused_names import refuse_name
 from events.workqueue.arguments import chunks, decoded, listed, milliseconds
 from events.workqueue.entries import (
-    Known,
+    KeyState,
+    LeasedKey,
     Mark,
     Refusal,
     Snapshot,
-    Standing,
-    Taken,
+    StoredVersion,
     as_mark,
-    known,
     padded,
     padded_history,
     snapshot,
+    stored_version,
 )
 from events.workqueue.hints import Publish, push
 from events.workqueue.other_version import discard_other_version, version_of
@@ -59,12 +59,12 @@ class Workqueue:
         self._keys = [*self._key.values(), *([hint_queue] if hint_queue else [])]
         self._pushes = hint_queue is not None
         self._publish = publish or push(redis, hint_queue or "")
-        self._claimed: tuple[str, str] | None = None  # epoch, and the incarnation that it was claimed under
+        self._assumed: tuple[str, str] | None = None  # epoch, and the incarnation that it was claimed under
         self.history = 0  # of the API, as `enter_history` said
 
     # ---- the publisher's side
 
-    def claim(self, epoch: str, fleet: Identity | None = None) -> bool:
+    def assume_epoch(self, epoch: str, fleet: Identity | None = None) -> bool:
         """Makes `epoch` ("<lease transitions>:<identity>") the one whose marks count. False: a higher number has.
 
         Raises AnotherFleet for a Redis that does not belong to `fleet`; one that is nobody's becomes its own.
@@ -74,8 +74,8 @@ class Workqueue:
         under = self._run("claim", epoch, INCARNATION, *(fleet or ("", "")))
         if fleet and isinstance(under, list) and (owner := Identity.stored(under)):
             raise AnotherFleet(owner, fleet)
-        self._claimed = (epoch, under.decode()) if under else None
-        return under is not None and self._discard_other_version(epoch, version)
+        self._assumed = (epoch, under.decode()) if under else None
+        return under is not None and discard_other_version(self._redis, self._key, epoch, version)
 
     def enter_history(self, epoch: str, anew: bool = False) -> bool:
         """Sets `history`, that of the marks to come; `anew`: the API's versions went back. False: another has claimed.
@@ -86,13 +86,14 @@ class Workqueue:
         self.history = int(history or 0)
         return history is not None
 
-    def acquainted(self) -> bool:
+    def was_stamped(self) -> bool:
         """Whether the server that was claimed is the one that was stamped last: workers took from it before."""
-        return bool(self._claimed and self._redis.hget(self._key["meta"], "run") == self._claimed[1].encode())
+        return bool(self._assumed and self._redis.hget(self._key["meta"], "run") == self._assumed[1].encode())
 
-    def known(self) -> dict[str, Known]:
+    def stored_versions(self) -> dict[str, StoredVersion]:
         """What Redis has of each key. Not one moment: keys that change meanwhile may be old or new."""
-        return {key.decode(): known(stored) for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000)}
+        snapshots = self._redis.hscan_iter(self._key["snap"], count=1000)
+        return {key.decode(): stored_version(stored) for key, stored in snapshots}
 
     def marks(
         self,
@@ -117,10 +118,10 @@ class Workqueue:
 
     def stamp(self, epoch: str) -> bool:
         """Lets workers take: the list is complete. False: another Redis process than was claimed, or another epoch."""
-        if self._claimed is None or self._claimed[0] != epoch:
+        if self._assumed is None or self._assumed[0] != epoch:
             return False
         doubt(self._redis)
-        return bool(self._run("stamp", epoch, self._claimed[1], INCARNATION))
+        return bool(self._run("stamp", epoch, self._assumed[1], INCARNATION))
 
     def stands(self, epoch: str) -> bool:
         """Whether a mark would count now: the claim stands, under a stamp of the very Redis process that answers, as it
@@ -133,7 +134,7 @@ class Workqueue:
         (claimed, stamped), answering = pipeline.execute()
         return bool(claimed == epoch.encode() and stamped == answering)
 
-    def highest_claim(self) -> int:
+    def highest_epoch(self) -> int:
         """The number of the epoch that claimed last, 0 before the first."""
         epoch: Any = self._redis.hget(self._key["meta"], "epoch")
         return int(epoch.partition(b":")[0]) if epoch else 0
@@ -159,7 +160,7 @@ class Workqueue:
             pairs = [part for key in some for part in (key, self._hint(key))]
             self._send(decoded(self._run("touch", listed(pools or None), *pairs)))
 
-    def take(self, key: str, lease: timedelta, nonce: str) -> Taken | Refusal:
+    def take(self, key: str, lease: timedelta, nonce: str) -> LeasedKey | Refusal:
         """`nonce` is unique to this run. A hint whose key is not taken is done with."""
         asked = (INCARNATION, key, milliseconds(lease), nonce)
         answer = self._run("take", *asked)
@@ -168,20 +169,20 @@ class Workqueue:
         if not isinstance(answer, list):
             return Refusal(answer.decode())
         token, generation, stored, tries, pools = answer
-        return Taken(
+        return LeasedKey(
             key, token.decode(), int(generation), snapshot(stored), int(tries or 0), tuple(orjson.loads(pools or b"[]"))
         )
 
-    def renew(self, taken: Taken, lease: timedelta, pools: Sequence[str] | None = None) -> bool:
+    def renew(self, taken: LeasedKey, lease: timedelta, pools: Sequence[str] | None = None) -> bool:
         """Prolongs the lease, and records in which pools the name may hold ports. False: it is no longer ours, stop."""
         return bool(self._run("renew", taken.key, taken.token, milliseconds(lease), listed(pools)))
 
     def done(
         self,
-        taken: Taken,
+        taken: LeasedKey,
         wait: timedelta | None,
         tries: int = 0,
-        seen: Snapshot | None = None,
+        written: Snapshot | None = None,
         pools: Sequence[str] | None = None,
     ) -> bool:
         """Ends the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
@@ -193,7 +194,7 @@ class Workqueue:
         Only for a write that carried the resource version of what the run decided from (each further write that of the
         one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
         """
-        own, history = as_mark(taken.key, seen) if seen else None, taken.snapshot.history if taken.snapshot else 0
+        own, history = as_mark(taken.key, written) if written else None, taken.snapshot.history if taken.snapshot else 0
         accepted, queued = self._run(
             "done",
             taken.key,
@@ -213,7 +214,7 @@ class Workqueue:
 
     def sweep_due(self, limit: int = 1000) -> int:
         """Queues keys whose wait is over or whose lease ended, at most `limit`; returns how many."""
-        return self._send_found(self._run("sweep_due", limit))
+        return self._send_keys(self._run("sweep_due", limit))
 
     def ask_sweep_lost(self, period: timedelta = timedelta(seconds=30)) -> int | None:
         """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding. `period`: of who asks."""
@@ -225,7 +226,7 @@ class Workqueue:
 
         Right only when it is called by a message that went through the hints' own queue: by then their turn has come.
         """
-        return self._send_found(self._run("sweep_lost", sent_ms, limit))
+        return self._send_keys(self._run("sweep_lost", sent_ms, limit))
 
     # ---- looking
 
@@ -233,7 +234,7 @@ class Workqueue:
         stored: Any = self._redis.hget(self._key["snap"], key)
         return snapshot(stored)
 
-    def standing(self, key: str) -> Standing:
+    def key_state(self, key: str) -> KeyState:
         """One moment."""
         pipe = self._redis.pipeline(transaction=True)
         for name in ("dirty", "hold"):
@@ -246,13 +247,13 @@ class Workqueue:
         dirty, held, hint, due, tries, pools, (seconds, micros) = pipe.execute()
         now = int(seconds) * 1000 + int(micros) // 1000
         sent, end = (None if ms is None else int(ms) for ms in (hint, due))
-        return Standing(bool(dirty), bool(held), sent, end, now, int(tries or 0), tuple(orjson.loads(pools or b"[]")))
+        return KeyState(bool(dirty), bool(held), sent, end, now, int(tries or 0), tuple(orjson.loads(pools or b"[]")))
 
     def snapshots(self) -> Iterator[tuple[str, Snapshot]]:
-        """Every key with its snapshot, in pages; not one moment, like `known`."""
+        """Every key with its snapshot, in pages; not one moment, like `stored_versions`."""
         for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000):
-            if found := snapshot(stored):
-                yield key.decode(), found
+            if keys := snapshot(stored):
+                yield key.decode(), keys
 
     def depth(self) -> dict[str, float]:
         """How many keys are dirty, queued, held, in the timer (leases and waits); seconds that the oldest is queued."""
@@ -272,10 +273,6 @@ class Workqueue:
     def _run(self, name: str, *args: Argument) -> Any:
         return self._scripts[name](self._keys, args)
 
-    def _discard_other_version(self, epoch: str, version: str | None) -> bool:
-        keys = [key for name, key in self._key.items() if name != "meta"]
-        return discard_other_version(self._redis, self._key["meta"], keys, epoch, version)
-
     def _hint(self, key: str) -> bytes:
         """What a script pushes itself; nothing where the hint is sent after it."""
         return routing.hint(key) if self._pushes else b""
@@ -285,11 +282,11 @@ class Workqueue:
         if keys and not self._pushes:
             self._publish(keys)
 
-    def _send_found(self, found: list[bytes]) -> int:
+    def _send_keys(self, keys: list[bytes]) -> int:
         """Hints for keys that only the script knew."""
-        if found:
-            self._publish(decoded(found))
-        return len(found)
+        if keys:
+            self._publish(decoded(keys))
+        return len(keys)
 
 
 def proper(keys: Sequence[str]) -> list[str]:

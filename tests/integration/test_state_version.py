@@ -35,7 +35,7 @@ def other_release(redis_url: str) -> Iterator[Redis]:
 
 
 def publish(queue: Workqueue, epoch: str, *versions: int) -> None:
-    assert queue.claim(epoch, BLUE)
+    assert queue.assume_epoch(epoch, BLUE)
     assert all(answer >= 0 for answer in queue.marks(epoch, [mark(version) for version in versions], relist=True))
     assert queue.stamp(epoch)
 
@@ -80,7 +80,9 @@ def test_what_was_discarded_by_half_is_discarded_by_the_next_publisher(redis: Re
     with other_release(redis_url) as old:
         publish(Here(old).workqueue(), EPOCH, 1)
     first = Here(redis).workqueue()
-    assert not other_version.discard_other_version(redis, "{queue}meta", ["{queue}snap"], "6:outbid", "v0")
+    assert not other_version.discard_other_version(
+        redis, {"meta": "{queue}meta", "snap": "{queue}snap"}, "6:outbid", "v0"
+    )
     assert first.snapshot(KEY) is not None
     publish(first, NEXT)
     assert first.snapshot(KEY) is None

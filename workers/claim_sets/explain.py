@@ -14,7 +14,7 @@ from domain.claim_sets.scale_in import SetMember, first_to_go
 from domain.claims.status import Reason
 from domain.kubernetes.names import REVISION
 from domain.kubernetes.objects import KubeObject
-from events.workqueue import Standing, Workqueue
+from events.workqueue import KeyState, Workqueue
 from workers.claim_sets.observe import Look, looked
 from workers.claim_sets.services import ClaimSetServices
 from workers.kube.pod_claim_sets import SetClaims
@@ -52,7 +52,7 @@ class SetStory:
     surge: int
     first: str
     claims: tuple[Row, ...]
-    run: Standing
+    run: KeyState
 
 
 def foresee(services: ClaimSetServices, queue: Workqueue, namespace: str, name: str) -> SetStory | None:
@@ -72,7 +72,7 @@ def foresee(services: ClaimSetServices, queue: Workqueue, namespace: str, name: 
         surge=max(0, seen.surplus) if seen.old else 0,
         first=going[0].name if going else "",
         claims=tuple(_rows(look, going)),
-        run=queue.standing(pod_claim_set_key(namespace, name)),
+        run=queue.key_state(pod_claim_set_key(namespace, name)),
     )
 
 

@@ -14,7 +14,7 @@ from domain.claims.fitting import unfit
 from domain.claims.pod import ClaimablePod
 from domain.kubernetes.names import POOL
 from domain.kubernetes.objects import KubeObject, Pod
-from events.workqueue import Standing
+from events.workqueue import KeyState
 from workers.claims.observe import wish_of
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import ClaimPods, claimable
@@ -54,7 +54,7 @@ class ClaimStory:
     pods: tuple[tuple[str, str], ...]
     step: Step
     candidates: tuple[Candidate, ...]
-    run: Standing
+    run: KeyState
     ahead: int = -1
     nominated: str = ""
 
@@ -77,7 +77,7 @@ def foresee(services: ClaimServices, namespace: str, name: str) -> ClaimStory | 
         pods=tuple(sorted((pod.name, pod.phase.value) for pod in mine)),
         step=next_step(claim, View(mine, named, grace=services.missing_grace)),
         candidates=_candidates(services, namespace, name, claim, pods) if looks else (),
-        run=services.queue.standing(pod_claim_key(namespace, name)),
+        run=services.queue.key_state(pod_claim_key(namespace, name)),
         ahead=place,
         nominated=waiting[place].pool if place >= 0 else "",
     )

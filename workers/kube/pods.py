@@ -31,7 +31,7 @@ def view_of(obj: dict[str, Any]) -> PodView:
     return PodView.from_snapshot(KubeObject(obj).version, pod_snapshot(obj))
 
 
-class Pods:
+class PodClient:
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 

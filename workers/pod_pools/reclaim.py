@@ -28,7 +28,7 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, seen: Seen) -> 
     held = [m for m in seen.members if m.claimed_by and not m.terminating]
     dangling = [m for m in seen.members if m.stage is Phase.BOUND and not m.claimed_by and not m.terminating]
     unknown = {m.claimed_by for m in held}
-    known = services.claims.known(namespace, unknown)
+    known = services.claims.remembered(namespace, unknown)
     strays = services.claims.noticed(namespace, {m.name: m.claimed_by for m in held if m.claimed_by in known})
     wake_claims(run, namespace, {known[uid] for uid in strays})
     unknown -= known.keys()

@@ -219,7 +219,7 @@ def _barrier(services: PodPoolServices, refusal: str) -> Problem | None:
 def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None:
     """Of a pool that is gone, once no pod lives by it: its end would end their connections. Each end runs this."""
     user, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), ledger.pool.split("/")
-    if user.made() and not PoolPods(services.kube, namespace, name, {}).labelled():
+    if user.exists() and not PoolPods(services.kube, namespace, name, {}).labelled():
         user.remove(run.token)
 
 

@@ -100,8 +100,8 @@ class Looking:
         Without call budget the turn ends early.
         """
         memory = self._services.audit_memory
-        suspects = {arn for one in memory.known(self._ledger.prefix) if (arn := _suspect(one)) in groups}
-        found, last = dict[str, frozenset[str]](), memory.turn(self._ledger.prefix)
+        suspects = {arn for one in memory.differences(self._ledger.prefix) if (arn := _suspect(one)) in groups}
+        found, last = dict[str, frozenset[str]](), memory.last_checked(self._ledger.prefix)
         turn = next_round(groups, last, most)
         with suppress(OverBudget):
             for arn in sorted(suspects - set(turn)) + turn:

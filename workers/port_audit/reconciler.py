@@ -40,7 +40,7 @@ def repair(services: PortServices, pool: str, look: Look) -> dict[Difference, st
     """One pass. What was not mended, and why; what is not in it is done, or on its way."""
     prefix, memory = services.ledger(pool).prefix, services.audit_memory
     noted = memory.note(prefix, [found.id for found in look.differences], services.orphan_grace)
-    memory.end_turn(prefix, look.last)
+    memory.record_last_checked(prefix, look.last)
     mender, left = Repair(services, pool, look), {}
     for found in look.differences:
         if found.id in noted.fresh:

@@ -23,7 +23,7 @@ class Ticks:
     def __init__(self, redis: Redis) -> None:
         self._redis, self._keys = redis, AcquiredKeys(redis)
 
-    def claim(self, task: str, period: timedelta) -> bool:
+    def acquire(self, task: str, period: timedelta) -> bool:
         """True for one caller a period. If that one dies, the tick is missed: the next makes up for it."""
         return bool(self._keys.acquire(f"berthmaster:tick:{task}", "tick", period * SHARE_OF_PERIOD))
 

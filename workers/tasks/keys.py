@@ -9,7 +9,7 @@ import structlog
 from berthmaster import routing
 from berthmaster.redis.outage import OUTAGE
 from domain.outcome import Outcome
-from events.workqueue import Taken
+from events.workqueue import LeasedKey
 from workers.reconcile import Reconciler, reconcile
 from workers.tasks.payloads import ReconcileKey
 from workers.wiring.process import Services, services
@@ -32,7 +32,7 @@ def discard_key(key: object) -> None:
     parts = services()
     try:
         taken = parts.queue.take(key, parts.settings.queue.lease, secrets.token_hex(4))
-        if isinstance(taken, Taken) and parts.queue.done(taken, None):
+        if isinstance(taken, LeasedKey) and parts.queue.done(taken, None):
             log.warning("key_discarded", key=key[:300])
     except OUTAGE as error:
         log.warning("key_left_dirty", reason="redis_unavailable", error=str(error))

@@ -19,7 +19,7 @@ log = structlog.get_logger()
 def once_a_period(ticks: Ticks, task: str, period: timedelta, work: Callable[[], None]) -> None:
     """Calls `work` unless this period's tick was claimed already. A missed tick needs no repair: the next one comes."""
     try:
-        mine = ticks.claim(task, period)
+        mine = ticks.acquire(task, period)
         metrics.TICKS.labels(task, "done" if mine else "skipped").inc()
         if mine:
             work()

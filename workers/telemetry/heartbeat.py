@@ -25,7 +25,7 @@ REFUSED_SUFFIX = ".refused"
 _beaten = [time.monotonic()]
 
 
-class Verdict(NamedTuple):
+class Liveness(NamedTuple):
     alive: bool
     ready: bool
     reason: str
@@ -46,7 +46,9 @@ def silence() -> float:
     return time.monotonic() - _beaten[0]
 
 
-def judge(file: Path, broker_answers: Callable[[], bool], did: str = "consumed", refusal: str | None = None) -> Verdict:
+def judge(
+    file: Path, broker_answers: Callable[[], bool], did: str = "consumed", refusal: str | None = None
+) -> Liveness:
     """`broker_answers` is asked only if the file is stale. `did` is what it shows, `refusal` why Redis takes no writes
     now, None if it does.
     """
@@ -56,17 +58,17 @@ def judge(file: Path, broker_answers: Callable[[], bool], did: str = "consumed",
             touch(since)
         touch(file.with_name(file.name + OUTAGE_SUFFIX))
         lasts = age(since)
-        return Verdict(alive=lasts <= LONGEST_REFUSAL, ready=False, reason=f"refused for {lasts:.0f} s: {refusal}")
+        return Liveness(alive=lasts <= LONGEST_REFUSAL, ready=False, reason=f"refused for {lasts:.0f} s: {refusal}")
     since.unlink(missing_ok=True)
     if (silent := age(file)) <= FRESH:
-        return Verdict(alive=True, ready=True, reason=f"{did} {silent:.0f} s ago")
+        return Liveness(alive=True, ready=True, reason=f"{did} {silent:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)
     if not broker_answers():
         touch(outage)
-        return Verdict(alive=True, ready=False, reason="the broker does not answer")
+        return Liveness(alive=True, ready=False, reason="the broker does not answer")
     if (back := age(outage)) <= FRESH:
-        return Verdict(alive=True, ready=False, reason=f"the broker has been back for less than {back:.0f} s")
-    return Verdict(alive=False, ready=False, reason=f"has not {did} for {silent:.0f} s though the broker answers")
+        return Liveness(alive=True, ready=False, reason=f"the broker has been back for less than {back:.0f} s")
+    return Liveness(alive=False, ready=False, reason=f"has not {did} for {silent:.0f} s though the broker answers")
 
 
 def forget(file: Path) -> None:

@@ -138,7 +138,7 @@ class Binding:
         Where somebody wishes a comparison, by what AWS has instead of what the ledger says; with that wish, else ''.
         """
         due = entry.id in self._world.due
-        wish = Stock(self._services.ledger(entry.pool)).wish(entry.key) if due else ""
+        wish = Stock(self._services.ledger(entry.pool)).comparison_request(entry.key) if due else ""
         if target and (due or target != entry.target):
             driver.register(entry.target_group, [address_of(target)])
         if due and entry.target_group:

@@ -44,7 +44,7 @@ class ClaimIndex:
         """What its status says."""
         self._redis.hset(PHASES, f"{namespace}/{name}", phase)
 
-    def known(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
+    def remembered(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
         """UID -> name, of those of these claims that are remembered."""
         asked = sorted(claims)
         names: Any = self._redis.hmget(uids(namespace), asked) if asked else []
@@ -52,8 +52,8 @@ class ClaimIndex:
 
     def all(self, namespace: str) -> set[tuple[str, str]]:
         """Name and UID of those that are remembered."""
-        told: Any = self._redis.hgetall(f"{prefix(namespace)}named")
-        return {(name.decode(), orjson.loads(each)["u"]) for name, each in told.items()}
+        named: Any = self._redis.hgetall(f"{prefix(namespace)}named")
+        return {(name.decode(), orjson.loads(entry)["u"]) for name, entry in named.items()}
 
     def due(self, namespace: str, period: timedelta) -> bool:
         """Whether it is so long ago that somebody was told so, or that Redis was new."""
@@ -80,8 +80,8 @@ class ClaimIndex:
 
     def may_have_tried(self, namespace: str, uid: str, pods: Collection[str]) -> None:
         """These are all, as a list has just shown."""
-        told: Mapping[str, Any] = {"": INCARNATION} | dict.fromkeys(pods, 1)
-        self._redis.hset(_tried(namespace, uid), items=[part for pair in told.items() for part in pair])
+        tried: Mapping[str, Any] = {"": INCARNATION} | dict.fromkeys(pods, 1)
+        self._redis.hset(_tried(namespace, uid), items=[part for pair in tried.items() for part in pair])
 
     def tries(self, namespace: str, uid: str, pod: str) -> None:
         """Before that pod is written."""
@@ -106,13 +106,13 @@ class ClaimIndex:
         """
         key = f"{prefix(namespace)}missing"
         stored: Any = self._redis.hget(key, uid)
-        told, since = orjson.loads(stored) if stored else ("", 0.0)
-        if told == pod and since <= now.timestamp() + EXACT.total_seconds():
+        missing_pod, since = orjson.loads(stored) if stored else ("", 0.0)
+        if missing_pod == pod and since <= now.timestamp() + EXACT.total_seconds():
             return min(now, datetime.fromtimestamp(since, UTC))
         self._redis.hset(key, uid, orjson.dumps([pod, now.timestamp()]))
         return now
 
-    def found(self, namespace: str, uid: str) -> None:
+    def forget_missing(self, namespace: str, uid: str) -> None:
         """Nothing that it names is missing."""
         self._redis.hdel(f"{prefix(namespace)}missing", uid)
 

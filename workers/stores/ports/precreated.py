@@ -36,12 +36,12 @@ class Stock:
         names = [name.decode() for name in coming]
         fields = [letter + name for name in names for letter in ("j:", "a:")]
         rows: Any = self._redis.hmget(f"{self._prefix}lbs", fields) if fields else []
-        found = [
+        gaps = [
             _gap(name, int(coming[name.encode()]), orjson.loads(facts), orjson.loads(ports))
             for name, facts, ports in zip(names, rows[::2], rows[1::2], strict=True)
             if facts and ports
         ]
-        return sorted(found, key=lambda gap: (gap.position, gap.lb))
+        return sorted(gaps, key=lambda gap: (gap.position, gap.lb))
 
     def stop(self, lb: str) -> None:
         """No more listeners are made there before the pool is configured again."""
@@ -72,7 +72,7 @@ class Stock:
         """AWS does not have that listener any more. False: it is not in stock either."""
         return bool(self._ledger.call("unstock", INCARNATION, key, listener)[0] == b"OK")
 
-    def wish(self, key: str) -> str:
+    def comparison_request(self, key: str) -> str:
         """The wish to compare that stands, '' for none."""
         stored: Any = self._redis.hget(f"{self._prefix}compare", key)
         return stored.decode() if stored else ""
