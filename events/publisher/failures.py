@@ -27,6 +27,8 @@ An earlier release left a version alone, of the first history.
 
 
 class Position(NamedTuple):
+    """The version up to which Kubernetes Events were read, in one history of the API."""
+
     history: int
     version: int
 
@@ -83,6 +85,7 @@ class FailureFeed:
 
 
 def position(stored: bytes) -> Position:
+    """The position from the text that Redis has."""
     history, _, version = stored.rpartition(b":")
     return Position(int(history or 1), int(version))
 
@@ -97,6 +100,7 @@ def failure(event: Mapping[str, Any]) -> AllocationFailed:
 
 
 def stream_entry(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
+    """The entry of the event stream for an allocation failure."""
     written = KubeObject(event)
     identity = f"{written.metadata.get('uid')}:{written.resource_version}"
     return cloud_event(ALLOCATION_FAILED, identity, failed.key, time, failed.model_dump())

@@ -1,4 +1,4 @@
-"""What becomes of what a watch yields: snapshots and marks for pods and pools.
+"""Turn what a watch yields into snapshots and marks.
 
 A feed belongs to one term of the publisher and to one thread at a time.
 """
@@ -19,8 +19,10 @@ from events.workqueue import Mark, StoredVersion, Workqueue
 
 
 class Feed(Protocol):
+    """Takes the lists and batches of one watch."""
+
     def prepare(self) -> None:
-        """A list is about to be asked for: what Redis has now must be in it."""
+        """Called before a list is requested: what Redis has now must be in that list."""
 
     def listing(self, listing: Listing, relist: bool) -> None: ...
 
@@ -28,7 +30,7 @@ class Feed(Protocol):
 
 
 class SnapshotFeed:
-    """Keeps Redis in step with one kind. `keys` are those that Redis knows, so that others cost no question."""
+    """Keeps Redis in step with one kind. `keys` are those that Redis has, so that others cost no round trip."""
 
     def __init__(self, resource: Resource, queue: Workqueue, sender: MarkSender, metrics: Metrics) -> None:
         self.resource, self.queue, self.sender, self.metrics = resource, queue, sender, metrics
@@ -36,7 +38,7 @@ class SnapshotFeed:
         self.stored: dict[str, StoredVersion] = {}
 
     def prepare(self) -> None:
-        """After the claim: since then nobody else makes snapshots, and workers only raise the versions of some."""
+        """Call it in an epoch of ours: nobody else makes snapshots then, and workers only raise versions."""
         stored = self.sender.patiently(self.resource, self.queue.stored_versions)
         self.stored = {key: old for key, old in stored.items() if self.resource.owns(key)}
 
@@ -54,7 +56,7 @@ class SnapshotFeed:
             (self.keys.discard if mark.gone else self.keys.add)(mark.key)
 
     def marks(self, events: list[Json]) -> list[Mark]:
-        """The last version of each key, if it concerns us: earlier ones are over already."""
+        """The last version of each key that concerns us. Earlier versions are out of date already."""
         latest = {self.resource.key(KubeObject(event["object"])): event for event in events}
         items = [self.resource.item(event["object"], event["type"] == "DELETED") for event in latest.values()]
         marks = [mark for mark, opted in items if opted or mark.key in self.keys]

@@ -39,14 +39,14 @@ class Follower:
                 self.take(change, relist=False)
         except EpochLostError as lost:
             return str(lost)
-        except RedisError as error:  # the term ended while Redis did not answer; the next claim lists again
+        except RedisError as error:  # the term ended while Redis did not answer; the next term lists again
             warn(log, "batch_abandoned", error, resource=self.watch.resource.name)
         finally:
             self.close()
         return "ended"
 
     def close(self) -> None:
-        """The connection must not wait for a garbage collection."""
+        """Close the connection now, not at the next garbage collection."""
         self.changes.close()
 
     def take(self, change: Change, relist: bool) -> None:

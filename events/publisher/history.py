@@ -1,8 +1,8 @@
 """Which history of the API is this? Versions grow within one; an etcd that was restored from a backup begins another,
 whose versions say nothing of those before.
 
-A list without a resource version is consistent, so it can only show versions that are at least as high as all that was
-known before it was asked for. One that does not is the proof of a new history. The term ends, and the next begins the
+A list without a resource version is consistent, so it can only show versions that are at least as high as all that
+Redis had before the request. A list that does not is the proof of a new history. The term ends, and the next begins the
 new history before it lists: then every object is marked, and so is every end.
 """
 
@@ -33,7 +33,7 @@ class NewHistoryError(Exception):
 def require_history(
     items: Iterable[ListedObject], stored: Mapping[str, StoredVersion], version: int, history: int
 ) -> None:
-    """Raises NewHistoryError. `known` was read before the list was asked for."""
+    """Raises NewHistoryError. `stored` was read before the list was requested."""
     stored = {key: old for key, old in stored.items() if old.history == history}
     listed = set()
     for mark, _ in items:

@@ -29,7 +29,7 @@ class Lease:
         self.path = path_of(self.collection, settings.name)
         self.number = 0
         self.until = 0.0  # on the monotonic clock: how long we may publish
-        self.last_version, self.changed_at = "", 0.0  # the version of the Lease that we saw last, and since when
+        self.last_version, self.changed_at = "", 0.0  # the last version of the Lease that we read, and since when
         self.lock = RLock()
 
     @property
@@ -115,10 +115,10 @@ class Lease:
         self.until = started + self.settings.renew_deadline.total_seconds()
 
     def body(self, lease: Json, number: int) -> Json:
-        """`lease` with our claim in it; its resource version stays as the precondition."""
+        """`lease` with us as its holder; its resource version stays as the precondition."""
         spec = lease.get("spec") or {}
         since = spec["acquireTime"] if spec.get("holderIdentity") == self.identity else self.now()
-        claimed = {
+        held = {
             **spec,
             "holderIdentity": self.identity,
             "leaseDurationSeconds": round(self.settings.duration.total_seconds()),
@@ -126,7 +126,7 @@ class Lease:
             "acquireTime": since,
             "renewTime": self.now(),
         }
-        return new_object("coordination.k8s.io/v1", "Lease", KubeObject(lease).metadata, spec=claimed)
+        return new_object("coordination.k8s.io/v1", "Lease", KubeObject(lease).metadata, spec=held)
 
     def now(self) -> str:
         """The API server's time as a Kubernetes MicroTime. For people: no decision reads it."""
@@ -134,4 +134,5 @@ class Lease:
 
 
 def transitions(lease: Json) -> int:
+    """How often the Lease has changed its holder."""
     return int((lease.get("spec") or {}).get("leaseTransitions") or 0)

@@ -50,7 +50,7 @@ class Metrics:
 
     @contextmanager
     def sending(self, resource: str) -> Iterator[None]:
-        """Around a batch on its way to Redis."""
+        """Wraps the sending of a batch to Redis."""
         self.begun[resource] = time.monotonic()
         try:
             with self.latency.labels(resource).time():

@@ -1,8 +1,8 @@
-"""Marks on their way to Redis under one claim: fenced, in one round trip with their stream entries, never given up.
+"""Send marks to Redis under one epoch: fenced, in one round trip with their stream entries, never given up.
 
 While Redis does not answer, the batch is kept and sent again. That is safe because a mark that arrived already is not
-newer the second time, and enough because a Redis that came back without its state refuses the mark: then the claim is
-lost, and a new claim begins with a list.
+newer the second time, and enough because a Redis that came back without its state refuses the mark: then the epoch is
+lost, and the next epoch begins with a list.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 
 class EpochLostError(Exception):
-    """Nothing more may be sent under this claim; the text is the reason."""
+    """Nothing more may be sent under this epoch. The text is the reason."""
 
 
 class MarkSender:
-    """Belongs to one claim. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
+    """Belongs to one epoch. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class MarkSender:
         self.settings, self.metrics, self.stream = settings, metrics, stream
 
     def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
-        """Raises EpochLostError. `relist` between claim and stamp only."""
+        """Raises EpochLostError. `relist` only before the stamp of the epoch."""
         for chunk in chunks(marks):
             with tracing.span("publish", resource=resource.name), self.metrics.sending(resource.name):
                 self.patiently(resource, partial(self.attempt, resource, chunk, relist))

@@ -1,8 +1,8 @@
-"""One term of the active publisher: claim, list and mark, stamp, watch, until something makes it doubtful.
+"""One term of the active publisher: assume an epoch, list and mark, stamp, watch, until something is in doubt.
 
-Another claimed, Redis lost state, another Redis answers, the Lease is gone: each ends the term, and the next begins
-from the start. There is no repair in the middle, so there is one order to think about. Each term claims under an epoch
-of its own, so that a thread left over from an earlier one cannot write any more.
+Another epoch, lost state, another Redis, a lost Lease: each ends the term, and the next begins from the start. There is
+no repair in the middle, so there is one order to think about. Each term assumes an epoch of its own,
+so that a thread of an earlier term cannot write any more.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ POLL_PAUSE: Final = 0.1
 
 @dataclass(frozen=True)
 class Parts:
-    """What a publisher is made of; shared by its terms."""
+    """The parts of a publisher. Its terms share them."""
 
     kube: KubeApi
     redis: Redis
@@ -122,7 +122,7 @@ class Term:
         return self.reason
 
     def open(self) -> None:
-        """Claim, history, lists, stamp, in this order.
+        """Assume the epoch, enter the history, list, stamp: in this order.
 
         Raises EpochLostError, NewHistoryError, AnotherFleet and RedisError.
         """
@@ -145,7 +145,7 @@ class Term:
             self.start(follower.watch.resource.name, partial(self.follow, follower))
 
     def enter_history(self) -> None:
-        """Whoever lost the claim since then has another's lists to come."""
+        """Raises EpochLostError when another publisher has assumed an epoch: its lists count, not ours."""
         if not self.parts.queue.enter_history(self.epoch, anew=bool(self.evidence)):
             raise EpochLostError("outbid")
         if self.evidence:
@@ -176,7 +176,7 @@ class Term:
         self.threads.append(self.parts.supervisor.start(name, target))
 
     def look_out(self) -> None:
-        """Ends the term for what no thread of it would notice by itself."""
+        """Ends the term for reasons that none of its threads would notice."""
         probed = time.monotonic()
         while not self.over.wait(POLL_PAUSE):
             if self.parts.supervisor.stop.is_set():
@@ -188,13 +188,13 @@ class Term:
                 self.probe()
 
     def probe(self) -> None:
-        """Nothing may happen for hours, and still Redis must neither lose its state nor refuse writes unseen."""
+        """A quiet stream would hide for hours that Redis lost its state or refuses writes."""
         try:
             if not self.parts.queue.stands(self.epoch):
                 return self.end("state_lost")
             prove(self.parts.redis)
             self.parts.stream.trim(self.parts.redis)
-        except AnotherFleet:  # the next claim says so
+        except AnotherFleet:  # the next term raises it
             self.end("another_fleet")
         except RedisError as error:
             warn(log, "probe_failed", error)
@@ -207,7 +207,7 @@ class Term:
         self.over.set()
 
     def close(self) -> None:
-        """Lets batches in hand be finished. What does not end in time is fenced by the next claim."""
+        """Lets batches in hand be finished. The next epoch fences what does not end in time."""
         self.end("failed")
         deadline = time.monotonic() + self.parts.settings.grace.total_seconds()
         for thread in self.threads:

@@ -37,7 +37,7 @@ IDLE: Final = 0.2
 
 
 class Listing(NamedTuple):
-    """Every object at one version, and why it was asked for: start, expired, stalled, behind, resync or error."""
+    """Every object at one version, and the reason of the list: start, expired, stalled, behind, resync or error."""
 
     version: int
     items: list[ListedObject]
@@ -46,7 +46,7 @@ class Listing(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Events in their order, all newer than what came before; `old` is how many were not and were dropped."""
+    """Events in their order, all newer than those before. `old` counts the dropped ones, which were not newer."""
 
     events: list[dict[str, Any]]
     old: int
@@ -212,7 +212,7 @@ class ResourceWatch:
         return Batch(fresh, old)
 
     def report_absent(self, error: NotFound) -> Iterator[Absent]:
-        """Said once, then retried quietly: an optional kind may never be installed."""
+        """Logs once, then retries quietly: an optional kind may never be installed."""
         self.pulse.beat()
         if not self.absent:
             self.absent = True
@@ -234,7 +234,7 @@ class ResourceWatch:
         self.failures += 1
 
     def resync_after(self) -> float:
-        """Spread by a tenth, so that the kinds are not listed together."""
+        """The resync period, spread by a tenth so that the kinds are not listed together."""
         return self.settings.resync_every.total_seconds() * (0.9 + 0.1 * random.random())
 
     def seconds_until(self, due: float) -> int:

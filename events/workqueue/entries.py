@@ -16,7 +16,7 @@ import orjson
 
 STORED: Final = re.compile(rb"(?:(\d{6})\.)?(\d{20})([LG])([^|]*)\|")
 LOST: Final = -1
-"""A mark's answer: another epoch claimed the queue, or Redis lost state. Check the Lease and claim again."""
+"""A mark's answer: another epoch was assumed, or Redis lost state. Check the Lease and assume an epoch again."""
 
 
 class Mark(NamedTuple):
@@ -34,6 +34,8 @@ class Mark(NamedTuple):
 
 
 class Snapshot(NamedTuple):
+    """The latest version of an object that the publisher received, reduced to the fields that we use."""
+
     version: int
     uid: str
     gone: bool
@@ -42,7 +44,7 @@ class Snapshot(NamedTuple):
 
 
 class StoredVersion(NamedTuple):
-    """What Redis knows of a key, without its body."""
+    """The version of a key's snapshot in Redis, without its body."""
 
     version: int
     uid: str
@@ -62,7 +64,10 @@ class LeasedKey(NamedTuple):
 
 
 class KeyState(NamedTuple):
-    """Where a key stands: `hint_ms` when its hint was sent, `due_ms` when its wait is over or its lease ends."""
+    """The state of a key in the queue.
+
+    `hint_ms`: when its hint was sent. `due_ms`: when its wait is over or its lease ends.
+    """
 
     dirty: bool
     held: bool
@@ -90,10 +95,12 @@ def padded_history(history: int) -> str:
 
 
 def stored_version(stored: bytes) -> StoredVersion:
+    """The version from the stored form of a snapshot."""
     return _parsed(stored)[0]
 
 
 def snapshot(stored: bytes | None) -> Snapshot | None:
+    """The snapshot from its stored form, None where there is none."""
     if not stored:
         return None
     of, body = _parsed(stored)
@@ -109,4 +116,5 @@ def _parsed(stored: bytes) -> tuple[StoredVersion, bytes]:
 
 
 def as_mark(key: str, written: Snapshot) -> Mark:
+    """A mark with the snapshot of a run's own write."""
     return Mark(key, written.version, written.uid, written.gone, orjson.dumps(written.body))

@@ -59,13 +59,13 @@ class Workqueue:
         self._keys = [*self._key.values(), *([hint_queue] if hint_queue else [])]
         self._pushes = hint_queue is not None
         self._publish = publish or push(redis, hint_queue or "")
-        self._assumed: tuple[str, str] | None = None  # epoch, and the incarnation that it was claimed under
+        self._assumed: tuple[str, str] | None = None  # epoch, and the incarnation under which it was assumed
         self.history = 0  # of the API, as `enter_history` said
 
     # ---- the publisher's side
 
     def assume_epoch(self, epoch: str, fleet: Identity | None = None) -> bool:
-        """Makes `epoch` ("<lease transitions>:<identity>") the one whose marks count. False: a higher number has.
+        """Makes `epoch` ("<lease transitions>:<identity>") the one that counts. False: a higher number was assumed.
 
         Raises AnotherFleet for a Redis that does not belong to `fleet`; one that is nobody's becomes its own.
         """
@@ -78,7 +78,7 @@ class Workqueue:
         return under is not None and discard_other_version(self._redis, self._key, epoch, version)
 
     def enter_history(self, epoch: str, anew: bool = False) -> bool:
-        """Sets `history`, that of the marks to come; `anew`: the API's versions went back. False: another has claimed.
+        """Sets the `history` of the marks to come. `anew`: the API's versions went back. False: the epoch is not ours.
 
         A version of another history refuses no mark.
         """
@@ -87,7 +87,7 @@ class Workqueue:
         return history is not None
 
     def was_stamped(self) -> bool:
-        """Whether the server that was claimed is the one that was stamped last: workers took from it before."""
+        """Whether the stamp is of the server under which we assumed the epoch: workers took keys from it before."""
         return bool(self._assumed and self._redis.hget(self._key["meta"], "run") == self._assumed[1].encode())
 
     def stored_versions(self) -> dict[str, StoredVersion]:
@@ -117,30 +117,31 @@ class Workqueue:
         return answers
 
     def stamp(self, epoch: str) -> bool:
-        """Lets workers take: the list is complete. False: another Redis process than was claimed, or another epoch."""
+        """Opens the queue for workers: the list is complete. False: the epoch or the Redis process is another now."""
         if self._assumed is None or self._assumed[0] != epoch:
             return False
         doubt(self._redis)
         return bool(self._run("stamp", epoch, self._assumed[1], INCARNATION))
 
     def stands(self, epoch: str) -> bool:
-        """Whether a mark would count now: the claim stands, under a stamp of the very Redis process that answers, as it
-        says now.
+        """Whether a mark would count now: the epoch is ours, and the stamp is of the Redis process that answers.
+
+        The server is asked who it is.
         """
         doubt(self._redis)
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.hmget(self._key["meta"], "epoch", "run")
         pipeline.echo(INCARNATION)
-        (claimed, stamped), answering = pipeline.execute()
-        return bool(claimed == epoch.encode() and stamped == answering)
+        (current, stamped), answering = pipeline.execute()
+        return bool(current == epoch.encode() and stamped == answering)
 
     def highest_epoch(self) -> int:
-        """The number of the epoch that claimed last, 0 before the first."""
+        """The number of the epoch that was assumed last, 0 before the first."""
         epoch: Any = self._redis.hget(self._key["meta"], "epoch")
         return int(epoch.partition(b":")[0]) if epoch else 0
 
     def owner(self) -> Identity | None:
-        """The fleet that this Redis belongs to, None before its publisher's first claim."""
+        """The fleet that this Redis belongs to, None before its publisher's first epoch."""
         stored: Any = self._redis.hmget(self._key["meta"], FIELDS)
         return Identity.stored(stored)
 

@@ -15,6 +15,8 @@ REPORTER = "berthmaster-worker"
 
 
 class EventJournal:
+    """Writes workers' events to the stream."""
+
     def __init__(self, redis: Redis, stream: EventStream, now: Callable[[], datetime]) -> None:
         self._redis, self._stream, self._now = redis, stream, now
 

@@ -35,6 +35,7 @@ class Replication(NamedTuple):
 
 
 def sentinel_facts(address: SentinelAddress) -> Iterator[SentinelFacts]:
+    """Ask each sentinel of the address."""
     for (host, port), client in zip(address.sentinels, sentinels(address).sentinels, strict=True):
         with client:
             yield _of_one(f"{host}:{port}", client, address.master)

@@ -1,4 +1,4 @@
-"""What every task that reconciles one key does around its reconciler."""
+"""Run a reconciler for one key: what all tasks of reconcilers share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reconcile_key(parts: Services, asked: ReconcileKey, reconciler: Reconciler) 
 
 
 def discard_key(key: object) -> None:
-    """Takes a key that no reconciler takes, and ends its run: else it would be queued, and its hint sent, for ever."""
+    """End the run of a key that no reconciler accepts: otherwise the key is queued, and its hint sent, for ever."""
     if not isinstance(key, str) or routing.is_key(key) or key.encode(errors="replace").decode() != key:
         return
     parts = services()

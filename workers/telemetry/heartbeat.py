@@ -26,17 +26,20 @@ _beaten = [time.monotonic()]
 
 
 class Liveness(NamedTuple):
+    """The answer to a probe of a worker or beat."""
+
     alive: bool
     ready: bool
     reason: str
 
 
 def of_beat(file: Path) -> Path:
-    """Beat's own, beside the file of a worker, which may run on the same machine."""
+    """The file of beat, beside that of a worker, which may run on the same machine."""
     return file.with_name(f"{file.name}.beat")
 
 
 def beat(file: Path) -> None:
+    """Record that this process has worked just now."""
     touch(file)
     _beaten[:] = [time.monotonic()]
 
@@ -72,6 +75,6 @@ def judge(
 
 
 def forget(file: Path) -> None:
-    """What an earlier process left says nothing of this one."""
+    """Remove the files of an earlier process, which say nothing of this one."""
     for suffix in ("", OUTAGE_SUFFIX, REFUSED_SUFFIX):
         file.with_name(file.name + suffix).unlink(missing_ok=True)

@@ -1,6 +1,4 @@
-"""Builds what the runs of pods and pools use, from the settings; part of the bootstrap, apart because it is a concept
-of its own.
-"""
+"""Build the services of the reconcilers of pods and port pools from the settings."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from workers.stores.ports.ledger import Ledger, load_scripts
 
 
 def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
-    """Nothing connects here."""
+    """Connects to nothing yet."""
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
     rates = settings.aws.rates
 

@@ -41,11 +41,11 @@ class ClaimIndex:
         self._scripts["forget"]([prefix(namespace)], (name, uid))
 
     def shows(self, namespace: str, name: str, phase: str) -> None:
-        """What its status says."""
+        """Stores the phase that its status shows."""
         self._redis.hset(PHASES, f"{namespace}/{name}", phase)
 
     def remembered(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
-        """UID -> name, of those of these claims that are remembered."""
+        """UID -> name, of those of these claims that the index has."""
         asked = sorted(claims)
         names: Any = self._redis.hmget(uids(namespace), asked) if asked else []
         return {uid: name.decode() for uid, name in zip(asked, names, strict=True) if name}
@@ -56,7 +56,7 @@ class ClaimIndex:
         return {(name.decode(), orjson.loads(entry)["u"]) for name, entry in named.items()}
 
     def due(self, namespace: str, period: timedelta) -> bool:
-        """Whether it is so long ago that somebody was told so, or that Redis was new."""
+        """True once per period; False on the first call after Redis was reset."""
         key, now = f"{prefix(namespace)}checked", self._redis.time()[0]
         last: Any = self._redis.get(key)
         if last is not None and 0 <= now - int(last) < period.total_seconds():
@@ -65,7 +65,7 @@ class ClaimIndex:
         return last is not None
 
     def named_by_others(self, namespace: str, pods: Iterable[str], claim: str) -> frozenset[str]:
-        """Those of these pods that claims but this one name, taken or not."""
+        """Those of these pods that other claims name, taken or not."""
         asked, pipe = list(pods), self._redis.pipeline(transaction=False)
         for pod in asked:
             pipe.smembers(namers(namespace, pod))
@@ -84,7 +84,7 @@ class ClaimIndex:
         self._redis.hset(_tried(namespace, uid), items=[part for pair in tried.items() for part in pair])
 
     def tries(self, namespace: str, uid: str, pod: str) -> None:
-        """Before that pod is written."""
+        """Call it before that pod is written."""
         self._redis.hset(_tried(namespace, uid), pod, 1)
 
     def noticed(self, namespace: str, labelled: Mapping[str, str]) -> set[str]:
@@ -113,7 +113,7 @@ class ClaimIndex:
         return now
 
     def forget_missing(self, namespace: str, uid: str) -> None:
-        """Nothing that it names is missing."""
+        """Ends the time for which a pod that the claim names is missing."""
         self._redis.hdel(f"{prefix(namespace)}missing", uid)
 
 

@@ -30,6 +30,8 @@ class WaitingClaim:
 
 
 class WaitingClaims:
+    """The waiting claims of a namespace, by name."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 

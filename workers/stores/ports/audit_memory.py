@@ -1,4 +1,4 @@
-"""What the audits of a pool remember: differences and since when, and whose turn it is to be looked at."""
+"""What the audits of a pool remember: differences with their first time, and the object that was checked last."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from redis import Redis
 
 @dataclass(frozen=True)
 class Noted:
-    """Of what an audit has seen: `fresh` it sees for the first time, `ripe` was first seen a grace ago."""
+    """Differences that an audit found: `fresh` ones for the first time, `ripe` ones first at least a grace ago."""
 
     fresh: frozenset[str]
     ripe: frozenset[str]
 
 
 class AuditMemory:
+    """The differences of all pools, in Redis. Lost with it: then every grace begins anew."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
     def noted(self, prefix: str, differences: Collection[str], grace: timedelta) -> Noted:
-        """Only reads: to tell what an audit would do."""
+        """Reads only, for explaining what an audit would do."""
         first, now = self._first(prefix), self._now()
         oldest = now - grace // timedelta(milliseconds=1)
         fresh = frozenset(difference for difference in differences if difference not in first)
         return Noted(fresh, frozenset(difference for difference in differences if first.get(difference, now) <= oldest))
 
     def note(self, prefix: str, differences: Collection[str], grace: timedelta) -> Noted:
-        """Remembers what is seen, and forgets what is not seen any more. After TIME went back a grace begins anew."""
+        """Remembers these differences and forgets all others. After TIME went back a grace begins anew."""
         noted, first = self.noted(prefix, differences, grace), self._first(prefix)
         pipe, now = self._redis.pipeline(transaction=False), self._now()
         if gone := first.keys() - set(differences):
@@ -44,11 +46,11 @@ class AuditMemory:
         return noted
 
     def differences(self, prefix: str) -> list[str]:
-        """What the last audit has seen."""
+        """The differences that the last audit found."""
         return sorted(self._first(prefix))
 
     def last_checked(self, prefix: str) -> str:
-        """The last one that was looked at, '' for none."""
+        """The object that was checked last, '' for none."""
         stored: Any = self._redis.get(f"{prefix}turn")
         return stored.decode() if stored else ""
 

@@ -114,6 +114,7 @@ def share_of(ledger: Ledger, name: str) -> tuple[int, bool]:
 
 
 def entries_of_owner(ledger: Ledger, name: str) -> tuple[Entry, ...]:
+    """The entries of one owner."""
     held: Any = ledger.redis.hget(f"{ledger.prefix}owners", name)
     return entries_of(ledger.pool, orjson.loads(held)) if held else ()
 
