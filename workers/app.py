@@ -24,7 +24,7 @@ from workers.tasks.payloads import CheckedTask
 from workers.telemetry import logs, task_summary
 
 TASKS = tuple(f"{tasks.__name__}.{module.name}" for module in iter_modules(tasks.__path__))
-"""The modules of workers/tasks: whoever adds one registers it nowhere."""
+"""The modules of workers/tasks. A new module needs no registration."""
 
 
 def create_app(

@@ -12,10 +12,10 @@ from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.priority import Priority
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
-from workers.kube.pods import Pods
+from workers.kube.pods import PodClient
 from workers.kube.port_pools import PortPools
 from workers.run import Run
-from workers.stores.journal import Journal
+from workers.stores.journal import EventJournal
 from workers.stores.pool_names import PoolNames, ShownStatus
 from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.ports.last_errors import Troubles
@@ -32,11 +32,11 @@ class PortServices:
     queue: Workqueue
     ledger: Callable[[str], Ledger]
     driver: Callable[[str], LoadBalancerApi]
-    pods: Pods
+    pods: PodClient
     pools: PortPools
     namespaces: Namespaces
     events: KubeEvents
-    journal: Journal
+    journal: EventJournal
     pool_names: PoolNames
     shown: ShownStatus
     audit_memory: AuditMemory

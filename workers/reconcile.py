@@ -20,7 +20,7 @@ from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.refusals import warn
 from domain.backoff import RetryPolicy, backoff
 from domain.outcome import Outcome, Settled, Wait
-from events.workqueue import Refusal, Taken, Workqueue
+from events.workqueue import LeasedKey, Refusal, Workqueue
 from workers.run import Run
 from workers.telemetry import metrics
 
@@ -58,7 +58,7 @@ def reconcile(
             return None
 
 
-def _run(queue: Workqueue, taken: Taken, run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Outcome | None:
+def _run(queue: Workqueue, taken: LeasedKey, run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Outcome | None:
     started = time.monotonic()
     with structlog.contextvars.bound_contextvars(token=run.token, tries=run.tries):
         ending = _ending(run, reconciler, policy)
@@ -70,11 +70,11 @@ def _run(queue: Workqueue, taken: Taken, run: Run, reconciler: Reconciler, polic
         return ending.outcome if kept else None
 
 
-def _give_back(queue: Workqueue, taken: Taken, run: Run, ending: Ending) -> bool:
+def _give_back(queue: Workqueue, taken: LeasedKey, run: Run, ending: Ending) -> bool:
     """False: the lease was lost, and the queue has marked the key dirty again because of what this run did too late."""
     outcome = ending.outcome
     wait = outcome.for_ if isinstance(outcome, Wait) else None
-    return queue.done(taken, wait, tries=ending.tries, seen=run.written, pools=run.released)
+    return queue.done(taken, wait, tries=ending.tries, written=run.written, pools=run.released)
 
 
 def _wait(outcome: Outcome) -> dict[str, object]:

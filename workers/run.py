@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 
 from berthmaster.errors import StaleToken
-from events.workqueue import Snapshot, Taken, Workqueue
+from events.workqueue import LeasedKey, Snapshot, Workqueue
 
 CALL_OVERHEAD = timedelta(seconds=1)
 
@@ -28,7 +28,7 @@ class Run:
     def __init__(
         self,
         queue: Workqueue,
-        taken: Taken,
+        taken: LeasedKey,
         lease: timedelta,
         started: float,
         clock: Callable[[], float] = time.monotonic,

@@ -1,10 +1,10 @@
 """Connections that know which Redis process they talk to, and say so in the commands that ask for it.
 
-State in Redis is trusted only under the process that it was checked under (its run_id) and the replication history
-that it belongs to (its master_replid; after a failover and back the run_id alone would be the old one again). A
-value remembered by the client may be of an earlier process than the one that receives the command, so the
-replacement happens where the command is written to the socket: whatever connection a pool or a retry picks,
-`INCARNATION` becomes the incarnation of its server.
+State in Redis is trusted only under the process that it was checked under (its run_id), the replication history that it
+belongs to (its master_replid; after a failover and back the run_id alone would be the old one again) and the version of
+its form (STATE_VERSION: what another version of Berthmaster has written is not used). A value remembered by the client
+may be of an earlier process than the one that receives the command, so the replacement happens where the command is
+written to the socket: whatever connection a pool or a retry picks, `INCARNATION` becomes the incarnation of its server.
 
 A living server changes its history as well, and cuts no client: its last replica is gone for `repl-backlog-ttl`, or it
 was a replica for a while. So what a connection has read holds for LASTS only, and is read again before the next command
@@ -39,7 +39,14 @@ class Placeholder(bytes):
 
 
 INCARNATION: Final = Placeholder(b"<incarnation of the connection>")
-"""An argument of a command: stands for `<run_id>:<master_replid>` of the server that receives the command."""
+"""An argument of a command: stands for `<run_id>:<master_replid>` of the server that receives the command, and
+`:<STATE_VERSION>`."""
+STATE_VERSION: Final = "v1"
+"""Raise it in the release that changes the form of a key of the workqueue, a ledger or the claim index: its type, its
+fields, or the text of a value. A fleet that meets state of another version discards it and rebuilds its own, as after a
+loss of Redis. Runners that were built with another version are refused until their image is built anew.
+Keys without a hash tag (`berthmaster:*`) outlive a change of the version: rename such a key when its form changes.
+"""
 
 
 LASTS: Final = 4.0
@@ -105,7 +112,8 @@ class IncarnationAware(Refusable):
         except AnotherFleet:
             connection.disconnect()
             raise
-        self.incarnation, self.role = facts[b"run_id"] + b":" + facts[b"master_replid"], facts[b"role"]
+        self.incarnation = b":".join((facts[b"run_id"], facts[b"master_replid"], STATE_VERSION.encode()))
+        self.role = facts[b"role"]
         if self.role == b"master":
             self.knowledge.learn(self.incarnation, asked)
         else:  # what it has may be another's data the next moment

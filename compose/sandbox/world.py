@@ -20,7 +20,7 @@ from domain.ports.pod import PodView, PortsState
 from events.kube.api import KubeApi
 from events.publisher import resources
 from events.publisher.resources import Resource
-from events.publisher.watch import Batch, Change, Listing, Watch
+from events.publisher.watch import Batch, Change, Listing, ResourceWatch
 from events.settings import WatchSettings
 
 Json = dict[str, Any]
@@ -78,7 +78,7 @@ class World:
         return seen
 
     def follow(self, mirror: Mirror) -> None:
-        for change in Watch(self.api, mirror.resource, WatchSettings(), self.ended).follow():
+        for change in ResourceWatch(self.api, mirror.resource, WatchSettings(), self.ended).follow():
             with self.lock:
                 mirror.take(change)
 

@@ -226,26 +226,26 @@ def query_string(query: Json) -> str:
 def configuration(settings: KubernetesSettings) -> client.Configuration:
     """Where and as whom: `settings.server`, else a kubeconfig, else the service account of the pod."""
     if settings.server:
-        found = client.Configuration(host=settings.server)
-        found.ssl_ca_cert = str(settings.ca_file) if settings.ca_file else None
+        options = client.Configuration(host=settings.server)
+        options.ssl_ca_cert = str(settings.ca_file) if settings.ca_file else None
         if settings.token:
-            found.api_key["authorization"] = f"Bearer {settings.token.get_secret_value()}"
+            options.api_key["authorization"] = f"Bearer {settings.token.get_secret_value()}"
     else:
-        found = client.Configuration()
-        load(found, settings)
-    found.connection_pool_maxsize = settings.connections
+        options = client.Configuration()
+        load(options, settings)
+    options.connection_pool_maxsize = settings.connections
     # urllib3 would repeat a PUT or DELETE whose answer was lost, and turn its success into a Conflict or NotFound.
-    found.retries = False
-    return found
+    options.retries = False
+    return options
 
 
-def load(found: client.Configuration, settings: KubernetesSettings) -> None:
+def load(options: client.Configuration, settings: KubernetesSettings) -> None:
     path = str(settings.kubeconfig) if settings.kubeconfig else None
     try:
         config.load_kube_config(  # type: ignore[no-untyped-call]  # the package has no types
-            path, settings.context, client_configuration=found
+            path, settings.context, client_configuration=options
         )
     except config.ConfigException:
         if path or settings.context or "KUBERNETES_SERVICE_HOST" not in os.environ:
             raise
-        config.load_incluster_config(client_configuration=found)  # type: ignore[no-untyped-call]  # the same
+        config.load_incluster_config(client_configuration=options)  # type: ignore[no-untyped-call]  # the same

@@ -94,4 +94,5 @@ def error_of_response(code: int, body: bytes, retry_after: str | None) -> KubeEr
 
 
 def error_of_network(error: Exception) -> Unavailable:
+    """The error for a request that got no answer."""
     return Unavailable(0, type(error).__name__, str(error))

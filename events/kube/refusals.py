@@ -45,16 +45,18 @@ def refused_writes() -> Iterator[list[RefusedWrite]]:
 
 
 def refused_so_far() -> tuple[RefusedWrite, ...]:
+    """The writes of this run that Kubernetes has refused."""
     return tuple(_REFUSED.get() or ())
 
 
 def shown(error: KubeError) -> None:
-    """People see this refusal on an object already."""
+    """Drop a refusal that people see on an object already."""
     refused = _REFUSED.get() or []
-    refused[:] = [each for each in refused if each.error is not error]
+    refused[:] = [refusal for refusal in refused if refusal.error is not error]
 
 
 def note_refusal(method: str, path: str, error: KubeError) -> None:
+    """Remember a write that was denied or invalid, if somebody collects them."""
     refused, verb = _REFUSED.get(), VERBS.get(method)
     if refused is not None and verb and isinstance(error, Denied | Invalid) and error.status != UNAUTHORIZED:
         refused.append(RefusedWrite(verb, *_parts(path), error))

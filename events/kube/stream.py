@@ -48,7 +48,7 @@ class Chunked:
         return b"".join(payload)
 
 
-class Lines:
+class LineBuffer:
     """Cuts payload into lines; an unfinished one waits for its end."""
 
     def __init__(self) -> None:
@@ -78,14 +78,14 @@ class Wire:
         """What has arrived, ever again; empty after `idle` s of silence. Ends with the connection. Raises Stalled."""
         if head := self.behind_headers():
             yield head
-        heard = time.monotonic()
+        last_byte = time.monotonic()
         while True:
             if self.poll.poll(min(idle, self.timeout) * 1000):
                 if not (data := self.read()):
                     return
-                heard = time.monotonic()
+                last_byte = time.monotonic()
                 yield data
-            elif time.monotonic() - heard >= self.timeout:
+            elif time.monotonic() - last_byte >= self.timeout:
                 raise Stalled(0, "Stalled", f"no byte for {self.timeout} s")
             else:
                 yield b""
@@ -122,10 +122,10 @@ class Wire:
 def batches(response: BaseHTTPResponse, timeout: float, idle: float) -> Iterator[list[bytes]]:
     """Complete lines, all that are there at a time; an empty list after `idle` s of silence. May raise Stalled."""
     chunked = Chunked() if "chunked" in response.headers.get("transfer-encoding", "").lower() else None
-    lines = Lines()
+    buffer = LineBuffer()
     for block in Wire(response, timeout).blocks(idle):
-        found = lines.feed(chunked.decode(block) if chunked else block)
-        if found or not block:
-            yield found
+        complete = buffer.feed(chunked.decode(block) if chunked else block)
+        if complete or not block:
+            yield complete
         if chunked and chunked.ended:
             return

@@ -46,11 +46,11 @@ def concerned(redis: Redis, pods: Iterable[KubeObject]) -> set[str]:
         pipe.smembers(namers(pod.namespace, pod.name))
         pipe.hget(sets(pod.namespace), pod.labels.get(CLAIM_SET, ""))
     replies: list[Any] = pipe.execute() if asked else []
-    found: set[str] = set()
+    keys: set[str] = set()
     for namespace, labelled, named, of in zip(asked, replies[::3], replies[1::3], replies[2::3], strict=True):
-        found |= {routing.pod_claim_key(namespace, name) for name in names_of(*named, labelled)}
-        found |= {routing.pod_claim_set_key(namespace, name) for name in names_of(of)}
-    return found
+        keys |= {routing.pod_claim_key(namespace, name) for name in names_of(*named, labelled)}
+        keys |= {routing.pod_claim_set_key(namespace, name) for name in names_of(of)}
+    return keys
 
 
 def names_of(*stored: bytes | None) -> set[str]:

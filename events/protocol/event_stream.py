@@ -18,6 +18,8 @@ from events.settings import StreamSettings
 
 
 class EventStream:
+    """The Redis Stream of events that other services may follow."""
+
     def __init__(self, settings: StreamSettings) -> None:
         self.settings = settings
 

@@ -49,7 +49,7 @@ def pod_snapshot(obj: Mapping[str, Any]) -> Json:
 def gate(spec: Mapping[str, Any], conditions: Iterable[Mapping[str, Any]]) -> str | None:
     """The status of our readiness condition, '' while it is not there; None for a pod that does not ask for it."""
     gates = spec.get("readinessGates") or ()
-    if not any(each.get("conditionType") == PORTS_BOUND for each in gates):
+    if not any(readiness_gate.get("conditionType") == PORTS_BOUND for readiness_gate in gates):
         return None
     return next((str(c.get("status", "")) for c in conditions if c.get("type") == PORTS_BOUND), "")
 

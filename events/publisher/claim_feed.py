@@ -1,4 +1,4 @@
-"""Claims: kept as any other kind is; whatever becomes of one, the set that it belongs to runs."""
+"""Claims are stored as any other kind is, and a change of one wakes the set that it belongs to."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from events.publisher.watch import Batch, Listing
 
 
 class ClaimFeed(SnapshotFeed):
+    """Stores claims, and wakes the sets that own them."""
+
     def listing(self, listing: Listing, relist: bool) -> None:
         """A set's own list comes with this one, and every set runs once after a list that differs."""
         super().listing(listing, relist)

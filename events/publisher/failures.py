@@ -15,7 +15,7 @@ from events.publisher.feeds import SnapshotFeed
 from events.publisher.history import NewHistoryError
 from events.publisher.predicates import of_others, reporter
 from events.publisher.resources import Resource
-from events.publisher.sender import Sender
+from events.publisher.sender import MarkSender
 from events.publisher.watch import Batch, Listing
 from events.workqueue import Mark, Workqueue
 
@@ -27,6 +27,8 @@ An earlier release left a version alone, of the first history.
 
 
 class Position(NamedTuple):
+    """The version up to which Kubernetes Events were read, in one history of the API."""
+
     history: int
     version: int
 
@@ -39,7 +41,9 @@ LONGEST_MESSAGE: Final = 1024
 class FailureFeed:
     """Other controllers' `AllocationFailed`: told to the stream, and the pod, if it is one of ours, runs again."""
 
-    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender, pods: SnapshotFeed) -> None:
+    def __init__(
+        self, resource: Resource, redis: Redis, queue: Workqueue, sender: MarkSender, pods: SnapshotFeed
+    ) -> None:
         self.resource, self.redis, self.queue, self.sender, self.pods = resource, redis, queue, sender, pods
         self.last = 0
 
@@ -65,7 +69,7 @@ class FailureFeed:
         failures = [(event, failure(event)) for event in events if of_others(event)]
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch([failed.key for _, failed in failures], self.pods.keys))
-        entries = [told(*pair, self.sender.now()) for pair in failures]
+        entries = [stream_entry(*pair, self.sender.now()) for pair in failures]
         self.sender.patiently(self.resource, lambda: self.append(entries, version))
         self.sender.metrics.published.labels(self.resource.name).inc(len(failures))
 
@@ -81,6 +85,7 @@ class FailureFeed:
 
 
 def position(stored: bytes) -> Position:
+    """The position from the text that Redis has."""
     history, _, version = stored.rpartition(b":")
     return Position(int(history or 1), int(version))
 
@@ -94,7 +99,8 @@ def failure(event: Mapping[str, Any]) -> AllocationFailed:
     return AllocationFailed(key=key, uid=uid, reporter=reporter(event)[:LONGEST_NAME], message=message)
 
 
-def told(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
+def stream_entry(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
+    """The entry of the event stream for an allocation failure."""
     written = KubeObject(event)
     identity = f"{written.metadata.get('uid')}:{written.resource_version}"
     return cloud_event(ALLOCATION_FAILED, identity, failed.key, time, failed.model_dump())

@@ -1,4 +1,4 @@
-"""What becomes of what a watch yields: snapshots and marks for pods and pools.
+"""Turn what a watch yields into snapshots and marks.
 
 A feed belongs to one term of the publisher and to one thread at a time.
 """
@@ -13,14 +13,16 @@ from events.publisher.diff import difference
 from events.publisher.history import require_history
 from events.publisher.metrics import Metrics
 from events.publisher.resources import Resource
-from events.publisher.sender import Sender
+from events.publisher.sender import MarkSender
 from events.publisher.watch import Batch, Listing
-from events.workqueue import Known, Mark, Workqueue
+from events.workqueue import Mark, StoredVersion, Workqueue
 
 
 class Feed(Protocol):
+    """Takes the lists and batches of one watch."""
+
     def prepare(self) -> None:
-        """A list is about to be asked for: what Redis has now must be in it."""
+        """Called before a list is requested: what Redis has now must be in that list."""
 
     def listing(self, listing: Listing, relist: bool) -> None: ...
 
@@ -28,23 +30,23 @@ class Feed(Protocol):
 
 
 class SnapshotFeed:
-    """Keeps Redis in step with one kind. `keys` are those that Redis knows, so that others cost no question."""
+    """Keeps Redis in step with one kind. `keys` are those that Redis has, so that others cost no round trip."""
 
-    def __init__(self, resource: Resource, queue: Workqueue, sender: Sender, metrics: Metrics) -> None:
+    def __init__(self, resource: Resource, queue: Workqueue, sender: MarkSender, metrics: Metrics) -> None:
         self.resource, self.queue, self.sender, self.metrics = resource, queue, sender, metrics
         self.keys: set[str] = set()
-        self.known: dict[str, Known] = {}
+        self.stored: dict[str, StoredVersion] = {}
 
     def prepare(self) -> None:
-        """After the claim: since then nobody else makes snapshots, and workers only raise the versions of some."""
-        known = self.sender.patiently(self.resource, self.queue.known)
-        self.known = {key: old for key, old in known.items() if self.resource.owns(key)}
+        """Call it in an epoch of ours: nobody else makes snapshots then, and workers only raise versions."""
+        stored = self.sender.patiently(self.resource, self.queue.stored_versions)
+        self.stored = {key: old for key, old in stored.items() if self.resource.owns(key)}
 
     def listing(self, listing: Listing, relist: bool) -> None:
-        known, self.known, history = self.known, {}, self.queue.history
-        require_history(listing.items, known, listing.version, history)
-        self.sender.send(self.resource, list(difference(listing.items, known, listing.version, history)), relist)
-        self.keys = {item.mark.key for item in listing.items if item.opted or item.mark.key in known}
+        stored, self.stored, history = self.stored, {}, self.queue.history
+        require_history(listing.items, stored, listing.version, history)
+        self.sender.send(self.resource, list(difference(listing.items, stored, listing.version, history)), relist)
+        self.keys = {item.mark.key for item in listing.items if item.opted or item.mark.key in stored}
 
     def batch(self, batch: Batch) -> None:
         marks = self.marks(batch.events)
@@ -54,7 +56,7 @@ class SnapshotFeed:
             (self.keys.discard if mark.gone else self.keys.add)(mark.key)
 
     def marks(self, events: list[Json]) -> list[Mark]:
-        """The last version of each key, if it concerns us: earlier ones are over already."""
+        """The last version of each key that concerns us. Earlier versions are out of date already."""
         latest = {self.resource.key(KubeObject(event["object"])): event for event in events}
         items = [self.resource.item(event["object"], event["type"] == "DELETED") for event in latest.values()]
         marks = [mark for mark, opted in items if opted or mark.key in self.keys]
@@ -65,4 +67,4 @@ class SnapshotFeed:
 
 def known_keys(queue: Workqueue, kind: str) -> set[str]:
     """Of every object of a kind that Redis has and that is there."""
-    return {key for key, known in queue.known().items() if key.startswith(f"{kind}/") and not known.gone}
+    return {key for key, stored in queue.stored_versions().items() if key.startswith(f"{kind}/") and not stored.gone}

@@ -11,8 +11,8 @@ from berthmaster.redis.refusals import warn
 from events.publisher.feeds import Feed
 from events.publisher.history import NewHistoryError
 from events.publisher.metrics import Metrics
-from events.publisher.sender import ClaimLostError
-from events.publisher.watch import Absent, Batch, Change, Listing, Watch
+from events.publisher.sender import EpochLostError
+from events.publisher.watch import Absent, Batch, Change, Listing, ResourceWatch
 
 log = structlog.get_logger(__name__)
 
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 class Follower:
     """`first` is called by the term, `rest` by a thread of its own after that."""
 
-    def __init__(self, watch: Watch, feed: Feed, metrics: Metrics) -> None:
+    def __init__(self, watch: ResourceWatch, feed: Feed, metrics: Metrics) -> None:
         self.watch, self.feed, self.metrics = watch, feed, metrics
         self.changes: Generator[Change, None, None] = watch.follow()
 
@@ -37,16 +37,16 @@ class Follower:
         try:
             for change in self.changes:
                 self.take(change, relist=False)
-        except ClaimLostError as lost:
+        except EpochLostError as lost:
             return str(lost)
-        except RedisError as error:  # the term ended while Redis did not answer; the next claim lists again
+        except RedisError as error:  # the term ended while Redis did not answer; the next term lists again
             warn(log, "batch_abandoned", error, resource=self.watch.resource.name)
         finally:
             self.close()
         return "ended"
 
     def close(self) -> None:
-        """The connection must not wait for a garbage collection."""
+        """Close the connection now, not at the next garbage collection."""
         self.changes.close()
 
     def take(self, change: Change, relist: bool) -> None:

@@ -19,11 +19,14 @@ from events.publisher.publisher import Publisher
 
 
 class Verdict(NamedTuple):
+    """The answer to a probe."""
+
     good: bool
     text: str
 
 
 def live(publisher: Publisher) -> Verdict:
+    """Liveness: False restarts the process, for a dead thread, a Redis that refuses for long, or a silent stream."""
     if publisher.parts.supervisor.failed.is_set():
         return Verdict(good=False, text="a thread died")
     if (refused := spell.lasts or 0.0) > publisher.parts.settings.watch.dead_after.total_seconds():
@@ -33,6 +36,7 @@ def live(publisher: Publisher) -> Verdict:
 
 
 def ready(publisher: Publisher) -> Verdict:
+    """Readiness: the active publisher is ready once it has stamped, a standby while it reaches the Lease."""
     if publisher.parts.supervisor.stop.is_set():
         return Verdict(good=False, text="stopping")
     if spell.lasts is not None:
@@ -45,6 +49,8 @@ def ready(publisher: Publisher) -> Verdict:
 
 
 class Handler(BaseHTTPRequestHandler):
+    """Answers /livez, /readyz and /metrics."""
+
     server: HealthServer
 
     def do_GET(self) -> None:
@@ -76,6 +82,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class HealthServer(ThreadingHTTPServer):
+    """The HTTP server of the probes and metrics."""
+
     daemon_threads = True
 
     def __init__(self, host: str, port: int, publisher: Publisher) -> None:

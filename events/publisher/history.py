@@ -1,8 +1,8 @@
 """Which history of the API is this? Versions grow within one; an etcd that was restored from a backup begins another,
 whose versions say nothing of those before.
 
-A list without a resource version is consistent, so it can only show versions that are at least as high as all that was
-known before it was asked for. One that does not is the proof of a new history. The term ends, and the next begins the
+A list without a resource version is consistent, so it can only show versions that are at least as high as all that
+Redis had before the request. A list that does not is the proof of a new history. The term ends, and the next begins the
 new history before it lists: then every object is marked, and so is every end.
 """
 
@@ -17,8 +17,8 @@ import structlog
 from domain.kubernetes.objects import body_of
 from events.kube.api import AlreadyExists, KubeApi, KubeError
 from events.publisher.lease import Lease
-from events.publisher.resources import Item
-from events.workqueue import Known
+from events.publisher.resources import ListedObject
+from events.workqueue import StoredVersion
 
 log = structlog.get_logger(__name__)
 NEW_HISTORY: Final = "new_history"
@@ -30,17 +30,19 @@ class NewHistoryError(Exception):
     """The API's versions went back; the text is what shows it."""
 
 
-def require_history(items: Iterable[Item], known: Mapping[str, Known], version: int, history: int) -> None:
-    """Raises NewHistoryError. `known` was read before the list was asked for."""
-    known = {key: old for key, old in known.items() if old.history == history}
+def require_history(
+    items: Iterable[ListedObject], stored: Mapping[str, StoredVersion], version: int, history: int
+) -> None:
+    """Raises NewHistoryError. `stored` was read before the list was requested."""
+    stored = {key: old for key, old in stored.items() if old.history == history}
     listed = set()
     for mark, _ in items:
         listed.add(mark.key)
-        old = known.get(mark.key)
+        old = stored.get(mark.key)
         if old and (mark.version < old.version or (mark.version == old.version and mark.uid != old.uid)):
             was = f"version {old.version} of UID {old.uid}"
             raise NewHistoryError(f"{mark.key} is at version {mark.version} of UID {mark.uid} after {was}")
-    for key, old in known.items():
+    for key, old in stored.items():
         if old.version > version or (old.version == version and not old.gone and key not in listed):
             raise NewHistoryError(f"a list is at version {version}, and {key} was at {old.version}")
 

@@ -29,7 +29,7 @@ class Lease:
         self.path = path_of(self.collection, settings.name)
         self.number = 0
         self.until = 0.0  # on the monotonic clock: how long we may publish
-        self.seen, self.seen_at = "", 0.0  # the version of the Lease that we saw last, and since when
+        self.last_version, self.changed_at = "", 0.0  # the last version of the Lease that we read, and since when
         self.lock = RLock()
 
     @property
@@ -41,7 +41,7 @@ class Lease:
         """Takes the Lease if nobody has it, or its holder was silent for as long as it promised. Raises KubeError."""
         with self.lock:
             started = time.monotonic()
-            lease = self.look()
+            lease = self.read()
             if lease is None:
                 return self.create(started)
             return self.free(lease, started) and self.write(lease, transitions(lease) + 1, started)
@@ -57,7 +57,7 @@ class Lease:
     def release(self) -> None:
         """Lets another candidate take over at its next look. Raises KubeError."""
         with self.lock:
-            lease = self.look() if self.held else None
+            lease = self.read() if self.held else None
             self.until = 0.0
             if lease and self.mine(lease):
                 given_back = {**lease["spec"], "holderIdentity": "", "renewTime": self.now()}
@@ -73,10 +73,10 @@ class Lease:
 
     def free(self, lease: Json, now: float) -> bool:
         spec, version = lease.get("spec") or {}, KubeObject(lease).resource_version
-        if version != self.seen:
-            self.seen, self.seen_at = version, now
+        if version != self.last_version:
+            self.last_version, self.changed_at = version, now
         promised = float(spec.get("leaseDurationSeconds") or self.settings.duration.total_seconds())
-        return spec.get("holderIdentity") in (None, "", self.identity) or now - self.seen_at >= promised
+        return spec.get("holderIdentity") in (None, "", self.identity) or now - self.changed_at >= promised
 
     def rewrite(self, above: int | None = None) -> bool:
         """A Conflict may come from somebody who labelled the Lease, so it says nothing yet: look again."""
@@ -84,7 +84,7 @@ class Lease:
             number = self.number if above is None else max(above, self.number) + 1
             for _ in range(LOOKS):
                 started = time.monotonic()
-                lease = self.look()
+                lease = self.read()
                 if lease is None or not self.mine(lease):
                     break
                 if self.write(lease, number, started):
@@ -92,7 +92,7 @@ class Lease:
             self.until = 0.0
             return False
 
-    def look(self) -> Json | None:
+    def read(self) -> Json | None:
         try:
             return self.kube.get(self.path)
         except NotFound:
@@ -115,10 +115,10 @@ class Lease:
         self.until = started + self.settings.renew_deadline.total_seconds()
 
     def body(self, lease: Json, number: int) -> Json:
-        """`lease` with our claim in it; its resource version stays as the precondition."""
+        """`lease` with us as its holder; its resource version stays as the precondition."""
         spec = lease.get("spec") or {}
         since = spec["acquireTime"] if spec.get("holderIdentity") == self.identity else self.now()
-        claimed = {
+        held = {
             **spec,
             "holderIdentity": self.identity,
             "leaseDurationSeconds": round(self.settings.duration.total_seconds()),
@@ -126,7 +126,7 @@ class Lease:
             "acquireTime": since,
             "renewTime": self.now(),
         }
-        return new_object("coordination.k8s.io/v1", "Lease", KubeObject(lease).metadata, spec=claimed)
+        return new_object("coordination.k8s.io/v1", "Lease", KubeObject(lease).metadata, spec=held)
 
     def now(self) -> str:
         """The API server's time as a Kubernetes MicroTime. For people: no decision reads it."""
@@ -134,4 +134,5 @@ class Lease:
 
 
 def transitions(lease: Json) -> int:
+    """How often the Lease has changed its holder."""
     return int((lease.get("spec") or {}).get("leaseTransitions") or 0)

@@ -25,7 +25,7 @@ class Metrics:
         self.coalesced = self.counter("events_coalesced", "Events overtaken by a newer one of their batch", by_resource)
         self.dropped = self.counter("events_dropped", "Events without effect, by reason", ("resource", "reason"))
         self.relists = self.counter("relists", "Full lists, by reason", ("resource", "reason"))
-        self.claims = self.counter("claims", "Claims of the workqueue, by what ended the one before", ("reason",))
+        self.epochs = self.counter("epochs", "Epochs that were assumed, by what ended the one before", ("reason",))
         self.histories = self.counter("api_histories", "Times that the versions of the Kubernetes API went back", ())
         self.redis_retries = self.counter(
             "redis_retries", "Batches sent again because Redis did not answer", by_resource
@@ -50,7 +50,7 @@ class Metrics:
 
     @contextmanager
     def sending(self, resource: str) -> Iterator[None]:
-        """Around a batch on its way to Redis."""
+        """Wraps the sending of a batch to Redis."""
         self.begun[resource] = time.monotonic()
         try:
             with self.latency.labels(resource).time():

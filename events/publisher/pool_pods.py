@@ -1,4 +1,4 @@
-"""Pods of pod pools: they are never stored; whatever becomes of one, its pool runs, and so does the claim on it."""
+"""Pods of pod pools are not stored: a change of one wakes its pool and the claim on it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from domain.kubernetes.objects import KubeObject
 from events.protocol.claim_index import concerned
 from events.publisher.feeds import known_keys
 from events.publisher.resources import Resource
-from events.publisher.sender import Sender
+from events.publisher.sender import MarkSender
 from events.publisher.watch import Batch, Listing
 from events.workqueue import Workqueue
 
 
 class PoolPodFeed:
-    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: Sender) -> None:
+    """Wakes pod pools and claims when their pods change."""
+
+    def __init__(self, resource: Resource, redis: Redis, queue: Workqueue, sender: MarkSender) -> None:
         self.resource, self.redis, self.queue, self.sender = resource, redis, queue, sender
 
     def prepare(self) -> None:
         """Nothing is stored of them."""
 
     def listing(self, listing: Listing, relist: bool) -> None:
-        """Whose pods went unseen is in no list, so that every claim looks, and every set."""
+        """Deletions that the watch missed are not in a list, so every claim and set is reconciled."""
         del relist  # a pool's run lists its pods itself
         pools = self.proper([item.mark.key for item in listing.items])
         self.sender.require_lease()

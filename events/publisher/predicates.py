@@ -18,6 +18,7 @@ COMPONENT: Final = "berthmaster"
 
 
 def opted_in(pod: KubeObject) -> bool:
+    """Whether the pod asks for ports."""
     return PORTS in pod.annotations
 
 

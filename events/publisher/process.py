@@ -56,6 +56,7 @@ def workqueue(settings: ProcessSettings, redis: Redis) -> Workqueue:
 
 
 def broker(url: str) -> Redis:
+    """A client of the broker's Redis."""
     return connect(url, **PATIENCE) if by_sentinel(url) else Redis.from_url(url)
 
 

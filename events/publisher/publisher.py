@@ -27,8 +27,9 @@ WAIT: Final = 0.5
 
 
 class Publisher:
-    """`run` until the supervisor's stop. `term` is the present one, None for a standby. `refusal`: why the process
-    must not go on.
+    """Serves terms while this process has the Lease. `run` returns at the supervisor's stop.
+
+    `term` is the present one, None for a standby. `refusal`: why the process must not go on.
     """
 
     def __init__(self, parts: Parts, election: Election) -> None:
@@ -63,7 +64,7 @@ class Publisher:
             self.pause(self.failures + 1)
             return
         self.terms += 1
-        self.parts.metrics.claims.labels(self.reason).inc()
+        self.parts.metrics.epochs.labels(self.reason).inc()
         self.term = term = Term(self.parts, self.terms, self.fleet, self.evidence)
         log.info("term_started", epoch=term.epoch, reason=self.reason)
         try:
@@ -75,16 +76,16 @@ class Publisher:
         self.pause(0 if term.opened else self.failures + 1)
 
     def confirmed(self) -> bool:
-        """A holder that was paused may believe in a Lease that is long gone: asked before each claim."""
+        """A holder that was paused may believe in a Lease that is long gone, so the API is asked before each epoch."""
         try:
             self.identify()
             if self.reason == "outbid":
-                return self.parts.lease.outbid(self.parts.queue.highest_claim())
+                return self.parts.lease.outbid(self.parts.queue.highest_epoch())
             return self.parts.lease.renew()
         except AnotherFleet:
             raise
         except (KubeError, RedisError) as error:
-            warn(log, "claim_postponed", error)
+            warn(log, "epoch_postponed", error)
             return False
 
     def identify(self) -> None:

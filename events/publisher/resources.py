@@ -27,7 +27,7 @@ Snapshot = Callable[[Mapping[str, Any]], Json]
 Predicate = Callable[[KubeObject], bool]
 
 
-class Item(NamedTuple):
+class ListedObject(NamedTuple):
     """One object as listed or as an event brought it. `opted` = it concerns us even if nobody knows it yet."""
 
     mark: Mark
@@ -46,11 +46,11 @@ class Resource:
     opted: Predicate = always
     query: Mapping[str, str] = field(default_factory=dict)
 
-    def item(self, obj: Mapping[str, Any], gone: bool = False) -> Item:
-        seen = KubeObject(obj)
+    def item(self, obj: Mapping[str, Any], gone: bool = False) -> ListedObject:
+        kube_object = KubeObject(obj)
         body = bytes(memoryview(orjson.dumps(self.snapshot(obj))))  # a copy: orjson's own keeps its whole buffer alive
-        mark = Mark(self.key(seen), version_of(obj), seen.metadata.get("uid", ""), gone, body)
-        return Item(mark, self.opted(seen) and routing.is_key(mark.key))
+        mark = Mark(self.key(kube_object), version_of(obj), kube_object.metadata.get("uid", ""), gone, body)
+        return ListedObject(mark, self.opted(kube_object) and routing.is_key(mark.key))
 
     def owns(self, key: str) -> bool:
         return key.startswith(f"{self.kind}/")

@@ -1,8 +1,8 @@
-"""Marks on their way to Redis under one claim: fenced, in one round trip with their stream entries, never given up.
+"""Send marks to Redis under one epoch: fenced, in one round trip with their stream entries, never given up.
 
 While Redis does not answer, the batch is kept and sent again. That is safe because a mark that arrived already is not
-newer the second time, and enough because a Redis that came back without its state refuses the mark: then the claim is
-lost, and a new claim begins with a list.
+newer the second time, and enough because a Redis that came back without its state refuses the mark: then the epoch is
+lost, and the next epoch begins with a list.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ CHUNK: Final = 500
 T = TypeVar("T")
 
 
-class ClaimLostError(Exception):
-    """Nothing more may be sent under this claim; the text is the reason."""
+class EpochLostError(Exception):
+    """Nothing more may be sent under this epoch. The text is the reason."""
 
 
-class Sender:
-    """Belongs to one claim. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
+class MarkSender:
+    """Belongs to one epoch. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Sender:
         self.settings, self.metrics, self.stream = settings, metrics, stream
 
     def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
-        """Raises ClaimLostError. `relist` between claim and stamp only."""
+        """Raises EpochLostError. `relist` only before the stamp of the epoch."""
         for chunk in chunks(marks):
             with tracing.span("publish", resource=resource.name), self.metrics.sending(resource.name):
                 self.patiently(resource, partial(self.attempt, resource, chunk, relist))
@@ -70,7 +70,7 @@ class Sender:
         entries = [entry(resource, mark, history, self.now(), limit) for mark in marks] if self.stream.kept else []
         append = partial(self.stream.append, entries=entries)
         if LOST in self.queue.marks(self.epoch, marks, relist, extra=append):
-            raise ClaimLostError("state_lost")
+            raise EpochLostError("state_lost")
 
     def now(self) -> str:
         """By the API server's clock, from which the events come."""
@@ -79,7 +79,7 @@ class Sender:
     def require_lease(self) -> None:
         """By our own clock. What slips through between this and the script is fenced there by the epoch."""
         if not self.lease.held:
-            raise ClaimLostError("lease_lost")
+            raise EpochLostError("lease_lost")
 
     def patiently(self, resource: Resource, act: Callable[[], T]) -> T:
         """Until it succeeds or the term is over (the RedisError then)."""

@@ -1,4 +1,4 @@
-"""Threads that must not die quietly: one that ends by an exception ends the process, to be started anew."""
+"""Threads that must not die quietly: a thread that ends by an exception ends the process, which is then restarted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One term of the active publisher: claim, list and mark, stamp, watch, until something makes it doubtful.
+"""One term of the active publisher: assume an epoch, list and mark, stamp, watch, until something is in doubt.
 
-Another claimed, Redis lost state, another Redis answers, the Lease is gone: each ends the term, and the next begins
-from the start. There is no repair in the middle, so there is one order to think about. Each term claims under an epoch
-of its own, so that a thread left over from an earlier one cannot write any more.
+Another epoch, lost state, another Redis, a lost Lease: each ends the term, and the next begins from the start. There is
+no repair in the middle, so there is one order to think about. Each term assumes an epoch of its own,
+so that a thread of an earlier term cannot write any more.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from events.publisher.lease import Lease
 from events.publisher.metrics import Metrics
 from events.publisher.pool_pods import PoolPodFeed
 from events.publisher.resources import Resource, allocation_failures, pool_pods, snapshot_resources
-from events.publisher.sender import ClaimLostError, Sender
+from events.publisher.sender import EpochLostError, MarkSender
 from events.publisher.supervise import Supervisor
-from events.publisher.watch import Pulse, Watch
+from events.publisher.watch import Pulse, ResourceWatch
 from events.settings import PublisherSettings
 from events.workqueue import Workqueue
 
 log = structlog.get_logger(__name__)
 
-LOOK: Final = 0.1
+POLL_PAUSE: Final = 0.1
 """Seconds between two looks at the Lease and the stop signal."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a publisher is made of; shared by its terms."""
+    """The parts of a publisher. Its terms share them."""
 
     kube: KubeApi
     redis: Redis
@@ -72,7 +72,7 @@ class Term:
         self.over, self.reason, self.evidence = Event(), "", evidence
         self.opened = self.stamped = False  # ever; now
         self.threads: list[Thread] = []
-        self.sender = Sender(
+        self.sender = MarkSender(
             parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics, parts.stream
         )
         scope = parts.settings.namespace
@@ -91,7 +91,7 @@ class Term:
         return feed_of(resource, self.parts.queue, self.sender, self.parts.metrics)
 
     def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed | PoolPodFeed) -> Follower:
-        watch = Watch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)
+        watch = ResourceWatch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)
         return Follower(watch, feed, self.parts.metrics)
 
     @property
@@ -107,13 +107,13 @@ class Term:
         try:
             self.open()
             self.over.wait()
-        except ClaimLostError as lost:
+        except EpochLostError as lost:
             self.end(str(lost))
         except AnotherFleet:
             self.end("another_fleet")
             raise
-        except NewHistoryError as found:
-            self.went_back(found)
+        except NewHistoryError as error:
+            self.went_back(error)
         except RedisError as error:
             warn(log, "redis_unreachable", error)
             self.end("redis_unreachable")
@@ -122,22 +122,22 @@ class Term:
         return self.reason
 
     def open(self) -> None:
-        """Claim, history, lists, stamp, in this order.
+        """Assume the epoch, enter the history, list, stamp: in this order.
 
-        Raises ClaimLostError, NewHistoryError, AnotherFleet and RedisError.
+        Raises EpochLostError, NewHistoryError, AnotherFleet and RedisError.
         """
-        if not self.parts.queue.claim(self.epoch, self.fleet):
-            raise ClaimLostError("outbid")
+        if not self.parts.queue.assume_epoch(self.epoch, self.fleet):
+            raise EpochLostError("outbid")
         self.enter_history()
         met = time.monotonic()
         for follower in self.listed:
             follower.first()
-        if not self.parts.queue.acquainted():
+        if not self.parts.queue.was_stamped():
             self.outwait(met)
         if self.over.is_set():
             return
         if not self.parts.queue.stamp(self.epoch):
-            raise ClaimLostError("stamp_refused")
+            raise EpochLostError("stamp_refused")
         self.stamped = self.opened = True
         self.parts.metrics.stamped.set(1)
         log.info("lists_stamped", epoch=self.epoch)
@@ -145,16 +145,16 @@ class Term:
             self.start(follower.watch.resource.name, partial(self.follow, follower))
 
     def enter_history(self) -> None:
-        """Whoever lost the claim since then has another's lists to come."""
+        """Raises EpochLostError when another publisher has assumed an epoch: its lists count, not ours."""
         if not self.parts.queue.enter_history(self.epoch, anew=bool(self.evidence)):
-            raise ClaimLostError("outbid")
+            raise EpochLostError("outbid")
         if self.evidence:
             self.parts.metrics.histories.inc()
             announce(self.parts.kube, self.parts.lease, self.parts.queue.history, self.evidence)
             self.evidence = ""
 
-    def went_back(self, found: NewHistoryError) -> None:
-        self.evidence = str(found)
+    def went_back(self, error: NewHistoryError) -> None:
+        self.evidence = str(error)
         self.end(NEW_HISTORY)
 
     def outwait(self, met: float) -> None:
@@ -169,16 +169,16 @@ class Term:
     def follow(self, follower: Follower) -> None:
         try:
             self.end(follower.rest())
-        except NewHistoryError as found:
-            self.went_back(found)
+        except NewHistoryError as error:
+            self.went_back(error)
 
     def start(self, name: str, target: Callable[[], None]) -> None:
         self.threads.append(self.parts.supervisor.start(name, target))
 
     def look_out(self) -> None:
-        """Ends the term for what no thread of it would notice by itself."""
+        """Ends the term for reasons that none of its threads would notice."""
         probed = time.monotonic()
-        while not self.over.wait(LOOK):
+        while not self.over.wait(POLL_PAUSE):
             if self.parts.supervisor.stop.is_set():
                 self.end("stopped")
             elif not self.parts.lease.held:
@@ -188,13 +188,13 @@ class Term:
                 self.probe()
 
     def probe(self) -> None:
-        """Nothing may happen for hours, and still Redis must neither lose its state nor refuse writes unseen."""
+        """A quiet stream would hide for hours that Redis lost its state or refuses writes."""
         try:
             if not self.parts.queue.stands(self.epoch):
                 return self.end("state_lost")
             prove(self.parts.redis)
             self.parts.stream.trim(self.parts.redis)
-        except AnotherFleet:  # the next claim says so
+        except AnotherFleet:  # the next term raises it
             self.end("another_fleet")
         except RedisError as error:
             warn(log, "probe_failed", error)
@@ -207,7 +207,7 @@ class Term:
         self.over.set()
 
     def close(self) -> None:
-        """Lets batches in hand be finished. What does not end in time is fenced by the next claim."""
+        """Lets batches in hand be finished. The next epoch fences what does not end in time."""
         self.end("failed")
         deadline = time.monotonic() + self.parts.settings.grace.total_seconds()
         for thread in self.threads:

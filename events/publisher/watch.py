@@ -27,7 +27,7 @@ from domain.backoff import RetryPolicy, backoff
 from domain.kubernetes.objects import KubeList, version_of
 from events.kube.api import KubeApi
 from events.kube.errors import Expired, KubeError, NotFound, Stalled, Unavailable, error_of_status
-from events.publisher.resources import Item, Resource
+from events.publisher.resources import ListedObject, Resource
 from events.settings import STALLS_BEFORE_LIST, WatchSettings
 
 log = structlog.get_logger(__name__)
@@ -37,16 +37,16 @@ IDLE: Final = 0.2
 
 
 class Listing(NamedTuple):
-    """Every object at one version, and why it was asked for: start, expired, stalled, behind, resync or error."""
+    """Every object at one version, and the reason of the list: start, expired, stalled, behind, resync or error."""
 
     version: int
-    items: list[Item]
+    items: list[ListedObject]
     reason: str
     before: int = 0  # the watermark until then: higher only if the API's versions went back
 
 
 class Batch(NamedTuple):
-    """Events in their order, all newer than what came before; `old` is how many were not and were dropped."""
+    """Events in their order, all newer than those before. `old` counts the dropped ones, which were not newer."""
 
     events: list[dict[str, Any]]
     old: int
@@ -79,7 +79,7 @@ class Pulse:
         return self.age <= self.limit.total_seconds()
 
 
-class Watch:
+class ResourceWatch:
     """`stop` ends all of it; at the latest after the next line or the inactivity time-out."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Watch:
         if self.absent:
             self.latest()  # raises NotFound before anything is prepared
         self.prepare()
-        items: list[Item] = []
+        items: list[ListedObject] = []
         token: str | None = None
         while True:
             page = KubeList(self.kube.get(self.resource.path, **self.resource.query, **self.page(token)))
@@ -212,7 +212,7 @@ class Watch:
         return Batch(fresh, old)
 
     def report_absent(self, error: NotFound) -> Iterator[Absent]:
-        """Said once, then retried quietly: an optional kind may never be installed."""
+        """Logs once, then retries quietly: an optional kind may never be installed."""
         self.pulse.beat()
         if not self.absent:
             self.absent = True
@@ -234,7 +234,7 @@ class Watch:
         self.failures += 1
 
     def resync_after(self) -> float:
-        """Spread by a tenth, so that the kinds are not listed together."""
+        """The resync period, spread by a tenth so that the kinds are not listed together."""
         return self.settings.resync_every.total_seconds() * (0.9 + 0.1 * random.random())
 
     def seconds_until(self, due: float) -> int:

@@ -6,21 +6,21 @@ again, and what was lost is found. The rules were explored as a model before the
 """
 
 from berthmaster.redis.scripts import Script, Scripts
-from events.workqueue.entries import LOST, Known, Mark, Refusal, Snapshot, Standing, Taken
+from events.workqueue.entries import LOST, KeyState, LeasedKey, Mark, Refusal, Snapshot, StoredVersion
 from events.workqueue.hints import Publish, push
 from events.workqueue.queue import Workqueue
 
 __all__ = [
     "LOST",
-    "Known",
+    "KeyState",
+    "LeasedKey",
     "Mark",
     "Publish",
     "Refusal",
     "Script",
     "Scripts",
     "Snapshot",
-    "Standing",
-    "Taken",
+    "StoredVersion",
     "Workqueue",
     "push",
 ]

@@ -18,6 +18,7 @@ def milliseconds(time: timedelta) -> int:
 
 
 def listed(pools: Sequence[str] | None) -> bytes:
+    """Pools as an argument of a script; empty leaves the recorded pools as they are."""
     return b"" if pools is None else orjson.dumps(list(pools))
 
 

@@ -16,7 +16,7 @@ import orjson
 
 STORED: Final = re.compile(rb"(?:(\d{6})\.)?(\d{20})([LG])([^|]*)\|")
 LOST: Final = -1
-"""A mark's answer: another epoch claimed the queue, or Redis lost state. Check the Lease and claim again."""
+"""A mark's answer: another epoch was assumed, or Redis lost state. Check the Lease and assume an epoch again."""
 
 
 class Mark(NamedTuple):
@@ -34,6 +34,8 @@ class Mark(NamedTuple):
 
 
 class Snapshot(NamedTuple):
+    """The latest version of an object that the publisher received, reduced to the fields that we use."""
+
     version: int
     uid: str
     gone: bool
@@ -41,8 +43,8 @@ class Snapshot(NamedTuple):
     history: int = 0  # of the stored version; what was read from the API has none
 
 
-class Known(NamedTuple):
-    """What Redis knows of a key, without its body."""
+class StoredVersion(NamedTuple):
+    """The version of a key's snapshot in Redis, without its body."""
 
     version: int
     uid: str
@@ -50,7 +52,7 @@ class Known(NamedTuple):
     history: int = 0
 
 
-class Taken(NamedTuple):
+class LeasedKey(NamedTuple):
     """A key under a lease. No snapshot means that its state is unknown, never that it is gone."""
 
     key: str
@@ -61,8 +63,11 @@ class Taken(NamedTuple):
     pools: tuple[str, ...]  # where the key's name may hold ports
 
 
-class Standing(NamedTuple):
-    """Where a key stands: `hint_ms` when its hint was sent, `due_ms` when its wait is over or its lease ends."""
+class KeyState(NamedTuple):
+    """The state of a key in the queue.
+
+    `hint_ms`: when its hint was sent. `due_ms`: when its wait is over or its lease ends.
+    """
 
     dirty: bool
     held: bool
@@ -89,24 +94,27 @@ def padded_history(history: int) -> str:
     return f"{history:06d}"
 
 
-def known(stored: bytes) -> Known:
+def stored_version(stored: bytes) -> StoredVersion:
+    """The version from the stored form of a snapshot."""
     return _parsed(stored)[0]
 
 
 def snapshot(stored: bytes | None) -> Snapshot | None:
+    """The snapshot from its stored form, None where there is none."""
     if not stored:
         return None
     of, body = _parsed(stored)
     return Snapshot(of.version, of.uid, of.gone, orjson.loads(body), of.history)
 
 
-def _parsed(stored: bytes) -> tuple[Known, bytes]:
+def _parsed(stored: bytes) -> tuple[StoredVersion, bytes]:
     match = STORED.match(stored)
     if match is None:
         raise ValueError(f"no snapshot of ours: {stored[:60]!r}")
     history, version, state, uid = match.groups()
-    return Known(int(version), uid.decode(), state == b"G", int(history or 0)), stored[match.end() :]
+    return StoredVersion(int(version), uid.decode(), state == b"G", int(history or 0)), stored[match.end() :]
 
 
-def as_mark(key: str, seen: Snapshot) -> Mark:
-    return Mark(key, seen.version, seen.uid, seen.gone, orjson.dumps(seen.body))
+def as_mark(key: str, written: Snapshot) -> Mark:
+    """A mark with the snapshot of a run's own write."""
+    return Mark(key, written.version, written.uid, written.gone, orjson.dumps(written.body))

@@ -24,19 +24,20 @@ from berthmaster.redis.scripts import Scripts
 from events.protocol.refused_names import refuse_name
 from events.workqueue.arguments import chunks, decoded, listed, milliseconds
 from events.workqueue.entries import (
-    Known,
+    KeyState,
+    LeasedKey,
     Mark,
     Refusal,
     Snapshot,
-    Standing,
-    Taken,
+    StoredVersion,
     as_mark,
-    known,
     padded,
     padded_history,
     snapshot,
+    stored_version,
 )
 from events.workqueue.hints import Publish, push
+from events.workqueue.other_version import discard_other_version, version_of
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # order of lib/keys.lua
@@ -58,25 +59,26 @@ class Workqueue:
         self._keys = [*self._key.values(), *([hint_queue] if hint_queue else [])]
         self._pushes = hint_queue is not None
         self._publish = publish or push(redis, hint_queue or "")
-        self._claimed: tuple[str, str] | None = None  # epoch, and the incarnation that it was claimed under
+        self._assumed: tuple[str, str] | None = None  # epoch, and the incarnation under which it was assumed
         self.history = 0  # of the API, as `enter_history` said
 
     # ---- the publisher's side
 
-    def claim(self, epoch: str, fleet: Identity | None = None) -> bool:
-        """Makes `epoch` ("<lease transitions>:<identity>") the one whose marks count. False: a higher number has.
+    def assume_epoch(self, epoch: str, fleet: Identity | None = None) -> bool:
+        """Makes `epoch` ("<lease transitions>:<identity>") the one that counts. False: a higher number was assumed.
 
         Raises AnotherFleet for a Redis that does not belong to `fleet`; one that is nobody's becomes its own.
         """
         doubt(self._redis)
+        version = version_of(self._redis, self._key["meta"])
         under = self._run("assume_epoch", epoch, INCARNATION, *(fleet or ("", "")))
         if fleet and isinstance(under, list) and (owner := Identity.stored(under)):
             raise AnotherFleet(owner, fleet)
-        self._claimed = (epoch, under.decode()) if under else None
-        return under is not None
+        self._assumed = (epoch, under.decode()) if under else None
+        return under is not None and discard_other_version(self._redis, self._key, epoch, version)
 
     def enter_history(self, epoch: str, anew: bool = False) -> bool:
-        """Sets `history`, that of the marks to come; `anew`: the API's versions went back. False: another has claimed.
+        """Sets the `history` of the marks to come. `anew`: the API's versions went back. False: the epoch is not ours.
 
         A version of another history refuses no mark.
         """
@@ -84,13 +86,14 @@ class Workqueue:
         self.history = int(history or 0)
         return history is not None
 
-    def acquainted(self) -> bool:
-        """Whether the server that was claimed is the one that was stamped last: workers took from it before."""
-        return bool(self._claimed and self._redis.hget(self._key["meta"], "run") == self._claimed[1].encode())
+    def was_stamped(self) -> bool:
+        """Whether the stamp is of the server under which we assumed the epoch: workers took keys from it before."""
+        return bool(self._assumed and self._redis.hget(self._key["meta"], "run") == self._assumed[1].encode())
 
-    def known(self) -> dict[str, Known]:
+    def stored_versions(self) -> dict[str, StoredVersion]:
         """What Redis has of each key. Not one moment: keys that change meanwhile may be old or new."""
-        return {key.decode(): known(stored) for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000)}
+        snapshots = self._redis.hscan_iter(self._key["snap"], count=1000)
+        return {key.decode(): stored_version(stored) for key, stored in snapshots}
 
     def marks(
         self,
@@ -114,30 +117,31 @@ class Workqueue:
         return answers
 
     def stamp(self, epoch: str) -> bool:
-        """Lets workers take: the list is complete. False: another Redis process than was claimed, or another epoch."""
-        if self._claimed is None or self._claimed[0] != epoch:
+        """Opens the queue for workers: the list is complete. False: the epoch or the Redis process is another now."""
+        if self._assumed is None or self._assumed[0] != epoch:
             return False
         doubt(self._redis)
-        return bool(self._run("stamp", epoch, self._claimed[1], INCARNATION))
+        return bool(self._run("stamp", epoch, self._assumed[1], INCARNATION))
 
     def stands(self, epoch: str) -> bool:
-        """Whether a mark would count now: the claim stands, under a stamp of the very Redis process that answers, as it
-        says now.
+        """Whether a mark would count now: the epoch is ours, and the stamp is of the Redis process that answers.
+
+        The server is asked who it is.
         """
         doubt(self._redis)
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.hmget(self._key["meta"], "epoch", "run")
         pipeline.echo(INCARNATION)
-        (claimed, stamped), answering = pipeline.execute()
-        return bool(claimed == epoch.encode() and stamped == answering)
+        (current, stamped), answering = pipeline.execute()
+        return bool(current == epoch.encode() and stamped == answering)
 
-    def highest_claim(self) -> int:
-        """The number of the epoch that claimed last, 0 before the first."""
+    def highest_epoch(self) -> int:
+        """The number of the epoch that was assumed last, 0 before the first."""
         epoch: Any = self._redis.hget(self._key["meta"], "epoch")
         return int(epoch.partition(b":")[0]) if epoch else 0
 
     def owner(self) -> Identity | None:
-        """The fleet that this Redis belongs to, None before its publisher's first claim."""
+        """The fleet that this Redis belongs to, None before its publisher's first epoch."""
         stored: Any = self._redis.hmget(self._key["meta"], FIELDS)
         return Identity.stored(stored)
 
@@ -157,7 +161,7 @@ class Workqueue:
             pairs = [part for key in some for part in (key, self._hint(key))]
             self._send(decoded(self._run("touch", listed(pools or None), *pairs)))
 
-    def take(self, key: str, lease: timedelta, nonce: str) -> Taken | Refusal:
+    def take(self, key: str, lease: timedelta, nonce: str) -> LeasedKey | Refusal:
         """`nonce` is unique to this run. A hint whose key is not taken is done with."""
         asked = (INCARNATION, key, milliseconds(lease), nonce)
         answer = self._run("take", *asked)
@@ -166,20 +170,20 @@ class Workqueue:
         if not isinstance(answer, list):
             return Refusal(answer.decode())
         token, generation, stored, tries, pools = answer
-        return Taken(
+        return LeasedKey(
             key, token.decode(), int(generation), snapshot(stored), int(tries or 0), tuple(orjson.loads(pools or b"[]"))
         )
 
-    def renew(self, taken: Taken, lease: timedelta, pools: Sequence[str] | None = None) -> bool:
+    def renew(self, taken: LeasedKey, lease: timedelta, pools: Sequence[str] | None = None) -> bool:
         """Prolongs the lease, and records in which pools the name may hold ports. False: it is no longer ours, stop."""
         return bool(self._run("renew", taken.key, taken.token, milliseconds(lease), listed(pools)))
 
     def done(
         self,
-        taken: Taken,
+        taken: LeasedKey,
         wait: timedelta | None,
         tries: int = 0,
-        seen: Snapshot | None = None,
+        written: Snapshot | None = None,
         pools: Sequence[str] | None = None,
     ) -> bool:
         """Ends the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
@@ -191,7 +195,7 @@ class Workqueue:
         Only for a write that carried the resource version of what the run decided from (each further write that of the
         one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
         """
-        own, history = as_mark(taken.key, seen) if seen else None, taken.snapshot.history if taken.snapshot else 0
+        own, history = as_mark(taken.key, written) if written else None, taken.snapshot.history if taken.snapshot else 0
         accepted, queued = self._run(
             "done",
             taken.key,
@@ -211,7 +215,7 @@ class Workqueue:
 
     def sweep_due(self, limit: int = 1000) -> int:
         """Queues keys whose wait is over or whose lease ended, at most `limit`; returns how many."""
-        return self._send_found(self._run("sweep_due", limit))
+        return self._send_keys(self._run("sweep_due", limit))
 
     def ask_sweep_lost(self, period: timedelta = timedelta(seconds=30)) -> int | None:
         """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding. `period`: of who asks."""
@@ -223,7 +227,7 @@ class Workqueue:
 
         Right only when it is called by a message that went through the hints' own queue: by then their turn has come.
         """
-        return self._send_found(self._run("sweep_lost", sent_ms, limit))
+        return self._send_keys(self._run("sweep_lost", sent_ms, limit))
 
     # ---- looking
 
@@ -231,7 +235,7 @@ class Workqueue:
         stored: Any = self._redis.hget(self._key["snap"], key)
         return snapshot(stored)
 
-    def standing(self, key: str) -> Standing:
+    def key_state(self, key: str) -> KeyState:
         """One moment."""
         pipe = self._redis.pipeline(transaction=True)
         for name in ("dirty", "hold"):
@@ -244,13 +248,13 @@ class Workqueue:
         dirty, held, hint, due, tries, pools, (seconds, micros) = pipe.execute()
         now = int(seconds) * 1000 + int(micros) // 1000
         sent, end = (None if ms is None else int(ms) for ms in (hint, due))
-        return Standing(bool(dirty), bool(held), sent, end, now, int(tries or 0), tuple(orjson.loads(pools or b"[]")))
+        return KeyState(bool(dirty), bool(held), sent, end, now, int(tries or 0), tuple(orjson.loads(pools or b"[]")))
 
     def snapshots(self) -> Iterator[tuple[str, Snapshot]]:
-        """Every key with its snapshot, in pages; not one moment, like `known`."""
+        """Every key with its snapshot, in pages; not one moment, like `stored_versions`."""
         for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000):
-            if found := snapshot(stored):
-                yield key.decode(), found
+            if keys := snapshot(stored):
+                yield key.decode(), keys
 
     def depth(self) -> dict[str, float]:
         """How many keys are dirty, queued, held, in the timer (leases and waits); seconds that the oldest is queued."""
@@ -279,11 +283,11 @@ class Workqueue:
         if keys and not self._pushes:
             self._publish(keys)
 
-    def _send_found(self, found: list[bytes]) -> int:
+    def _send_keys(self, keys: list[bytes]) -> int:
         """Hints for keys that only the script knew."""
-        if found:
-            self._publish(decoded(found))
-        return len(found)
+        if keys:
+            self._publish(decoded(keys))
+        return len(keys)
 
 
 def proper(keys: Sequence[str]) -> list[str]:

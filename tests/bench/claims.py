@@ -21,7 +21,7 @@ from compose.sandbox.kube.apply import apply
 from compose.sandbox.stack import Stack
 from events.kube.api import KubeApi
 from events.publisher.resources import resource_of
-from events.publisher.watch import Batch, Listing, Watch
+from events.publisher.watch import Batch, Listing, ResourceWatch
 from events.settings import WatchSettings
 from tests.bench.measuring import Figure, Report, Tell, percentile
 from tests.support.waiting import eventually
@@ -115,7 +115,9 @@ class WarmPool:
         return {"latencies": latencies, "asking": asking, "took": took}
 
     def watch(self) -> None:
-        for change in Watch(self.api, resource_of(POD_CLAIM, self.namespace), WatchSettings(), self.stop).follow():
+        for change in ResourceWatch(
+            self.api, resource_of(POD_CLAIM, self.namespace), WatchSettings(), self.stop
+        ).follow():
             now = time.monotonic()
             if isinstance(change, Listing):
                 self.listed.set()

@@ -16,7 +16,7 @@ from compose.sandbox.kube.apply import apply
 from domain.kubernetes.names import PORTS, PORTS_STATE
 from events.kube.api import KubeApi, NotFound
 from events.publisher.resources import pods
-from events.publisher.watch import Batch, Listing, Watch
+from events.publisher.watch import Batch, Listing, ResourceWatch
 from events.settings import WatchSettings
 from tests.support.waiting import eventually
 
@@ -96,7 +96,7 @@ class Crowd:
     # ---- what was seen
 
     def watch(self) -> None:
-        for change in Watch(self.api, pods(NAMESPACE), WatchSettings(), self.stop).follow():
+        for change in ResourceWatch(self.api, pods(NAMESPACE), WatchSettings(), self.stop).follow():
             now = time.monotonic()
             if isinstance(change, Listing):
                 self.listed.set()

@@ -27,8 +27,8 @@ from events.publisher.lease import Lease
 from events.publisher.metrics import Metrics
 from events.publisher.process import Process
 from events.publisher.resources import pods
-from events.publisher.sender import CHUNK, Sender
-from events.publisher.watch import Batch, Listing, Watch
+from events.publisher.sender import CHUNK, MarkSender
+from events.publisher.watch import Batch, Listing, ResourceWatch
 from events.settings import KubernetesSettings, LeaseSettings, PublisherSettings, StreamSettings, WatchSettings
 from events.workqueue import Workqueue
 from tests.bench.watch_source import FIRST, big_pod
@@ -51,20 +51,20 @@ def feed(kube: KubeApi, redis_url: str) -> SnapshotFeed:
     redis = connect(redis_url)
     redis.flushall()
     queue = Workqueue(redis, hint_queue=routing.LATENCY)
-    queue.claim(EPOCH)
+    queue.assume_epoch(EPOCH)
     queue.stamp(EPOCH)
     lease, metrics = Held(kube, LeaseSettings(), "bench"), Metrics()
     return SnapshotFeed(
         pods(),
         queue,
-        Sender(queue, lease, EPOCH, Event(), PublisherSettings(), metrics, EventStream(StreamSettings())),
+        MarkSender(queue, lease, EPOCH, Event(), PublisherSettings(), metrics, EventStream(StreamSettings())),
         metrics,
     )
 
 
-def watch(url: str) -> tuple[KubeApi, Watch]:
+def watch(url: str) -> tuple[KubeApi, ResourceWatch]:
     kube = KubeApi.connect(KubernetesSettings(server=url))
-    return kube, Watch(kube, pods(), WatchSettings(), Event())
+    return kube, ResourceWatch(kube, pods(), WatchSettings(), Event())
 
 
 def read(asked: argparse.Namespace) -> Work:

@@ -42,7 +42,7 @@ SPEC: Final = {
 def settled_pods(redis: Redis, count: int) -> list[str]:
     """Their keys; none is dirty. The Redis must be empty."""
     queue = Workqueue(redis, hint_queue=routing.LATENCY)
-    queue.claim(EPOCH)
+    queue.assume_epoch(EPOCH)
     entries = {f"p{number:05}": entry(number) for number in range(count)}
     fill_ledger(redis, entries)
     queue.marks(EPOCH, [mark(name, held) for name, held in entries.items()], relist=True)

@@ -20,7 +20,7 @@ from redis import Redis, RedisError
 
 from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.workqueue import Snapshot, Taken
+from events.workqueue import LeasedKey, Snapshot
 from tests.support.servers.publishing import LEASES, IdleWorker, publishing
 from tests.support.servers.scripted_watch import PODS, ScriptedApi, empty, expired, replaying
 from tests.support.storm import Storm
@@ -46,7 +46,7 @@ class WatchfulWorker:
     def loop(self) -> None:
         while not self.over.wait(0.005):
             try:
-                for key in self.worker.queue.known():
+                for key in self.worker.queue.stored_versions():
                     self.run(key)
             except RedisError:
                 self.over.wait(0.05)
@@ -55,7 +55,7 @@ class WatchfulWorker:
         """`done` may be refused: Redis may have forgotten that the key was taken."""
         self.runs += 1
         taken = self.worker.queue.take(key, timedelta(seconds=30), f"run-{self.runs}")
-        if isinstance(taken, Taken) and taken.snapshot:
+        if isinstance(taken, LeasedKey) and taken.snapshot:
             self.look(key, taken.snapshot)
             self.worker.queue.done(taken, None)
 

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 from redis.connection import SSLConnection, UnixDomainSocketConnection
 
-from berthmaster.redis.incarnation import INCARNATION, IncarnationAware, connect, doubt, incarnation
+from berthmaster.redis.incarnation import INCARNATION, STATE_VERSION, IncarnationAware, connect, doubt, incarnation
 from compose.sandbox.redis_server import RedisServer
 from tests.support.faults.living_redis import change_history, replica_of
 from tests.support.faults.redis_restart import restart
@@ -34,7 +34,7 @@ def client(server: RedisServer) -> Iterator[Redis]:
 def expected(redis: Redis) -> str:
     server: Any = redis.info("server")
     replication: Any = redis.info("replication")
-    return f"{server['run_id']}:{replication['master_replid']}"
+    return f"{server['run_id']}:{replication['master_replid']}:{STATE_VERSION}"
 
 
 def test_the_placeholder_is_replaced_in_single_commands_pipelines_and_transactions(redis: Redis) -> None:

@@ -1,5 +1,5 @@
-"""A run stores what it wrote itself (`done(seen=...)`), so that the event of that write is no news; and if that event
-has come before, it was none. Is one lost by it?
+"""A run stores what it wrote itself (`done(written=...)`), so that the event of that write is no news; and if that
+event has come before, it was none. Is one lost by it?
 
 It must not be: what is stored is never marked again. One object, one publisher, two workers. A version of the
 object is what users want (`spec`) and what we wrote (`out`); it may be deleted and created again under another UID.

@@ -19,7 +19,7 @@ from compose.sandbox.live import Screen
 from compose.sandbox.picture import Notice, Picture
 from domain.port_audit.difference import Difference, DifferenceKind, Remedy
 from domain.visible import visible, visible_line
-from events.workqueue import Standing
+from events.workqueue import KeyState
 from tests.support.faults.hostile import HOSTILE, ODD, sent_raw
 from workers.cli import audit, explain
 from workers.cli.check import Check
@@ -75,7 +75,7 @@ def test_what_doctor_audit_and_explain_print_of_aws_and_pods_is_inert(capsys: py
     audit.show(audit.Report({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
     InertConsole(width=300).print(line(Check(HOSTILE, ok=False, found=HOSTILE)))
     pools = PortPoolExplanation(HOSTILE, HOSTILE, epoch="1", quota=HOSTILE, auto_create=HOSTILE, trouble=HOSTILE)
-    run = Standing(dirty=True, held=False, hint_ms=None, due_ms=None, now_ms=0, tries=0, pools=())
+    run = KeyState(dirty=True, held=False, hint_ms=None, due_ms=None, now_ms=0, tries=0, pools=())
     explain.show(PodExplanation(HOSTILE, None, HOSTILE, run, None, (pools,)))
     told = capsys.readouterr()
     assert sent_raw(told.out + told.err) == []

@@ -28,7 +28,7 @@ LONGEST_SILENCE = 30.0  # seconds; a BRPOP is answered or repeated every second
 
 
 class RefuseAutoscale(bootsteps.Step):
-    """Celery's own autoscaler has lost tasks when it shrank, and threads do not shrink at all."""
+    """Refuses Celery's autoscaler, which loses tasks when it shrinks; threads do not shrink at all."""
 
     def __init__(self, worker: Any, autoscale: Any = None, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
         if autoscale:
@@ -54,7 +54,7 @@ class ShareInterpreter(bootsteps.Step):
 
 
 class ServeMetrics(bootsteps.StartStopStep):
-    """Of the whole worker process. A port that is taken ends the worker: it would run unseen."""
+    """The metrics server of the worker process. A port that is in use ends the worker, which nobody could observe."""
 
     def __init__(self, worker: Any, **_options: Any) -> None:
         self._settings = services().settings.metrics
@@ -68,7 +68,7 @@ class ServeMetrics(bootsteps.StartStopStep):
 
 
 class SendTraces(bootsteps.Step):
-    """If there is somewhere to send them."""
+    """Starts tracing if an endpoint is configured."""
 
     def __init__(self, worker: Any, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
         settings = services().settings.tracing
@@ -130,7 +130,7 @@ def consumes(consumer: Any) -> bool:
 
 
 class RunningTasks:
-    """Since when each task has run. Celery keeps that by the wall clock, which may be set meanwhile."""
+    """The start of each running task. Celery takes it from the wall clock, which may be set meanwhile."""
 
     def __init__(self) -> None:
         self._since = dict[str, float]()

@@ -20,7 +20,7 @@ from workers.wiring.process import services
 log = structlog.get_logger()
 PAUSE = 2.0  # seconds between two looks at a Redis that belongs to another fleet
 OF_CELERY = "celery."
-"""What the tasks are called that Celery brings along, which run canvases."""
+"""The prefix of the tasks that Celery brings along for canvases."""
 
 
 class OwnConsumer(TolerantConsumer):
@@ -30,7 +30,7 @@ class OwnConsumer(TolerantConsumer):
     """
 
     def connect(self) -> Any:
-        """Waits for the broker, and then for a Redis of its own."""
+        """Waits for the broker, and then for a Redis that belongs to its fleet."""
         connection = super().connect()
         while refusal := other_fleet(services().redis):
             log.error("redis_of_another_fleet", error=str(refusal))

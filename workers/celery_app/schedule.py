@@ -22,7 +22,7 @@ from workers.settings import WorkerSettings
 from workers.telemetry import heartbeat
 
 LOOK_EVERY: Final = 60
-"""Ticks between two looks at whose Redis it is."""
+"""Ticks between two checks of the fleet that Redis belongs to."""
 
 ORIGIN: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """What Celery, which counts in dates, is given as the zero of the monotonic clock."""
@@ -32,12 +32,12 @@ LATE: Final = 10.0
 
 
 def steady_now() -> datetime:
-    """A date that goes on evenly, whatever happens to the wall clock."""
+    """A date that advances evenly, even when the wall clock is set."""
     return ORIGIN + timedelta(seconds=time.monotonic())
 
 
 class SteadyEntry(ScheduleEntry):
-    """Is due when beat starts, and once a period after that."""
+    """Due when beat starts, and once a period after that."""
 
     def __init__(self, *, schedule: BaseSchedule | float, last_run_at: datetime | None = None, **rest: Any) -> None:
         super().__init__(schedule=steady(schedule), last_run_at=last_run_at or LONG_AGO, **rest)
@@ -65,7 +65,7 @@ class Schedule(Scheduler):
         heartbeat.forget(self._file)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
-        """Seconds until the next look."""
+        """Sends what is due. Returns the seconds until the next tick."""
         self._ticks += 1
         if self._ticks % LOOK_EVERY == 0:
             self._refuse_another_fleet()

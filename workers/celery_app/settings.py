@@ -15,7 +15,7 @@ from workers.settings import WorkerSettings
 
 
 def configuration(settings: WorkerSettings) -> dict[str, Any]:
-    """All that Celery is told, from our settings."""
+    """Celery's whole configuration, from our settings."""
     return {**messages(), **transport(settings), **worker(settings), **beat(settings)}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class UnsettledMessages:
-    """Of one worker process, as its beats see them. `clock` does not go back."""
+    """The unsettled messages of one worker process, observed at each heartbeat. `clock` does not go back."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -26,6 +26,6 @@ class UnsettledMessages:
 
 
 def tags_of(channel: Any) -> set[Any]:
-    """Of messages that are neither acknowledged nor rejected: kombu's Redis transport knows them."""
+    """The messages that are neither acknowledged nor rejected, from kombu's Redis transport."""
     qos = getattr(channel, "qos", None)
     return set(getattr(qos, "_delivered", ())) - set(getattr(qos, "_dirty", ()))

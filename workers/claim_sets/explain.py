@@ -14,7 +14,7 @@ from domain.claim_sets.scale_in import SetMember, first_to_go
 from domain.claims.status import Reason
 from domain.kubernetes.names import REVISION
 from domain.kubernetes.objects import KubeObject
-from events.workqueue import Standing, Workqueue
+from events.workqueue import KeyState, Workqueue
 from workers.claim_sets.observe import ClaimSetObservation, observe
 from workers.claim_sets.services import ClaimSetServices
 from workers.kube.pod_claim_sets import SetClaims
@@ -63,7 +63,7 @@ class ClaimSetExplanation:
     surge: int
     first: str
     claims: tuple[SetClaimRow, ...]
-    run: Standing
+    run: KeyState
 
 
 def explain_claim_set(
@@ -88,7 +88,7 @@ def explain_claim_set(
         surge=max(0, view.surplus) if view.old else 0,
         first=going[0].name if going else "",
         claims=tuple(_rows(observed, going)),
-        run=queue.standing(pod_claim_set_key(namespace, name)),
+        run=queue.key_state(pod_claim_set_key(namespace, name)),
     )
 
 

@@ -15,7 +15,7 @@ from domain.claims.fitting import unfit
 from domain.claims.pod import ClaimablePod
 from domain.kubernetes.names import POOL
 from domain.kubernetes.objects import KubeObject, Pod
-from events.workqueue import Standing
+from events.workqueue import KeyState
 from workers.claims.observe import request_of
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import ClaimPods, claimable
@@ -75,7 +75,7 @@ class ClaimExplanation:
     pods: tuple[tuple[str, str], ...]
     step: Step
     candidates: tuple[PodCandidate, ...]
-    run: Standing
+    run: KeyState
     ahead: int = -1
     nominated: str = ""
 
@@ -101,7 +101,7 @@ def explain_claim(services: ClaimServices, namespace: str, name: str) -> ClaimEx
         pods=tuple(sorted((pod.name, pod.phase.value) for pod in mine)),
         step=next_step(claim, ClaimView(mine, named, grace=services.missing_grace)),
         candidates=_candidates(services, namespace, name, claim, pods) if needs_pod else (),
-        run=services.queue.standing(pod_claim_key(namespace, name)),
+        run=services.queue.key_state(pod_claim_key(namespace, name)),
         ahead=ahead,
         nominated=waiting[ahead].pool if ahead >= 0 else "",
     )

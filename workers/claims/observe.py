@@ -149,7 +149,7 @@ class ClaimObserver:
         """For how long the claim's pod has been missing."""
         index = self._services.index
         if not claim.pod or claim.pod in pods:
-            index.found(self._namespace, claim.uid)
+            index.forget_missing(self._namespace, claim.uid)
             return timedelta(0)
         now = self._services.now()
         return now - index.missing_since(self._namespace, claim.uid, claim.pod, now)

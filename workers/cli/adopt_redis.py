@@ -33,7 +33,7 @@ def adopt_redis(owner: From = "", dry_run: Trial = False, as_json: AsJson = Fals
     heir, queue = fleet_of(settings), Workqueue(connect_state(settings.redis), hint_queue=routing.LATENCY)
     try:
         present = queue.owner()
-        living = Counter(key.partition("/")[0] for key, known in queue.known().items() if not known.gone)
+        living = Counter(key.partition("/")[0] for key, stored in queue.stored_versions().items() if not stored.gone)
         why = why_not(present, heir, owner)
         if not why and present and not dry_run and not queue.adopt(present, heir):
             why = "another process changed whose it is meanwhile: look again"

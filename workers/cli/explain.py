@@ -20,7 +20,7 @@ from workers.cli.troubles import in_words
 from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:
-    from events.workqueue import Standing
+    from events.workqueue import KeyState
     from workers.ports.explain import PodExplanation, PortPoolExplanation
 
 MOST_ROWS = 15
@@ -102,7 +102,7 @@ def lines(told: PodExplanation) -> Iterator[str]:
         yield f"  last AWS error, {age} ago: {trouble.action}: {trouble.reason}"
 
 
-def run_in_words(run: Standing) -> str:
+def run_in_words(run: KeyState) -> str:
     tries = f", after {run.tries} failures in a row" if run.tries else ""
     if run.held:
         return f"a worker is at it{tries}"

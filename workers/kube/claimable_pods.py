@@ -47,15 +47,15 @@ def claimable(pod: Pod, now: datetime) -> ClaimablePod:
     One whose label `pool` was taken off is its claim's all the same, and free for nobody.
     """
     labels, pool = pod.labels, pool_of(pod)
-    known = pool and (labels.get(POOL) == pool or CLAIMED_BY in labels)
+    recognised = pool and (labels.get(POOL) == pool or CLAIMED_BY in labels)
     return ClaimablePod(
         name=pod.name,
         uid=pod.uid,
         pool=pool or (label if is_name(label := labels.get(POOL)) else ""),
         revision=labels.get(REVISION, ""),
-        phase=phase_of(labels) if known else Phase.UNKNOWN,
+        phase=phase_of(labels) if recognised else Phase.UNKNOWN,
         created=pod.created,
-        claimed_by=labels.get(CLAIMED_BY, "") if known else "",
+        claimed_by=labels.get(CLAIMED_BY, "") if recognised else "",
         owner=labels.get(OWNER, ""),
         last_owner=labels.get(LAST_OWNER, ""),
         alive=_alive(pod, now),
@@ -80,8 +80,8 @@ def of_its_pool(pod: Pod) -> dict[str, str]:
 
 def phase_of(labels: Mapping[str, str]) -> Phase:
     """Whatever is no phase is Unknown: nobody may have such a pod."""
-    told = labels.get(PHASE, "")
-    return Phase(told) if told in PHASES else Phase.UNKNOWN
+    phase = labels.get(PHASE, "")
+    return Phase(phase) if phase in PHASES else Phase.UNKNOWN
 
 
 def held(pod: Pod) -> bool:
@@ -133,8 +133,8 @@ class ClaimPods:
         before = _before(pod, added)
         ours: Json = dict.fromkeys((CLAIMED_BY, OWNER, LAST_OWNER, CLAIM_SET)) | dict(wanted)
         labels = ours | _restored(pod) | dict(added) | of_its_pool(pod) | {PHASE: Phase.BOUND.value}
-        told = orjson.dumps(before, option=orjson.OPT_SORT_KEYS).decode() if before else None
-        notes: Json = {ADDED_LABELS: told, TOUCHED: token, GIVEN_BACK: None, DRAIN: None, SESSIONS: None}
+        added_text = orjson.dumps(before, option=orjson.OPT_SORT_KEYS).decode() if before else None
+        notes: Json = {ADDED_LABELS: added_text, TOUCHED: token, GIVEN_BACK: None, DRAIN: None, SESSIONS: None}
         return self.write(pod, labels, notes)
 
     def release(self, pod: Pod, phase: Phase, drain: str) -> Pod:
@@ -154,20 +154,20 @@ def added_labels(pod: Pod) -> dict[str, str | None]:
     """Labels that its claim set -> what they were before, None for none. Others may have written it: what is no label,
     or one of ours, is left out.
     """
-    told = pod.annotations.get(ADDED_LABELS)
+    text = pod.annotations.get(ADDED_LABELS)
     try:
-        found = orjson.loads(told) if told else {}
+        added = orjson.loads(text) if text else {}
     except orjson.JSONDecodeError:
         return {}
-    told_of = found.items() if isinstance(found, dict) else ()
-    return {key: was for key, was in told_of if _others(key) and (was is None or proper_value(was))}
+    items = added.items() if isinstance(added, dict) else ()
+    return {key: was for key, was in items if _others(key) and (was is None or proper_value(was))}
 
 
 def additions_to(pod: Pod, asked: Mapping[str, str]) -> Additions:
     """What of the labels that its claim asks for the pod gets."""
-    known, labels = added_labels(pod), pod.labels
-    kept = {key for key in labels if key not in known}
-    return additions(asked, kept | {key for key, was in known.items() if was is not None})
+    before, labels = added_labels(pod), pod.labels
+    kept = {key for key in labels if key not in before}
+    return additions(asked, kept | {key for key, was in before.items() if was is not None})
 
 
 def _others(key: str) -> bool:
@@ -180,5 +180,5 @@ def _restored(pod: Pod) -> Json:
 
 def _before(pod: Pod, added: Mapping[str, str]) -> dict[str, str | None]:
     """What the labels were before any claim set them."""
-    labels, known = pod.labels, added_labels(pod)
-    return {key: known[key] if key in known else labels.get(key) for key in added}
+    labels, before = pod.labels, added_labels(pod)
+    return {key: before[key] if key in before else labels.get(key) for key in added}

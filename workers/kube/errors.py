@@ -30,6 +30,6 @@ def translated(events: KubeEvents, key: str, snapshot: Snapshot | None) -> Itera
         except KubeError as error:
             raise TransientError(f"Kubernetes: {error}", error.retry_after) from error
         finally:
-            for write in (each for each in refused if each.resource != metrics.EVENTS):  # counted where they are made
+            for write in [write for write in refused if write.resource != metrics.EVENTS]:  # counted by their writer
                 metrics.count_refused_write(write.resource, write.verb)
                 events.write_refused(key, snapshot, write)

@@ -24,6 +24,8 @@ WARNING_STATES = frozenset({"Failed", "NoPortAvailable", "PoolNotFound", "PoolNo
 
 
 class KubeEvents:
+    """Writes Kubernetes Events about pods and pools."""
+
     def __init__(self, kube: KubeApi, namespace: str = "default") -> None:
         """`namespace` is where events of cluster-scoped objects go."""
         self._kube, self._namespace = kube, namespace

@@ -20,11 +20,11 @@ class Namespaces:
 
     def __init__(self, kube: KubeApi, kept: timedelta = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
         self._kube, self._kept, self._clock = kube, kept.total_seconds(), clock
-        self._known: dict[str, tuple[float, Mapping[str, str]]] = {}
+        self._kept_labels: dict[str, tuple[float, Mapping[str, str]]] = {}
 
     def labels(self, name: str) -> Mapping[str, str]:
         """{} for a namespace that is gone. Raises KubeError; Denied without the right to `get` namespaces."""
-        until, labels = self._known.get(name, (0.0, {}))
+        until, labels = self._kept_labels.get(name, (0.0, {}))
         if self._clock() >= until:
             labels = self._read(name)
             self._keep(name, labels)
@@ -32,10 +32,10 @@ class Namespaces:
 
     def _keep(self, name: str, labels: Mapping[str, str]) -> None:
         """Namespaces come and go, and their labels may be long: few are kept, and only if they are short."""
-        if len(self._known) >= MOST_KEPT:
-            self._known.clear()
+        if len(self._kept_labels) >= MOST_KEPT:
+            self._kept_labels.clear()
         if sum(len(key) + len(value) for key, value in labels.items()) <= MOST_CHARACTERS:
-            self._known[name] = (self._clock() + self._kept, labels)
+            self._kept_labels[name] = (self._clock() + self._kept, labels)
 
     def _read(self, name: str) -> Mapping[str, str]:
         try:

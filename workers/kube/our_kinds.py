@@ -20,4 +20,5 @@ def path(namespace: str, plural: str, name: str = "") -> str:
 
 
 def as_snapshot(obj: KubeObject) -> Snapshot:
+    """The snapshot that the publisher would make of an object of ours."""
     return Snapshot(obj.version, obj.uid, gone=False, body=pool_snapshot(obj.raw))

@@ -28,6 +28,8 @@ def template_hash(template: ClaimTemplate) -> str:
 
 
 class PodClaimSets:
+    """Reads and writes PodClaimSets."""
+
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 
 class PodClaims:
+    """Reads and writes PodClaims."""
+
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 

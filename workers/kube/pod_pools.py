@@ -13,11 +13,14 @@ from workers.kube.our_kinds import API_VERSION, as_snapshot, path
 
 
 def owner_reference(pool: Snapshot) -> dict[str, Any]:
+    """The owner reference of a pod of the pool."""
     name = pool.body["name"]
     return {"apiVersion": API_VERSION, "kind": POD_POOL.name, "name": name, "uid": pool.uid, "controller": True}
 
 
 class PodPools:
+    """Reads and writes PodPools."""
+
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 

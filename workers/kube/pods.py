@@ -28,10 +28,13 @@ def pods_path(namespace: str) -> str:
 
 
 def view_of(obj: dict[str, Any]) -> PodView:
+    """The view of a pod that the API sent."""
     return PodView.from_snapshot(KubeObject(obj).version, pod_snapshot(obj))
 
 
-class Pods:
+class PodClient:
+    """Reads pods with ports, and writes their annotations and condition."""
+
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 

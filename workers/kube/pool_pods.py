@@ -96,7 +96,7 @@ class PoolPods:
         template = KubeObject(spec.template)
         labels = {key: value for key, value in template.labels.items() if not key.startswith(PREFIX)}
         runner = {} if spec.slots else {RUNNER: "none"}
-        containers = [_with_environment(each, environment) for each in template.spec.get("containers") or ()]
+        containers = [_with_environment(container, environment) for container in template.spec.get("containers") or ()]
         metadata = {
             "name": name,
             "namespace": self._namespace,
@@ -111,4 +111,4 @@ def _with_environment(container: Json, environment: list[Json]) -> Json:
     """What the template says itself stands."""
     own = container.get("env") or []
     names = {variable.get("name") for variable in own}
-    return {**container, "env": [*own, *(each for each in environment if each["name"] not in names)]}
+    return {**container, "env": [*own, *(variable for variable in environment if variable["name"] not in names)]}

@@ -16,6 +16,8 @@ PATH = PORT_POOL.collection()
 
 
 class PortPools:
+    """Reads and writes PortPools."""
+
     def __init__(self, kube: KubeApi) -> None:
         self._kube = kube
 

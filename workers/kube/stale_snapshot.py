@@ -1,4 +1,4 @@
-"""Objects that turn out to have changed since the publisher told of them: the event is late, or never comes."""
+"""Reconcile an object that has changed since the publisher received it: the event is late, or never comes."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from events.kube.api import Conflict, NotFound
 from events.workqueue import Snapshot
 
 CHANGED: Final = timedelta(milliseconds=250)
-"""Until the next run, if a second look does not help: the watch brings a newer version about as fast."""
+"""Until the next run, if reading the object does not help: the watch brings a newer version about as fast."""
 
-Look = Callable[[], Snapshot | None]
+Read = Callable[[], Snapshot | None]
 Act = Callable[[Snapshot | None], Outcome]
 
 
-def as_it_is(name: str, told: Snapshot | None, look: Look, act: Act) -> Outcome:
-    """What `act` makes of what was told, or of a `look` where nothing was, or where a conflict shows that it is old.
+def as_it_is(name: str, published: Snapshot | None, read: Read, act: Act) -> Outcome:
+    """Returns what `act` does with the published snapshot. Re-reads the object if there is none, or on a conflict.
 
-    Raises TransientError when the object goes on changing. What was told to be gone is not looked at: it may be there,
-    and not ours to follow.
+    Raises TransientError when the object goes on changing. An object that was published as gone is not read: it may
+    exist and not be ours to follow.
     """
-    known = told or look()
+    snapshot = published or read()
     try:
-        return act(known)
+        return act(snapshot)
     except (Conflict, NotFound) as error:
         changed = TransientError(f"{name} changed since it was read: {error}", CHANGED)
-        if told and told.gone:
+        if published and published.gone:
             raise changed from error
-        now = look()
-        if (now and now.version) == (known and known.version):
+        now = read()
+        if (now and now.version) == (snapshot and snapshot.version):
             raise changed from error
     try:
         return act(now)

@@ -28,7 +28,7 @@ def reclaim(services: PodPoolServices, run: Run, namespace: str, observed: PodPo
     held = [member for member in members if member.claimed_by]
     dangling = [member for member in members if member.stage is Phase.BOUND and not member.claimed_by]
     unknown = {member.claimed_by for member in held}
-    indexed = services.claims.known(namespace, unknown)
+    indexed = services.claims.remembered(namespace, unknown)
     indexed_pods = {member.name: member.claimed_by for member in held if member.claimed_by in indexed}
     unaware = services.claims.noticed(namespace, indexed_pods)
     wake_claims(run, namespace, {indexed[uid] for uid in unaware})

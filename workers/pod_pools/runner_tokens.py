@@ -249,7 +249,7 @@ def forget_user(services: PodPoolServices, run: Run, ledger: SlotLedger) -> None
     Every run of a deleted pool calls this.
     """
     user, (namespace, name) = RunnerUser(ledger.redis, ledger.pool), ledger.pool.split("/")
-    if user.made() and not PoolPods(services.kube, namespace, name, {}).labelled():
+    if user.exists() and not PoolPods(services.kube, namespace, name, {}).labelled():
         user.remove(run.token)
 
 

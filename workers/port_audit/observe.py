@@ -116,8 +116,10 @@ class AuditObserver:
         budget the round ends early.
         """
         memory, prefix = self._services.audit_memory, self._ledger.prefix
-        suspects = {arn for difference in memory.known(prefix) if (arn := _stale_target_group(difference)) in groups}
-        targets, last = dict[str, frozenset[str]](), memory.turn(prefix)
+        suspects = {
+            arn for difference in memory.differences(prefix) if (arn := _stale_target_group(difference)) in groups
+        }
+        targets, last = dict[str, frozenset[str]](), memory.last_checked(prefix)
         this_round = next_round(groups, last, most)
         with suppress(OverBudget):
             for arn in sorted(suspects - set(this_round)) + this_round:

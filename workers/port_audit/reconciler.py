@@ -45,7 +45,7 @@ def repair(
     """Carry out one pass of the plan. Returns what was not repaired, and why; the rest is done or on its way."""
     prefix, memory = services.ledger(pool).prefix, services.audit_memory
     noted = memory.note(prefix, [difference.id for difference in repair_plan], services.orphan_grace)
-    memory.end_turn(prefix, observed.last)
+    memory.record_last_checked(prefix, observed.last)
     repairer, unrepaired = Repair(services, pool, observed), {}
     for difference in repair_plan:
         if difference.id in noted.fresh:

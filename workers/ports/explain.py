@@ -13,13 +13,13 @@ from domain.ports.entry import Entry
 from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.want import Want
-from events.workqueue import Standing
+from events.workqueue import KeyState
 from workers.port_services import PortServices
 from workers.scale_up.pool_config import decode_config
 from workers.stores.ports.last_errors import Trouble
 from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
 from workers.stores.ports.pool_notes import PoolNotes
-from workers.stores.ports.view import Place, entries_of_owner, place_in_line, share_of, view
+from workers.stores.ports.view import entries_of_owner, place_in_line, share_of, view
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PortPoolExplanation:
     free: int = 0
     demand: int = 0
     waiting: int = 0
-    place: Place | None = None
+    place: PlaceInLine | None = None
     candidates: tuple[LoadBalancerCandidate, ...] = ()
     quota: str = ""
     auto_create: str = ""
@@ -59,7 +59,7 @@ class PodExplanation:
     name: str
     pod: PodView | None
     problem: str
-    run: Standing
+    run: KeyState
     trouble: Trouble | None
     pools: tuple[PortPoolExplanation, ...] = field(default=())
 
@@ -67,7 +67,7 @@ class PodExplanation:
 def explain_pod(services: PortServices, namespace: str, name: str) -> PodExplanation:
     """Explain one pod from Redis and the API server. Raises KubeError."""
     pod, key = services.pods.read(namespace, name), pod_key(namespace, name)
-    run = services.queue.standing(key)
+    run = services.queue.key_state(key)
     wants, problem = _wants(pod, services.default_spec)
     asked = {pool: tuple(w.ports for w in group) for pool, group in groupby(sorted(wants), key=lambda w: w.pool)}
     names = sorted(asked.keys() | set(run.pools))

@@ -14,7 +14,9 @@ from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, cloud_e
 REPORTER = "berthmaster-worker"
 
 
-class Journal:
+class EventJournal:
+    """Writes workers' events to the stream."""
+
     def __init__(self, redis: Redis, stream: EventStream, now: Callable[[], datetime]) -> None:
         self._redis, self._stream, self._now = redis, stream, now
 

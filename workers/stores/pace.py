@@ -18,5 +18,6 @@ def left(redis: Redis, key: str) -> timedelta:
 
 
 def pause(redis: Redis, key: str, took: timedelta, longest: timedelta) -> None:
+    """Pause the key for a multiple of the time that its run took, at most `longest`."""
     length = min(PAUSE * took, longest)
     redis.set(key, token_of("pace", length), px=max(MILLISECOND, length))

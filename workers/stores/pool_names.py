@@ -22,8 +22,8 @@ class PoolNames:
         self._redis.srem(self.key, name)
 
     def all(self) -> list[str]:
-        found: Any = self._redis.smembers(self.key)
-        return sorted(name.decode() for name in found)
+        names: Any = self._redis.smembers(self.key)
+        return sorted(name.decode() for name in names)
 
 
 class PodPoolNames(PoolNames):

@@ -35,6 +35,7 @@ class Replication(NamedTuple):
 
 
 def sentinel_facts(address: SentinelAddress) -> Iterator[SentinelFacts]:
+    """Ask each sentinel of the address."""
     for (host, port), client in zip(address.sentinels, sentinels(address).sentinels, strict=True):
         with client:
             yield _of_one(f"{host}:{port}", client, address.master)
@@ -42,13 +43,13 @@ def sentinel_facts(address: SentinelAddress) -> Iterator[SentinelFacts]:
 
 def _of_one(at: str, client: Redis, name: str) -> SentinelFacts:
     try:
-        known: dict[str, Any] = client.sentinel_masters()  # type: ignore[assignment] # redis-py has both kinds in one
+        masters: dict[str, Any] = client.sentinel_masters()  # type: ignore[assignment] # redis-py has both kinds in one
     except RedisError as error:
         return SentinelFacts(at, error=str(error) or type(error).__name__)
-    found = SentinelFacts(at, masters=tuple(sorted(known)))
-    if (state := known.get(name)) is None:
-        return found
-    return found._replace(master=f"{state['ip']}:{state['port']}", quorum=_quorum(client, name))
+    facts = SentinelFacts(at, masters=tuple(sorted(masters)))
+    if (state := masters.get(name)) is None:
+        return facts
+    return facts._replace(master=f"{state['ip']}:{state['port']}", quorum=_quorum(client, name))
 
 
 def _quorum(client: Redis, name: str) -> str:
@@ -64,16 +65,16 @@ def _quorum(client: Redis, name: str) -> str:
 
 def replication(redis: Redis) -> Replication:
     """Of the master. Raises RedisError."""
-    told: Any = redis.info("replication")
-    limits, needs = _limits(redis), "min_slaves_good_slaves" in told
+    info: Any = redis.info("replication")
+    limits, needs = _limits(redis), "min_slaves_good_slaves" in info
     needed = limits.get("min-replicas-to-write", int(needs))
-    return Replication(int(told["connected_slaves"]), needed, limits.get("min-replicas-max-lag"))
+    return Replication(int(info["connected_slaves"]), needed, limits.get("min-replicas-max-lag"))
 
 
 def _limits(redis: Redis) -> dict[str, int]:
     """Empty where servers do not let us ask."""
     try:
-        told: Any = redis.config_get("min-replicas-*")
+        options: Any = redis.config_get("min-replicas-*")
     except ResponseError:
         return {}
-    return {str(name): int(value) for name, value in told.items()}
+    return {str(name): int(value) for name, value in options.items()}

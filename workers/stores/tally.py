@@ -27,7 +27,7 @@ Numbers = dict[str, dict[tuple[str, ...], float]]
 """Name of a gauge -> values of its labels -> number."""
 
 
-class Kind(NamedTuple):
+class LedgerKind(NamedTuple):
     """`ask` puts `commands` commands for the pool of a prefix in a pipeline, `read` counts in their replies."""
 
     names: str
@@ -38,8 +38,8 @@ class Kind(NamedTuple):
 
 
 KINDS: Final = (
-    Kind(PoolNames.key, "{pp:%s}", tally.COMMANDS, tally.ask, tally.count),
-    Kind(PodPoolNames.key, "{sp:%s}", slots_tally.COMMANDS, slots_tally.ask, slots_tally.count),
+    LedgerKind(PoolNames.key, "{pp:%s}", tally.COMMANDS, tally.ask, tally.count),
+    LedgerKind(PodPoolNames.key, "{sp:%s}", slots_tally.COMMANDS, slots_tally.ask, slots_tally.count),
 )
 
 
@@ -76,7 +76,7 @@ class Tally:
                     found.setdefault(gauge, {})[(name, state) if state else (name,)] = number
         return found
 
-    def _counted(self, pools: Sequence[tuple[Kind, str]]) -> Iterable[tuple[str, dict[str, dict[str, float]]]]:
+    def _counted(self, pools: Sequence[tuple[LedgerKind, str]]) -> Iterable[tuple[str, dict[str, dict[str, float]]]]:
         """(pool, gauge -> state, or '' for a gauge without -> number). A pool that cannot be read has one gauge."""
         pipe = self._redis.pipeline(transaction=False)
         pipe.echo(INCARNATION)
@@ -95,7 +95,7 @@ class Tally:
 
 
 @readable()
-def _of_pool(kind: Kind, server: bytes, replies: list[Any]) -> dict[str, dict[str, float]]:
+def _of_pool(kind: LedgerKind, server: bytes, replies: list[Any]) -> dict[str, dict[str, float]]:
     """Raises UnreadableLedger, and what says how the server is."""
     for reply in replies:
         if isinstance(reply, Exception):

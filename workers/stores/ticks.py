@@ -1,4 +1,4 @@
-"""Which worker does a tick: one key a period.
+"""Decide which worker acquires a tick: one key a period.
 
 Two beats send every tick twice, and a backlog after an outage sends many at once. The first to set the key does the
 work; the rest find it there. The key lasts a little less than the period, so that a beat's own jitter never skips a
@@ -20,11 +20,13 @@ REMEMBERED: Final = timedelta(days=7)
 
 
 class Ticks:
+    """The ticks of all periodic tasks. One worker acquires each."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis, self._keys = redis, AcquiredKeys(redis)
 
-    def claim(self, task: str, period: timedelta) -> bool:
-        """True for one caller a period. If that one dies, the tick is missed: the next makes up for it."""
+    def acquire(self, task: str, period: timedelta) -> bool:
+        """True for one caller a period. If that worker dies, the tick is lost, and the next tick makes up for it."""
         return bool(self._keys.acquire(f"berthmaster:tick:{task}", "tick", period * SHARE_OF_PERIOD))
 
     def record(self, task: str) -> None:

@@ -1,4 +1,4 @@
-"""What every task that reconciles one key does around its reconciler."""
+"""Run a reconciler for one key: what all tasks of reconcilers share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import structlog
 from berthmaster import routing
 from berthmaster.redis.outage import OUTAGE
 from domain.outcome import Outcome
-from events.workqueue import Taken
+from events.workqueue import LeasedKey
 from workers.reconcile import Reconciler, reconcile
 from workers.tasks.payloads import ReconcileKey
 from workers.wiring.process import Services, services
@@ -26,13 +26,13 @@ def reconcile_key(parts: Services, asked: ReconcileKey, reconciler: Reconciler) 
 
 
 def discard_key(key: object) -> None:
-    """Takes a key that no reconciler takes, and ends its run: else it would be queued, and its hint sent, for ever."""
+    """End the run of a key that no reconciler accepts: otherwise the key is queued, and its hint sent, for ever."""
     if not isinstance(key, str) or routing.is_key(key) or key.encode(errors="replace").decode() != key:
         return
     parts = services()
     try:
         taken = parts.queue.take(key, parts.settings.queue.lease, secrets.token_hex(4))
-        if isinstance(taken, Taken) and parts.queue.done(taken, None):
+        if isinstance(taken, LeasedKey) and parts.queue.done(taken, None):
             log.warning("key_discarded", key=key[:300])
     except OUTAGE as error:
         log.warning("key_left_dirty", reason="redis_unavailable", error=str(error))

@@ -1,4 +1,4 @@
-"""What each task may be asked. Every payload is checked before anything else is done.
+"""The payloads of tasks. Each is validated before anything else is done.
 
 Other services send these too, so an error names the field, and a bad payload ends there: counted, logged,
 acknowledged. It is never repeated, because it would be as bad the next time.
@@ -40,7 +40,7 @@ class Nothing(Payload):
 class ReconcileKey(Payload):
     key: str
     requested: bool = False
-    """A service asks, no hint: the key is marked first, so that it is run whether or not something changed."""
+    """A service asks, not a hint: the key is marked first, so that it runs even if nothing has changed."""
 
 
 def key_of(kind: ResourceKind) -> Any:
@@ -77,7 +77,7 @@ class SweepLost(Payload):
 
 
 class PayloadRefused(Exception):  # noqa: N818 - as in "refused payload": an expected end of a task
-    """The payload is not what the task takes. The message names each field."""
+    """The payload is not what the task accepts. The message names each wrong field."""
 
 
 class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not generic when it runs
@@ -138,7 +138,7 @@ def traced(model: type[Payload], args: tuple[Any, ...]) -> AbstractContextManage
 
 
 def read(model: type[P], args: tuple[Any, ...], kwargs: dict[str, Any]) -> P:
-    """Raises PayloadRefused, which says of each field what is wrong with it."""
+    """Validate the payload. Raises PayloadRefused, which names each wrong field and its fault."""
     names = list(model.model_fields)
     surplus = {f"argument {number + 1}": arg for number, arg in enumerate(args) if number >= len(names)}
     named = dict(zip(names, args, strict=False))
@@ -151,7 +151,7 @@ def read(model: type[P], args: tuple[Any, ...], kwargs: dict[str, Any]) -> P:
 
 
 def refused(model: type[Payload], error: ValidationError, key: object = None) -> PayloadRefused:
-    """A key is shown, and nothing of a job, which may be secret."""
+    """Show a key, and nothing of a job, which may be secret."""
     problems = {field[:SHOWN]: problem for field, problem in list(faults(error).items())[:MOST_PROBLEMS]}
     metrics.PAYLOADS_REFUSED.labels(model.__name__).inc()
     about = {"key": brief.repr(key)} if key is not None else {}

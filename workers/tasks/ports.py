@@ -18,7 +18,7 @@ from workers.wiring.process import services
 @shared_task(name=POD.task)
 @takes(ReconcilePod, discard_key)
 def reconcile_pod(asked: ReconcilePod) -> None:
-    """Gives the pod the ports that it asks for, or takes back what it does not ask for any more."""
+    """Give the pod the ports that it asks for, and release those that it no longer asks for."""
     parts = services()
     reconcile_key(parts, asked, PortsReconciler(parts.ports))
 
@@ -26,7 +26,7 @@ def reconcile_pod(asked: ReconcilePod) -> None:
 @shared_task(name=routing.PORTS_SWEEP)
 @takes(Nothing)
 def sweep_waiting(_: Nothing) -> None:
-    """Every 10 seconds: wakes waiters that fit, asks for scale-ups that nobody carries out, refreshes pools."""
+    """Every 10 seconds: wake waiters that fit, request scale-ups that nobody carries out, refresh pools."""
     parts = services()
     once_a_period(parts.ticks, routing.PORTS_SWEEP, parts.settings.ports.sweep_every, lambda: sweep(parts.ports))
 
@@ -34,6 +34,6 @@ def sweep_waiting(_: Nothing) -> None:
 @shared_task(name=routing.PORTS_AUDIT)
 @takes(Nothing)
 def audit_cloud(_: Nothing) -> None:
-    """Every minute: compares AWS with the ledgers."""
+    """Every minute: compare AWS with the ledgers."""
     parts = services()
     once_a_period(parts.ticks, routing.PORTS_AUDIT, parts.settings.ports.audit_every, lambda: audit(parts.ports))

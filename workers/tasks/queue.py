@@ -1,4 +1,4 @@
-"""Sweeps of the workqueue: what waited long enough, what a dead worker held, and what the broker lost."""
+"""Sweeps of the workqueue: waits that are over, leases that ended, and hints that the broker lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TICK = timedelta(seconds=1)
 @shared_task(name=routing.QUEUE_TICK)
 @takes(Nothing)
 def tick(_: Nothing) -> None:
-    """Every second: queues keys whose wait or lease is over; now and then asks for the search for lost hints."""
+    """Every second: queue keys whose wait or lease is over, and now and then request the sweep for lost hints."""
     parts = services()
     once_a_period(parts.ticks, routing.QUEUE_TICK, TICK, lambda: sweep(parts))
 
@@ -35,7 +35,7 @@ def sweep(parts: Services) -> None:
 def ask_for_lost(parts: Services) -> None:
     """The message goes through the hints' own queue: when it arrives, every hint sent before it has had its turn."""
     period = parts.settings.queue.sweep_lost_every
-    if parts.ticks.claim(routing.QUEUE_SWEEP_LOST, period):
+    if parts.ticks.acquire(routing.QUEUE_SWEEP_LOST, period):
         sent = parts.queue.ask_sweep_lost(period)
         if sent is not None:
             parts.sender.send(routing.QUEUE_SWEEP_LOST, sent)
@@ -44,7 +44,7 @@ def ask_for_lost(parts: Services) -> None:
 @shared_task(name=routing.QUEUE_SWEEP_LOST)
 @takes(SweepLost)
 def sweep_lost(asked: SweepLost) -> None:
-    """Repeats the hints that were sent before this message and that nobody has taken."""
+    """Repeat the hints that were sent before this message and that nobody has taken."""
     parts = services()
     try:
         lost = parts.queue.sweep_lost(asked.sent, parts.settings.queue.sweep_lost_limit)

@@ -1,4 +1,4 @@
-"""How a tick of the beat is done: by one worker a period, and quietly put off while Redis or AWS is away."""
+"""Run a tick of beat: one worker acquires it a period, and it is skipped quietly while Redis or AWS is away."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ log = structlog.get_logger()
 
 
 def once_a_period(ticks: Ticks, task: str, period: timedelta, work: Callable[[], None]) -> None:
-    """Calls `work` unless this period's tick was claimed already. A missed tick needs no repair: the next one comes."""
+    """Call `work` if this worker acquires the period's tick. A missed tick needs no repair: the next one comes."""
     try:
-        mine = ticks.claim(task, period)
+        mine = ticks.acquire(task, period)
         metrics.TICKS.labels(task, "done" if mine else "skipped").inc()
         if mine:
             work()

@@ -23,6 +23,8 @@ Samples = Mapping[tuple[str, ...], float]
 
 
 class Gauge(NamedTuple):
+    """A gauge of a scrape: its text and the names of its labels."""
+
     text: str
     labels: tuple[str, ...] = ()
 
@@ -70,7 +72,7 @@ class StateGauges(Collector):
         self._read = read
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Without a question to Redis, which may be away when the worker starts."""
+        """Asks Redis nothing, which may be away when the worker starts."""
         return [_family(name, {}) for name in GAUGES]
 
     def collect(self) -> Iterable[GaugeMetricFamily]:

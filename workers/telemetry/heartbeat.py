@@ -25,18 +25,21 @@ REFUSED_SUFFIX = ".refused"
 _beaten = [time.monotonic()]
 
 
-class Verdict(NamedTuple):
+class Liveness(NamedTuple):
+    """The answer to a probe of a worker or beat."""
+
     alive: bool
     ready: bool
     reason: str
 
 
 def of_beat(file: Path) -> Path:
-    """Beat's own, beside the file of a worker, which may run on the same machine."""
+    """The file of beat, beside that of a worker, which may run on the same machine."""
     return file.with_name(f"{file.name}.beat")
 
 
 def beat(file: Path) -> None:
+    """Record that this process has worked just now."""
     touch(file)
     _beaten[:] = [time.monotonic()]
 
@@ -46,7 +49,9 @@ def silence() -> float:
     return time.monotonic() - _beaten[0]
 
 
-def judge(file: Path, broker_answers: Callable[[], bool], did: str = "consumed", refusal: str | None = None) -> Verdict:
+def judge(
+    file: Path, broker_answers: Callable[[], bool], did: str = "consumed", refusal: str | None = None
+) -> Liveness:
     """`broker_answers` is asked only if the file is stale. `did` is what it shows, `refusal` why Redis takes no writes
     now, None if it does.
     """
@@ -56,20 +61,20 @@ def judge(file: Path, broker_answers: Callable[[], bool], did: str = "consumed",
             touch(since)
         touch(file.with_name(file.name + OUTAGE_SUFFIX))
         lasts = age(since)
-        return Verdict(alive=lasts <= LONGEST_REFUSAL, ready=False, reason=f"refused for {lasts:.0f} s: {refusal}")
+        return Liveness(alive=lasts <= LONGEST_REFUSAL, ready=False, reason=f"refused for {lasts:.0f} s: {refusal}")
     since.unlink(missing_ok=True)
     if (silent := age(file)) <= FRESH:
-        return Verdict(alive=True, ready=True, reason=f"{did} {silent:.0f} s ago")
+        return Liveness(alive=True, ready=True, reason=f"{did} {silent:.0f} s ago")
     outage = file.with_name(file.name + OUTAGE_SUFFIX)
     if not broker_answers():
         touch(outage)
-        return Verdict(alive=True, ready=False, reason="the broker does not answer")
+        return Liveness(alive=True, ready=False, reason="the broker does not answer")
     if (back := age(outage)) <= FRESH:
-        return Verdict(alive=True, ready=False, reason=f"the broker has been back for less than {back:.0f} s")
-    return Verdict(alive=False, ready=False, reason=f"has not {did} for {silent:.0f} s though the broker answers")
+        return Liveness(alive=True, ready=False, reason=f"the broker has been back for less than {back:.0f} s")
+    return Liveness(alive=False, ready=False, reason=f"has not {did} for {silent:.0f} s though the broker answers")
 
 
 def forget(file: Path) -> None:
-    """What an earlier process left says nothing of this one."""
+    """Remove the files of an earlier process, which say nothing of this one."""
     for suffix in ("", OUTAGE_SUFFIX, REFUSED_SUFFIX):
         file.with_name(file.name + suffix).unlink(missing_ok=True)

@@ -29,7 +29,7 @@ TICKS = Counter("berthmaster_ticks_total", "Ticks, run or skipped because that p
 
 
 EVENTS: Final = "events"
-"""Of which no Event can tell."""
+"""The resource Events: a refused Event cannot be reported by an Event."""
 
 
 def kind_of(key: str) -> str:
@@ -44,7 +44,7 @@ def observe_reconcile(key: str, outcome: str, seconds: float) -> None:
 
 @lru_cache(maxsize=64)
 def _of_runs(kind: str, outcome: str) -> tuple[Counter, Histogram]:
-    """Looking children up by their labels takes longer than counting."""
+    """Cached, because looking up a child by its labels takes longer than counting."""
     return RECONCILES.labels(kind, outcome), RECONCILE_SECONDS.labels(kind, outcome)
 
 

@@ -1,4 +1,4 @@
-"""What the port runs tell Prometheus."""
+"""Metrics of the runs of ports."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def share() -> CollectorRegistry:
 
 
 def place() -> str:
-    """Of this process in the pool; no two living ones have the same."""
+    """The name of this process in the pool; no two living processes share one."""
     child: Any = current_process()
     return f"child-{child.index}" if hasattr(child, "index") else "parent"
 

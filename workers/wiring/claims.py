@@ -1,4 +1,4 @@
-"""Builds what the runs of claims and of their sets use; part of the bootstrap, apart as a concept of its own."""
+"""Build the services of the reconcilers of claims and claim sets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workers.stores.claims.waiting import WaitingClaims
 
 
 def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, pools: PodPoolServices) -> ClaimServices:
-    """Nothing connects here. Ledgers are those of the pools."""
+    """Connects to nothing yet. The ledgers are those of the pools."""
     return ClaimServices(
         kube=pools.kube,
         queue=queue,

@@ -15,12 +15,12 @@ from events.workqueue import Workqueue
 from workers.cloud.aws.nlb import Regions
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
-from workers.kube.pods import Pods
+from workers.kube.pods import PodClient
 from workers.kube.port_pools import PortPools
 from workers.port_services import PortServices
 from workers.settings import WorkerSettings
 from workers.stores.buckets import RedisBuckets
-from workers.stores.journal import Journal
+from workers.stores.journal import EventJournal
 from workers.stores.mutexes import RedisMutexes
 from workers.stores.pool_names import PoolNames, ShownStatus
 from workers.stores.ports.audit_memory import AuditMemory
@@ -42,11 +42,11 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
         queue=queue,
         ledger=lambda pool: Ledger(redis, scripts, pool),
         driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisMutexes(redis)),
-        pods=Pods(kube),
+        pods=PodClient(kube),
         pools=PortPools(kube),
         namespaces=Namespaces(kube),
         events=KubeEvents(kube),
-        journal=Journal(redis, EventStream(settings.stream), kube.clock.now),
+        journal=EventJournal(redis, EventStream(settings.stream), kube.clock.now),
         pool_names=PoolNames(redis),
         shown=ShownStatus(redis),
         audit_memory=AuditMemory(redis),

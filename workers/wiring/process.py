@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)  # silent in commands, which set no log up: th
 
 
 class Services:
-    """What tasks are given. Parts are made on first use; threads that race may make one twice, harmlessly."""
+    """The parts that tasks use. Each is built on first use; threads that race may build one twice, harmlessly."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self.settings = settings
@@ -84,7 +84,7 @@ class Services:
 
 
 def fleet_of(settings: WorkerSettings) -> Identity:
-    """By its name alone where kube-system cannot be read now."""
+    """The identity of the fleet: its name alone where kube-system cannot be read now."""
     try:
         return Identity(settings.cluster, read_system(KubeApi.connect(settings.kubernetes)))
     except (KubeError, *NO_ACCOUNT) as error:
@@ -97,7 +97,7 @@ def build(settings: WorkerSettings) -> Services:
 
 
 def services() -> Services:
-    """Those of this process, from its environment."""
+    """The parts of this process, from its environment."""
     return _services_of(os.getpid())
 
 

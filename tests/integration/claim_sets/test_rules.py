@@ -205,7 +205,7 @@ def test_what_redis_remembers_of_a_set_decides_nothing(make_set: MakeSet) -> Non
     world = make_set(2)
     world.settle()
     world.redis.flushall()
-    assert world.queue.claim("2:test")
+    assert world.queue.assume_epoch("2:test")
     world.queue.stamp("2:test")
     world.run()
     assert world.live() == {"db-0", "db-1"}

@@ -73,7 +73,7 @@ def test_a_claim_that_ends_after_a_loss_of_redis_finds_its_pod_by_the_label(worl
     world.spec(podName=None)
     world.delete()
     world.redis.flushall()
-    assert world.queue.claim("1:test")
+    assert world.queue.assume_epoch("1:test")
     world.queue.stamp("1:test")
     world.run()
     assert (world.gone(), world.holder("p1")) == (True, "Draining")

@@ -46,7 +46,7 @@ def given_back(redis: Redis, kube: Kube, pod: Pod, discard: bool = False) -> boo
         return Settled()
 
     queue, key = Workqueue(redis, publish=lambda _: None), f"podclaim/{kube.namespace}/a"
-    assert queue.claim("1:test")
+    assert queue.assume_epoch("1:test")
     queue.stamp("1:test")
     queue.touch([key])
     reconcile(queue, key, run, RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=1)))

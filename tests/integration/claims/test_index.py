@@ -49,7 +49,7 @@ def test_pods_that_other_claims_name_are_told(redis: Redis) -> None:
     index.remember("games", "a", "uid-a", ["p1"])
     index.remember("games", "b", "uid-b", ["p1", "p2"])
     assert index.named_by_others("games", ["p1", "p2", "p3"], "b") == {"p1"}
-    assert index.known("games", ["uid-a", "uid-c"]) == {"uid-a": "a"}
+    assert index.remembered("games", ["uid-a", "uid-c"]) == {"uid-a": "a"}
 
 
 def test_what_was_tried_under_another_server_is_not_known_to_be_all(redis: Redis) -> None:
@@ -70,7 +70,7 @@ def test_a_pod_is_missing_since_it_was_first_missed(redis: Redis) -> None:
     assert index.missing_since("games", "uid-a", "p1", NOON) == NOON
     assert index.missing_since("games", "uid-a", "p1", later) == NOON
     assert index.missing_since("games", "uid-a", "p2", later) == later
-    index.found("games", "uid-a")
+    index.forget_missing("games", "uid-a")
     assert index.missing_since("games", "uid-a", "p2", NOON) == NOON
 
 

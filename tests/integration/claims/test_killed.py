@@ -110,7 +110,7 @@ def test_a_bind_that_is_killed_with_the_loss_of_redis_ends_with_one_pod(world: C
     with suppress(Killed):
         world.run(services=world.on(Dying(world.api, at, after=True)))
     world.redis.flushall()
-    assert world.queue.claim("1:test")
+    assert world.queue.assume_epoch("1:test")
     world.queue.stamp("1:test")
     world.run()
     world.slots["warm"].begin()

@@ -26,7 +26,7 @@ def system(kube_sandbox: SandboxKube) -> str:
 def queue(redis: Redis) -> Workqueue:
     """Of a cluster of the same name, with one pod that lives."""
     queue = Workqueue(redis, hint_queue=routing.LATENCY)
-    assert queue.claim("1:old", OLD)
+    assert queue.assume_epoch("1:old", OLD)
     queue.marks("1:old", [Mark("pod/games/a", 1, "uid", gone=False, body=b"{}")], relist=True)
     assert queue.stamp("1:old")
     return queue

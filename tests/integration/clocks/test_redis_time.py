@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 from redis import Redis
 
-from events.workqueue import Taken, Workqueue
+from events.workqueue import LeasedKey, Workqueue
 from tests.integration.clocks.conftest import RedisClock
 from tests.integration.workqueue.world import EPOCH, KEY, OTHER, mark
 from tests.support.jobs.slot_world import DAY, SlotWorld
@@ -32,9 +32,9 @@ SHORT = timedelta(milliseconds=300)
 MINUTE = timedelta(minutes=1)
 
 
-def taken(queue: Workqueue, key: str, lease: timedelta, nonces: count[int] = count()) -> Taken:  # noqa: B008 - unique on purpose
+def taken(queue: Workqueue, key: str, lease: timedelta, nonces: count[int] = count()) -> LeasedKey:  # noqa: B008 - unique on purpose
     run = queue.take(key, lease, f"n{next(nonces)}")
-    assert isinstance(run, Taken), run
+    assert isinstance(run, LeasedKey), run
     return run
 
 
@@ -42,7 +42,7 @@ def taken(queue: Workqueue, key: str, lease: timedelta, nonces: count[int] = cou
 def queue(redis: Redis) -> Workqueue:
     """With two keys that are marked, and whose hints are gone."""
     made = Workqueue(redis, publish=lambda _: None)
-    assert made.claim(EPOCH)
+    assert made.assume_epoch(EPOCH)
     assert made.stamp(EPOCH)
     assert made.marks(EPOCH, [mark(1, KEY), mark(1, OTHER)]) == [1, 1]
     return made
@@ -115,7 +115,7 @@ def test_a_lost_hint_is_found_by_the_first_sweep(queue: Workqueue, clock: RedisC
 def test_what_ends_by_itself_is_free_again(redis: Redis, clock: RedisClock, back: int) -> None:
     ticks, mutexes, pool = Ticks(redis), RedisMutexes(redis), LivePool(redis, "arena", 30000, 10)
     acquires: list[Callable[[], object]] = [
-        lambda: ticks.claim("queue.tick", MINUTE),
+        lambda: ticks.acquire("queue.tick", MINUTE),
         lambda: mutexes.acquire("arn", MINUTE),
         lambda: pool.growth.win("1", MINUTE),
     ]

@@ -9,7 +9,7 @@ import pytest
 from domain.kubernetes.names import PORTS_BOUND
 from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
-from workers.kube.pods import Pods
+from workers.kube.pods import PodClient
 
 
 def condition(fleet: Fleet, name: str = "a") -> dict[str, Any] | None:
@@ -106,7 +106,7 @@ def test_a_run_that_is_late_does_not_make_a_pod_ready(fleet: Fleet) -> None:
     assert said(fleet) == ("False", "Disabled")
 
 
-class Overtaken(Pods):
+class Overtaken(PodClient):
     """Somebody isolates the pod right before the write."""
 
     def __init__(self, fleet: Fleet) -> None:

@@ -12,7 +12,7 @@ from tests.fixtures.kube import Kube
 from tests.support.faults.interposed_kube import InterposedKube
 from tests.support.ports.fleet import Fleet
 from workers.kube.events import KubeEvents
-from workers.kube.pods import Pods
+from workers.kube.pods import PodClient
 from workers.kube.port_pools import PATH, PortPools
 
 pytestmark = pytest.mark.row("KU-15")
@@ -37,7 +37,7 @@ def test_a_pod_that_may_not_be_written_has_one_event_however_often_it_is_tried(f
     fleet.settle()
     pod = fleet.pod("a", "7777/UDP@arena")
     powerless = kube.server.api(token=kube.server.other_token)
-    services, before = fleet.other(pods=Pods(powerless)), refused("pods", "patch")
+    services, before = fleet.other(pods=PodClient(powerless)), refused("pods", "patch")
     fleet.sync()
     for _ in range(3):
         fleet.due()

@@ -132,7 +132,7 @@ def test_a_history_that_was_noticed_is_told_once(api: ScriptedApi, redis_url: st
         api.world.put(PODS, pod("c"))
         eventually(lambda: set(worker.living()) == {A, C})
         eventually(lambda: running.metric("api_histories_total") == 1)
-        eventually(lambda: running.metric("claims_total", reason="new_history") == 1)
+        eventually(lambda: running.metric("epochs_total", reason="new_history") == 1)
         told = [(event["subject"], event["data"]["history"]) for event in worker.told()]
         assert told == [(A, 1), (B, 1), (A, 2), (B, 2), (C, 2)]
 

@@ -17,13 +17,13 @@ from tests.support.servers.publishing import publishing
 from tests.support.servers.scripted_watch import PODS, ScriptedApi
 from tests.support.waiting import eventually
 from workers.settings import WorkerSettings
-from workers.stores.journal import Journal
+from workers.stores.journal import EventJournal
 
 Write = Callable[[int], None]
 
 
 def of_a_worker(redis: Redis, stream: EventStream) -> Write:
-    journal = Journal(redis, stream, wall_clock)
+    journal = EventJournal(redis, stream, wall_clock)
     return lambda number: journal.allocation_failed("arena", f"games/p{number}", f"u{number}", "7", 1)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from events.workqueue import Refusal, Taken
+from events.workqueue import LeasedKey, Refusal
 from tests.support.pods.pods import failed_event, pod, port_pool
 from tests.support.servers.publishing import IdleWorker, publishing
 from tests.support.servers.scripted_watch import PODS, POOLS, ScriptedApi, expired, silent, version_of
@@ -27,7 +27,7 @@ def test_what_is_there_at_the_start_is_stored_marked_and_hinted(
         assert snapshot
         assert (snapshot.version, snapshot.uid, snapshot.body["ips"]) == (version_of(stored), "u1", ["10.0.0.1"])
         assert worker.hinted() == [A, "portpool/arena"]
-        assert isinstance(worker.run(A), Taken)
+        assert isinstance(worker.run(A), LeasedKey)
 
 
 def test_a_change_is_stored_marked_hinted_and_told(api: ScriptedApi, redis_url: str, worker: IdleWorker) -> None:
@@ -49,7 +49,7 @@ def test_a_pod_that_did_not_opt_in_leaves_no_trace(api: ScriptedApi, redis_url: 
         api.world.put(PODS, pod("plain2", ports=None))
         api.world.put(PODS, pod("a"))
         eventually(lambda: worker.snapshot(A))
-        assert set(worker.queue.known()) == {A}
+        assert set(worker.queue.stored_versions()) == {A}
         assert [event["subject"] for event in worker.told()] == [A]
         assert running.metric("events_dropped_total", resource="pods", reason="not_opted_in") == 2
 
@@ -61,7 +61,7 @@ def test_the_removal_of_the_annotation_is_seen(api: ScriptedApi, redis_url: str,
         worker.run(A)
         api.world.put(PODS, pod("a", ports=None))
         eventually(lambda: (seen := worker.snapshot(A)) and seen.body["annotations"] == {} and not seen.gone)
-        assert isinstance(worker.run(A), Taken)
+        assert isinstance(worker.run(A), LeasedKey)
 
 
 @pytest.mark.row("EV-04")
@@ -87,7 +87,7 @@ def test_a_pod_that_went_while_nobody_looked_is_gone_after_the_first_list(
     api.world.delete(PODS, "games/a")
     with publishing(api.url, redis_url):
         taken = worker.run(A)
-        assert isinstance(taken, Taken)
+        assert isinstance(taken, LeasedKey)
         assert taken.snapshot
         assert (taken.snapshot.gone, taken.snapshot.uid) == (True, "u1")
         assert worker.snapshot(A) is None
@@ -106,7 +106,7 @@ def test_a_force_deletion_that_the_stream_left_out_is_found_after_a_410(
         eventually(lambda: not worker.living())
         assert running.terms == 1  # no new claim for it
         assert running.metric("relists_total", resource="pods", reason="expired") == 1
-        assert all(known.gone for known in worker.queue.known().values())
+        assert all(known.gone for known in worker.queue.stored_versions().values())
 
 
 @pytest.mark.row("EV-01", "FZ-08")
@@ -212,7 +212,7 @@ class TestAllocationFailures:
             api.world.put(EVENTS, failed_event("a"))
             eventually(lambda: worker.told()[-1]["type"] == "dev.berthmaster.allocation.failed")
             assert worker.told()[-1]["data"]["key"] == A
-            assert isinstance(worker.run(A), Taken)
+            assert isinstance(worker.run(A), LeasedKey)
 
     @pytest.mark.row("EV-12")
     def test_an_event_of_our_own_marks_nothing(self, api: ScriptedApi, redis_url: str, worker: IdleWorker) -> None:

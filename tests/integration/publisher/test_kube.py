@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from events.publisher.resources import pods
-from events.publisher.watch import Listing, Watch
+from events.publisher.watch import Listing, ResourceWatch
 from events.settings import WatchSettings
 from tests.fixtures.kube import Kube, SandboxKube
 from tests.support.pods.pods import failed_event, pod, port_pool
@@ -80,7 +80,7 @@ def test_what_changed_while_no_publisher_ran_is_found_by_the_list(
 def test_a_watch_from_a_version_that_is_too_old_is_listed_again(kube: Kube) -> None:
     create(kube, "a")
     stop = Event()
-    watch = Watch(kube.api, pods(kube.namespace), WatchSettings(**FAST_WATCH), stop)
+    watch = ResourceWatch(kube.api, pods(kube.namespace), WatchSettings(**FAST_WATCH), stop)
     changes = watch.follow()
     first = next(changes)
     assert isinstance(first, Listing)

@@ -9,7 +9,7 @@ from redis import Redis
 
 from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
-from events.workqueue import Refusal, Taken, Workqueue
+from events.workqueue import LeasedKey, Refusal, Workqueue
 from tests.support.faults.living_redis import change_history, history, replica_of
 from tests.support.pods.pods import pod
 from tests.support.servers.celery_worker import CeleryProcess
@@ -59,13 +59,13 @@ def test_a_key_is_taken_in_the_first_call_after_the_publisher_has_verified_anoth
     """Its connection names the old one still: who is refused asks the server anew, and once more for the key."""
     with connect(redis_url) as redis:
         publisher = Workqueue(redis, hint_queue="hints")
-        assert publisher.claim("1:publisher")
+        assert publisher.assume_epoch("1:publisher")
         assert publisher.stamp("1:publisher")
         worker.queue.touch([A, B])
-        assert isinstance(worker.run(A), Taken)
+        assert isinstance(worker.run(A), LeasedKey)
         change_history(redis)
         assert not publisher.stands("1:publisher")
-        assert publisher.claim("1:publisher/2")
+        assert publisher.assume_epoch("1:publisher/2")
         assert worker.run(B) is Refusal.NOT_READY  # the claim closes the queue at once, whatever a worker believes
         assert publisher.stamp("1:publisher/2")
-        eventually(lambda: isinstance(worker.run(B), Taken))
+        eventually(lambda: isinstance(worker.run(B), LeasedKey))

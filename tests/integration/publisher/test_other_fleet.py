@@ -85,7 +85,7 @@ def test_a_worker_whose_redis_becomes_another_fleet_s_takes_nothing_and_does_not
     worker = CeleryProcess("worker", "worker", tmp_path, mortal.url, {"BERTHMASTER_CLUSTER": "blue"})
     with connect(mortal.url) as redis:
         prepared = Workqueue(redis, hint_queue="hints")
-        prepared.claim("1:green", GREEN)
+        prepared.assume_epoch("1:green", GREEN)
         redis.lpush(routing.LATENCY, "a hint of green")
         redis.config_set("appendfsync", "always")
         mortal.kill()

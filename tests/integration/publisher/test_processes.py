@@ -40,7 +40,7 @@ def test_a_killed_publisher_is_followed_within_the_lease_and_nothing_is_lost(
             killed = time.monotonic()
             second.wait_for("lists_stamped")
             assert time.monotonic() - killed < 2 + 1.5  # the Lease, two looks at it, a list
-            assert worker.queue.highest_claim() == 1
+            assert worker.queue.highest_epoch() == 1
             left = storm.end()
             eventually(lambda: worker.living() == left)
 
@@ -78,7 +78,7 @@ def test_everything_that_a_stopped_publisher_took_in_hand_is_in_redis(
         assert first.end() == 0
         storm.end()
         newest = {event["subject"]: event["data"]["version"] for event in worker.told()}
-        assert {key: known.version for key, known in worker.queue.known().items()} == newest
+        assert {key: known.version for key, known in worker.queue.stored_versions().items()} == newest
 
 
 def test_a_stop_does_not_wait_for_an_api_that_does_not_answer(
@@ -88,7 +88,7 @@ def test_a_stop_does_not_wait_for_an_api_that_does_not_answer(
     with started(api, redis_url, tmp_path / "one") as first:
         first.wait_for("term_started")
         assert first.end() == 0
-        assert worker.queue.known() == {}
+        assert worker.queue.stored_versions() == {}
 
 
 def test_a_stop_does_not_wait_for_a_redis_that_does_not_answer(

@@ -14,7 +14,7 @@ import pytest
 from redis import Redis
 
 from compose.sandbox.redis_server import RedisServer
-from events.workqueue import Refusal, Taken
+from events.workqueue import LeasedKey, Refusal
 from tests.support.pods.pods import pod
 from tests.support.servers.publishing import LEASES, IdleWorker, publishing
 from tests.support.servers.scripted_watch import (
@@ -66,10 +66,10 @@ class TestFence:
     ) -> None:
         """Rule epoch."""
         with publishing(api.url, redis_url, lease=UNAWARE, **DEAF) as old:
-            assert worker.queue.claim(f"{old.process.lease.number + 1}:heir")  # and the heir has not marked yet
+            assert worker.queue.assume_epoch(f"{old.process.lease.number + 1}:heir")  # and the heir has not marked yet
             api.world.put(PODS, pod("a"))
             eventually(
-                lambda: old.metric("claims_total", reason="state_lost") or old.process.publisher.reason != "start"
+                lambda: old.metric("epochs_total", reason="state_lost") or old.process.publisher.reason != "start"
             )
             assert worker.snapshot(A) is None
 
@@ -103,7 +103,7 @@ class TestEpoch:
     def test_a_lease_deleted_by_hand_that_begins_below_what_redis_knows_is_raised_above_it(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker
     ) -> None:
-        assert worker.queue.claim("41:long-ago")
+        assert worker.queue.assume_epoch("41:long-ago")
         with publishing(api.url, redis_url) as running:
             assert running.process.lease.number == 42
             assert holder(api)["leaseTransitions"] == 42
@@ -122,7 +122,7 @@ class TestDiffAgainstRedis:
             assert worker.run(A) is Refusal.NOT_READY
             eventually(lambda: running.terms == 2 and running.stamped)
             assert worker.living() == {A: version_of(stored)}
-            assert isinstance(worker.run(A), Taken)
+            assert isinstance(worker.run(A), LeasedKey)
 
     def test_a_deletion_that_redis_forgot_again_is_found_by_the_next_list(
         self, api: ScriptedApi, mortal: RedisServer, mortal_worker: IdleWorker, tmp_path: Path
@@ -147,7 +147,7 @@ class TestDiffAgainstRedis:
             mortal.start()
             eventually(lambda: running.terms >= 2 and running.stamped)
             taken = mortal_worker.run(A)
-            assert isinstance(taken, Taken)
+            assert isinstance(taken, LeasedKey)
             assert taken.snapshot
             assert (taken.snapshot.gone, taken.snapshot.uid) == (True, "u1")
 
@@ -163,7 +163,7 @@ class TestWatermark:
             api.world.delete(PODS, "games/a")
             eventually(lambda: (seen := worker.snapshot(A)) and seen.gone)
             api.watches[PODS].append(replaying(0))
-            assert isinstance(worker.run(A), Taken)
+            assert isinstance(worker.run(A), LeasedKey)
             assert worker.snapshot(A) is None
             api.cut()
             eventually(lambda: not api.watches[PODS])
@@ -195,9 +195,9 @@ class TestStamp:
         api.lists[POOLS].extend([restart, look])
         with publishing(api.url, mortal.url) as running:
             assert running.terms == 2
-            eventually(lambda: running.metric("claims_total", reason="stamp_refused") == 1)
+            eventually(lambda: running.metric("epochs_total", reason="stamp_refused") == 1)
             assert taken == [Refusal.NOT_READY, Refusal.NOT_READY]
-            assert isinstance(mortal_worker.run(A), Taken)
+            assert isinstance(mortal_worker.run(A), LeasedKey)
 
     def test_workers_take_nothing_before_all_first_lists_are_in(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker
@@ -211,7 +211,7 @@ class TestStamp:
             assert worker.run(A) is Refusal.NOT_READY
             assert running.probe("/readyz") == (503, "the first lists are not in\n")
             eventually(lambda: running.stamped)
-            assert isinstance(worker.run(A), Taken)
+            assert isinstance(worker.run(A), LeasedKey)
 
     @pytest.mark.row("EV-10")
     def test_lost_state_is_noticed_by_the_next_mark_without_a_probe(
@@ -232,11 +232,11 @@ class TestStamp:
         with publishing(api.url, mortal.url, **DEAF) as running:
             mortal.stop()  # writes everything
             mortal.start()
-            assert mortal_worker.queue.highest_claim() == 0
+            assert mortal_worker.queue.highest_epoch() == 0
             assert running.terms == 1
             api.world.put(PODS, pod("a"))
             eventually(lambda: running.terms == 2 and running.stamped)
-            eventually(lambda: running.metric("claims_total", reason="state_lost") == 1)
+            eventually(lambda: running.metric("epochs_total", reason="state_lost") == 1)
 
 
 class TestRedisDown:
@@ -272,7 +272,7 @@ class TestRedisDown:
         mortal.stop()
         api.world.put(PODS, pod("a"))
         with publishing(api.url, mortal.url, stamped=False) as running:
-            eventually(lambda: running.metric("claims_total", reason="redis_unreachable"))
+            eventually(lambda: running.metric("epochs_total", reason="redis_unreachable"))
             mortal.start()
             eventually(lambda: running.stamped, timeout=20)
             assert set(mortal_worker.living()) == {A}

@@ -14,7 +14,7 @@ from events.protocol.event_stream import EventStream
 from events.publisher.lease import Lease
 from events.publisher.metrics import Metrics
 from events.publisher.resources import pods
-from events.publisher.sender import CHUNK, ClaimLostError, Sender
+from events.publisher.sender import CHUNK, EpochLostError, MarkSender
 from events.settings import PublisherSettings, StreamSettings
 from events.workqueue import Mark, Workqueue
 from tests.integration.publisher.test_lease import candidate, candidate_of_nowhere
@@ -32,11 +32,11 @@ def lease(api: ScriptedApi) -> Lease:
     return held
 
 
-def sender(worker: IdleWorker, lease: Lease, over: Event, queue: Workqueue | None = None, **stream: int) -> Sender:
-    assert worker.queue.claim(EPOCH)
+def sender(worker: IdleWorker, lease: Lease, over: Event, queue: Workqueue | None = None, **stream: int) -> MarkSender:
+    assert worker.queue.assume_epoch(EPOCH)
     assert worker.queue.stamp(EPOCH)
     kept = EventStream(StreamSettings(**stream))
-    return Sender(queue or worker.queue, lease, EPOCH, over, PublisherSettings(), Metrics(), kept)
+    return MarkSender(queue or worker.queue, lease, EPOCH, over, PublisherSettings(), Metrics(), kept)
 
 
 def test_a_batch_in_hand_is_finished_after_the_stop(worker: IdleWorker, lease: Lease) -> None:
@@ -55,7 +55,7 @@ def test_a_stop_gives_up_a_batch_that_redis_does_not_take(worker: IdleWorker, le
 
 
 def test_nothing_is_sent_without_the_lease(worker: IdleWorker) -> None:
-    with pytest.raises(ClaimLostError, match="lease_lost"):
+    with pytest.raises(EpochLostError, match="lease_lost"):
         sender(worker, candidate_of_nowhere(), Event()).send(pods(), MANY)
     assert worker.living() == {}
     assert worker.told() == []

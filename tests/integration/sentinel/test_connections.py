@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from berthmaster.redis.client import connect_state
-from berthmaster.redis.incarnation import INCARNATION, ask, connect, incarnation
+from berthmaster.redis.incarnation import INCARNATION, STATE_VERSION, ask, connect, incarnation
 from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.sentinels import Sentinels
 from berthmaster.redis.settings import RedisSettings
@@ -38,7 +38,7 @@ def expected(member: Member) -> bytes:
     with member.client() as client:
         server: Any = client.info("server")
         replication: Any = client.info("replication")
-    return f"{server['run_id']}:{replication['master_replid']}".encode()
+    return f"{server['run_id']}:{replication['master_replid']}:{STATE_VERSION}".encode()
 
 
 def cut(member: Member) -> None:

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from berthmaster.redis.client import connect_state
 from berthmaster.redis.settings import RedisSettings
-from events.workqueue import Refusal, Taken
+from events.workqueue import LeasedKey, Refusal
 from tests.support.pods.pods import pod
 from tests.support.servers.publishing import IdleWorker, PublisherProcess, settings
 from tests.support.servers.scripted_watch import PODS, ScriptedApi
@@ -67,4 +67,4 @@ def test_workers_take_nothing_from_a_new_master_while_the_old_one_takes_writes(
             assert worker.run("pod/games/a") == Refusal.NOT_READY
             eventually(lambda: len(publisher.said("lists_stamped")) > 1, 30)
             assert not takes_writes(old)
-            assert isinstance(worker.run("pod/games/a"), Taken)
+            assert isinstance(worker.run("pod/games/a"), LeasedKey)

@@ -106,7 +106,7 @@ class Fleet:
 
         def published() -> bool:
             try:
-                ready = self.queue.claim(self.epoch)
+                ready = self.queue.assume_epoch(self.epoch)
                 self.queue.marks(self.epoch, list(marks), relist=True)
                 return ready and self.queue.stamp(self.epoch)
             except RedisError:

@@ -14,7 +14,7 @@ from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
 from domain.backoff import RetryPolicy
 from domain.outcome import Outcome, Settled, Wait
-from events.workqueue import Mark, Snapshot, Taken, Workqueue
+from events.workqueue import LeasedKey, Mark, Snapshot, Workqueue
 from workers.reconcile import reconcile
 from workers.run import Run
 
@@ -36,7 +36,7 @@ class Clock:
 @pytest.fixture
 def queue(redis: Redis) -> Workqueue:
     queue = Workqueue(redis, hint_queue=routing.LATENCY)
-    assert queue.claim(EPOCH)
+    assert queue.assume_epoch(EPOCH)
     assert queue.stamp(EPOCH)
     queue.marks(EPOCH, [Mark(KEY, 1, "uid-1", gone=False, body=b"{}")])
     return queue
@@ -50,7 +50,7 @@ def clock() -> Clock:
 @pytest.fixture
 def run(queue: Workqueue, clock: Clock) -> Run:
     taken = queue.take(KEY, LEASE, "nonce")
-    assert isinstance(taken, Taken)
+    assert isinstance(taken, LeasedKey)
     return Run(queue, taken, LEASE, clock(), clock)
 
 
@@ -163,7 +163,7 @@ def test_a_run_that_lost_its_key_leaves_it_dirty_for_the_heir(queue: Workqueue, 
     def late(run: Run) -> Outcome:
         lose(redis, queue)
         taken = queue.take(run.key, LEASE, "heir")
-        assert isinstance(taken, Taken)
+        assert isinstance(taken, LeasedKey)
         assert queue.done(taken, None)
         return Settled()
 
@@ -174,7 +174,7 @@ def test_a_run_that_lost_its_key_leaves_it_dirty_for_the_heir(queue: Workqueue, 
 @pytest.mark.row("EV-11")
 def test_a_redis_that_goes_away_in_a_run_is_no_failure_of_the_task(server: RedisServer) -> None:
     queue = Workqueue(connect(server.url), hint_queue=routing.LATENCY)
-    assert queue.claim(EPOCH)
+    assert queue.assume_epoch(EPOCH)
     assert queue.stamp(EPOCH)
     queue.marks(EPOCH, [Mark(KEY, 1, "uid-1", gone=False, body=b"{}")])
 

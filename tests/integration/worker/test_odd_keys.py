@@ -40,7 +40,7 @@ def test_a_key_of_another_task_stays_for_the_task_that_takes_it(fleet: Fleet) ->
     fleet.queue.touch([key])
     fleet.redis.lpush(routing.LATENCY, routing.message(routing.PORTS_RECONCILE, key))
     eventually(lambda: refusals(fleet, [key]))
-    assert fleet.queue.standing(key).dirty
+    assert fleet.queue.key_state(key).dirty
     fleet.redis.hdel("{queue}dirty", key)
     fleet.redis.zrem("{queue}queued", key)
 

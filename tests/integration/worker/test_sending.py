@@ -37,7 +37,7 @@ def test_a_task_goes_to_the_queue_that_routing_names(redis_url: str) -> None:
 
 def test_a_queue_whose_broker_is_elsewhere_sends_its_hints_there(redis: Redis, server: RedisServer) -> None:
     queue = Workqueue(redis, publish=Sender(server.url).hints)
-    assert queue.claim("1:publisher")
+    assert queue.assume_epoch("1:publisher")
     queue.marks("1:publisher", [Mark("pod/a/b", 1, "uid", gone=False, body=b"{}")], relist=True)
     assert first_message(server.url, routing.LATENCY) == (routing.PORTS_RECONCILE, ["pod/a/b"])
 
@@ -45,7 +45,7 @@ def test_a_queue_whose_broker_is_elsewhere_sends_its_hints_there(redis: Redis, s
 @pytest.mark.row("EV-11")
 def test_a_broker_that_is_away_costs_a_bounded_time_and_no_exception(redis: Redis, server: RedisServer) -> None:
     queue = Workqueue(redis, publish=Sender(server.url).hints)
-    assert queue.claim("1:publisher")
+    assert queue.assume_epoch("1:publisher")
     server.kill()
     began = time.monotonic()
     queue.marks("1:publisher", [Mark(f"pod/a/{n}", 1, "uid", gone=False, body=b"{}") for n in range(50)], relist=True)
@@ -67,7 +67,7 @@ def test_a_period_s_tick_is_done_once_however_often_it_is_sent(redis: Redis) -> 
 @pytest.mark.row("EV-12")
 def test_the_next_period_has_its_own_tick_even_if_it_comes_a_little_early(redis: Redis) -> None:
     ticks = Ticks(redis)
-    assert ticks.claim(routing.QUEUE_TICK, SECOND)
+    assert ticks.acquire(routing.QUEUE_TICK, SECOND)
     assert 0 < redis.pttl(f"berthmaster:tick:{routing.QUEUE_TICK}") <= 900
 
 

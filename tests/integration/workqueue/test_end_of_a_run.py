@@ -7,7 +7,7 @@ from datetime import timedelta
 from redis import Redis
 
 from berthmaster import routing
-from events.workqueue import Taken, Workqueue
+from events.workqueue import LeasedKey, Workqueue
 from tests.support.waiting import eventually
 
 KEY = "pod/a/b"
@@ -15,14 +15,14 @@ KEY = "pod/a/b"
 
 def queue_on(redis: Redis) -> Workqueue:
     queue = Workqueue(redis, hint_queue=routing.LATENCY)
-    assert queue.claim("1:me")
+    assert queue.assume_epoch("1:me")
     assert queue.stamp("1:me")
     return queue
 
 
-def taken(queue: Workqueue) -> Taken:
+def taken(queue: Workqueue) -> LeasedKey:
     answer = queue.take(KEY, timedelta(seconds=30), "n")
-    assert isinstance(answer, Taken), answer
+    assert isinstance(answer, LeasedKey), answer
     return answer
 
 

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 from redis import Redis
 
-from events.workqueue import Mark, Snapshot, Taken
+from events.workqueue import LeasedKey, Mark, Snapshot
 from tests.integration.workqueue import reference
 from tests.integration.workqueue.brokers import Elsewhere, Here
 from tests.integration.workqueue.reference import End, Key, Run, Stored
@@ -32,7 +32,7 @@ ages = st.integers(min_value=0, max_value=3)
 
 class Running(NamedTuple):
     key: str
-    taken: Taken
+    taken: LeasedKey
     run: Run
 
 
@@ -79,7 +79,7 @@ class History(RuleBasedStateMachine):
         before = self.keys[name]
         self.keys[name], answer = reference.take(before, self.holder)
         taken = self.world.try_take(name)
-        if not isinstance(taken, Taken):
+        if not isinstance(taken, LeasedKey):
             assert taken.value == answer
             return multiple()
         assert answer == "taken"
@@ -99,7 +99,7 @@ class History(RuleBasedStateMachine):
         key, hint, accepted = reference.done(self.keys[running.key], running.run, end)
         wait = HOUR if waits else None
         seen = Snapshot(own.version, "u", gone=False, body={}) if own else None
-        assert self.queue.done(running.taken, wait, tries=tries, seen=seen, pools=pools) == accepted
+        assert self.queue.done(running.taken, wait, tries=tries, written=seen, pools=pools) == accepted
         self._put(running.key, key, hint)
 
     @rule(name=key_names)

@@ -8,7 +8,7 @@ from threading import Lock
 import pytest
 from redis import Redis
 
-from events.workqueue import Refusal, Taken, Workqueue
+from events.workqueue import LeasedKey, Refusal, Workqueue
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, HOUR, KEY, OTHER, World, mark
 
@@ -58,7 +58,7 @@ class Crowd:
 
     def run(self, key: str) -> None:
         taken = self.queue.take(key, HOUR, "n")
-        if not isinstance(taken, Taken):
+        if not isinstance(taken, LeasedKey):
             return
         with self.lock:
             self.overlaps += key in self.running
@@ -140,8 +140,8 @@ def test_a_token_never_comes_back_after_a_flush(world: World) -> None:
     world.publish_anew()
     world.mark(1)
     heir = world.queue.take(KEY, HOUR, "same")
-    assert isinstance(paused, Taken)
-    assert isinstance(heir, Taken)
+    assert isinstance(paused, LeasedKey)
+    assert isinstance(heir, LeasedKey)
     assert paused.generation == heir.generation  # a counter is back where it was
     assert number(heir) > number(paused)
     assert not world.queue.done(paused, None)
@@ -163,5 +163,5 @@ def test_two_takes_in_one_microsecond_have_different_numbers(world: World) -> No
     assert len({number(world.take(key)) for key in keys}) == len(keys)
 
 
-def number(taken: Taken) -> int:
+def number(taken: LeasedKey) -> int:
     return int(taken.token.partition("-")[0])

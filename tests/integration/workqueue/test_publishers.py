@@ -14,56 +14,56 @@ NEXT = "8:publisher-b"
 
 
 def test_a_lower_number_is_refused_and_does_not_end_the_higher(world: World) -> None:
-    assert not world.queue.claim("6:publisher-z")
+    assert not world.queue.assume_epoch("6:publisher-z")
     assert world.mark(1) == 1
 
 
 def test_numbers_are_compared_as_numbers(world: World) -> None:
-    assert world.queue.claim("10:a")
-    assert not world.queue.claim("9:a")
+    assert world.queue.assume_epoch("10:a")
+    assert not world.queue.assume_epoch("9:a")
 
 
 def test_an_equal_number_of_another_identity_takes_over(world: World) -> None:
-    assert world.queue.claim("7:publisher-b")
+    assert world.queue.assume_epoch("7:publisher-b")
     assert world.mark(1) == LOST
     assert world.queue.marks("7:publisher-b", [mark(1)]) == [1]
 
 
 def test_after_a_handover_the_old_publisher_marks_nothing(world: World) -> None:
     heir = Here(world.redis).workqueue()
-    assert heir.claim(NEXT)
+    assert heir.assume_epoch(NEXT)
     assert world.mark(2) == LOST
     assert world.queue.marks(EPOCH, [mark(2)], relist=True) == [LOST]
-    assert world.queue.known() == {}
+    assert world.queue.stored_versions() == {}
     assert heir.marks(NEXT, [mark(1)]) == [1]
 
 
 def test_workers_go_on_through_a_handover(world: World) -> None:
     world.mark(1)
-    Here(world.redis).workqueue().claim(NEXT)
+    Here(world.redis).workqueue().assume_epoch(NEXT)
     world.take()
 
 
 def test_the_stamp_is_refused_when_another_has_claimed(world: World) -> None:
-    assert world.queue.claim(EPOCH)
-    Here(world.redis).workqueue().claim(NEXT)
+    assert world.queue.assume_epoch(EPOCH)
+    Here(world.redis).workqueue().assume_epoch(NEXT)
     assert not world.queue.stamp(EPOCH)
 
 
 def test_nobody_stamps_without_a_claim_of_its_own(world: World) -> None:
     assert not Here(world.redis).workqueue().stamp(EPOCH)
-    assert not world.queue.claim("6:a")
+    assert not world.queue.assume_epoch("6:a")
     assert not world.queue.stamp(EPOCH)
 
 
 def test_a_claim_stands_once_it_is_stamped_and_until_another_s(world: World) -> None:
     assert world.queue.stands(EPOCH)
     heir = Here(world.redis).workqueue()
-    assert heir.highest_claim() == 7
-    assert heir.claim(NEXT)
+    assert heir.highest_epoch() == 7
+    assert heir.assume_epoch(NEXT)
     assert not world.queue.stands(EPOCH)
     world.redis.flushall()
-    heir.claim(NEXT)
+    heir.assume_epoch(NEXT)
     assert not heir.stands(NEXT)
     assert heir.stamp(NEXT)
     assert heir.stands(NEXT)
@@ -87,7 +87,7 @@ def test_a_flush_is_noticed_by_every_side(world: World) -> None:
 @pytest.mark.row("EV-10")
 def test_workers_take_nothing_before_the_list_is_complete(world: World) -> None:
     world.redis.flushall()
-    world.queue.claim(EPOCH)
+    world.queue.assume_epoch(EPOCH)
     assert world.queue.marks(EPOCH, [mark(1)], relist=True) == [1]
     assert world.mark(2) == LOST  # nor does a mark of the watch count
     assert world.try_take() is Refusal.NOT_READY
@@ -111,24 +111,24 @@ BLUE, GREEN = Identity("blue", "uid-of-blue"), Identity("green", "uid-of-green")
 @pytest.mark.row("RD-23")
 @pytest.mark.parametrize("other", [GREEN, Identity("blue", "uid-of-another"), Identity("green")])
 def test_a_claim_makes_a_redis_its_fleet_s_and_another_fleet_s_changes_nothing(world: World, other: Identity) -> None:
-    assert world.queue.claim(NEXT, BLUE)
+    assert world.queue.assume_epoch(NEXT, BLUE)
     assert world.queue.stamp(NEXT)
     before = world.redis.hgetall("{queue}meta")
     with pytest.raises(AnotherFleet, match=f"belongs to fleet {BLUE}, and this process to fleet {other}"):
-        Here(world.redis).workqueue().claim("9:other", other)
+        Here(world.redis).workqueue().assume_epoch("9:other", other)
     assert world.redis.hgetall("{queue}meta") == before
     assert world.queue.stands(NEXT)
     world.redis.flushall()
-    assert Here(world.redis).workqueue().claim("9:other", other)  # what is lost belongs to nobody
+    assert Here(world.redis).workqueue().assume_epoch("9:other", other)  # what is lost belongs to nobody
     assert world.queue.owner() == other
 
 
 @pytest.mark.row("RD-23")
 def test_a_publisher_that_may_not_read_kube_system_is_known_by_its_name_until_one_may(world: World) -> None:
-    assert world.queue.claim(NEXT, Identity("blue"))
+    assert world.queue.assume_epoch(NEXT, Identity("blue"))
     assert world.queue.owner() == Identity("blue")
-    assert world.queue.claim(NEXT, BLUE)
-    assert world.queue.claim(NEXT, Identity("blue"))
+    assert world.queue.assume_epoch(NEXT, BLUE)
+    assert world.queue.assume_epoch(NEXT, Identity("blue"))
     assert world.queue.owner() == BLUE
 
 
@@ -136,7 +136,7 @@ def test_a_publisher_that_may_not_read_kube_system_is_known_by_its_name_until_on
 def test_every_connection_refuses_the_redis_of_another_fleet_before_its_first_command(
     world: World, redis_url: str
 ) -> None:
-    world.queue.claim(NEXT, BLUE)
+    world.queue.assume_epoch(NEXT, BLUE)
     with connect(redis_url, GREEN) as stranger, connect(redis_url, Identity("blue")) as own:
         with pytest.raises(AnotherFleet):
             stranger.set("key", 1)
@@ -151,10 +151,10 @@ def test_every_connection_refuses_the_redis_of_another_fleet_before_its_first_co
 
 @pytest.mark.row("RD-23")
 def test_a_redis_that_is_adopted_is_open_to_nobody_before_its_new_publisher_has_listed(world: World) -> None:
-    assert world.queue.claim(NEXT, BLUE)
+    assert world.queue.assume_epoch(NEXT, BLUE)
     assert world.queue.stamp(NEXT)
     assert not world.queue.adopt(Identity("blue"), GREEN)  # exactly as it is named
     assert world.queue.adopt(BLUE, GREEN)
     assert world.queue.marks(NEXT, [mark(1)]) == [LOST]
     assert world.try_take() is Refusal.NOT_READY
-    assert world.queue.claim("1:green", GREEN)  # though its Lease counts from the beginning
+    assert world.queue.assume_epoch("1:green", GREEN)  # though its Lease counts from the beginning

@@ -50,7 +50,7 @@ def test_nothing_is_taken_under_another_run_id(server: RedisServer, kept: World)
 @pytest.mark.row("EV-10")
 def test_a_list_that_was_begun_under_another_run_id_is_not_stamped(server: RedisServer, kept: World) -> None:
     """Rule stamp."""
-    assert kept.queue.claim(EPOCH)
+    assert kept.queue.assume_epoch(EPOCH)
     assert kept.queue.marks(EPOCH, [mark(1)], relist=True) == [1]
     restart(server)
     assert kept.queue.marks(EPOCH, [mark(2)], relist=True) == [0]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from events.workqueue import Known, Snapshot
+from events.workqueue import Snapshot, StoredVersion
 from tests.integration.workqueue.world import EPOCH, HOUR, KEY, OTHER, World, mark, written
 
 
@@ -27,7 +27,10 @@ def test_versions_beyond_what_a_lua_number_holds_are_compared_exactly(world: Wor
 
 def test_what_redis_knows_is_what_was_marked(world: World) -> None:
     world.queue.marks(EPOCH, [mark(1, uid="u1"), mark(2, OTHER, gone=True, uid="u2")])
-    assert world.queue.known() == {KEY: Known(1, "u1", gone=False), OTHER: Known(2, "u2", gone=True)}
+    assert world.queue.stored_versions() == {
+        KEY: StoredVersion(1, "u1", gone=False),
+        OTHER: StoredVersion(2, "u2", gone=True),
+    }
 
 
 def test_no_snapshot_means_unknown(world: World) -> None:
@@ -50,7 +53,7 @@ def test_a_request_of_one_s_own_runs_a_settled_key_on_its_snapshot(world: World)
 def test_a_gone_object_is_forgotten_when_its_run_is_done(world: World) -> None:
     world.mark(1, gone=True)
     assert world.queue.done(world.take(), None, tries=2)
-    assert world.queue.known() == {}
+    assert world.queue.stored_versions() == {}
     assert not world.redis.hexists("{queue}tries", KEY)
 
 
@@ -59,7 +62,7 @@ def test_a_gone_object_is_not_forgotten_when_it_came_back_meanwhile(world: World
     taken = world.take()
     world.mark(2)
     assert world.queue.done(taken, None)
-    assert world.queue.known() == {KEY: Known(2, "u1", gone=False)}
+    assert world.queue.stored_versions() == {KEY: StoredVersion(2, "u1", gone=False)}
 
 
 def test_no_text_of_a_user_makes_an_object_look_gone(world: World) -> None:
@@ -101,7 +104,7 @@ def stored(version: int, uid: str = "u1", body: dict[str, str] | None = None) ->
 @pytest.mark.row("EV-12")
 def test_the_event_of_a_run_s_own_write_is_no_news(world: World) -> None:
     world.mark(1)
-    assert world.queue.done(world.take(), None, seen=written(2))
+    assert world.queue.done(world.take(), None, written=written(2))
     assert world.queue.snapshot(KEY) == written(2)
     assert world.mark(2) == 0
     assert not world.dirty()
@@ -116,7 +119,7 @@ def test_the_event_of_a_write_that_comes_before_its_run_is_done_is_no_news_eithe
     taken = world.take()
     world.mark(2)
     world.mark(3)
-    assert world.queue.done(taken, wait, seen=written(3))
+    assert world.queue.done(taken, wait, written=written(3))
     assert (world.place(), world.dirty()) == ("W" if wait else "-", False)
     assert world.queue.snapshot(KEY) == stored(3)
 
@@ -132,7 +135,7 @@ def test_a_request_before_or_after_the_event_of_a_run_s_own_write_runs_the_key_a
     world.mark(2)
     if first == "event":
         world.queue.touch([KEY])
-    assert world.queue.done(taken, None, seen=written(2))
+    assert world.queue.done(taken, None, written=written(2))
     assert world.place() == "Q"
 
 
@@ -142,7 +145,7 @@ def test_the_end_of_the_object_is_no_echo(world: World) -> None:
     world.mark(1)
     taken = world.take()
     world.mark(2, gone=True)
-    assert world.queue.done(taken, None, seen=written(2))
+    assert world.queue.done(taken, None, written=written(2))
     assert world.place() == "Q"
 
 
@@ -155,7 +158,7 @@ def test_events_of_an_earlier_holder_s_time_are_no_echoes_of_the_next(world: Wor
     heir = world.take()
     world.mark(3)
     world.mark(4)
-    assert world.queue.done(heir, None, seen=written(3))
+    assert world.queue.done(heir, None, written=written(3))
     assert world.place() == "Q"
     last = world.take()
     assert last.snapshot == stored(4)
@@ -168,21 +171,21 @@ def test_an_own_write_does_not_hide_a_newer_version(world: World) -> None:
     world.mark(1)
     taken = world.take()
     world.mark(3)
-    assert world.queue.done(taken, None, seen=written(2))
+    assert world.queue.done(taken, None, written=written(2))
     assert world.queue.snapshot(KEY) == stored(3)
     assert world.take().snapshot == stored(3)
 
 
 def test_an_own_write_does_not_revive_a_gone_object(world: World) -> None:
     world.mark(1, gone=True)
-    assert world.queue.done(world.take(), HOUR, seen=written(2))
-    assert world.queue.known() == {KEY: Known(1, "u1", gone=True)}
+    assert world.queue.done(world.take(), HOUR, written=written(2))
+    assert world.queue.stored_versions() == {KEY: StoredVersion(1, "u1", gone=True)}
 
 
 def test_an_own_write_makes_no_snapshot_of_an_unknown_object(world: World) -> None:
     world.queue.touch([KEY])
-    assert world.queue.done(world.take(), None, seen=written(2))
-    assert world.queue.known() == {}
+    assert world.queue.done(world.take(), None, written=written(2))
+    assert world.queue.stored_versions() == {}
 
 
 @pytest.mark.row("EV-09")
@@ -191,5 +194,5 @@ def test_a_stale_holder_s_own_write_is_not_stored(world: World) -> None:
     paused = world.take()
     world.end_timer()
     world.queue.sweep_due()
-    assert not world.queue.done(paused, None, seen=written(2))
-    assert world.queue.known() == {KEY: Known(1, "u1", gone=False)}
+    assert not world.queue.done(paused, None, written=written(2))
+    assert world.queue.stored_versions() == {KEY: StoredVersion(1, "u1", gone=False)}

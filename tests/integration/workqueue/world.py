@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final
 
-from events.workqueue import Mark, Refusal, Snapshot, Taken
+from events.workqueue import LeasedKey, Mark, Refusal, Snapshot
 from tests.integration.workqueue.brokers import Elsewhere, Here
 
 EPOCH: Final = "7:publisher-a"
@@ -25,26 +25,26 @@ class World:
         self.publish_anew()
 
     def publish_anew(self, epoch: str = EPOCH) -> None:
-        assert self.queue.claim(epoch)
+        assert self.queue.assume_epoch(epoch)
         assert self.queue.stamp(epoch)
 
     def mark(self, version: int, key: str = KEY, gone: bool = False) -> int:
         return self.queue.marks(EPOCH, [mark(version, key, gone)])[0]
 
-    def try_take(self, key: str = KEY) -> Taken | Refusal:
+    def try_take(self, key: str = KEY) -> LeasedKey | Refusal:
         return self.queue.take(key, HOUR, f"n{next(self._nonces)}")
 
-    def take(self, key: str = KEY) -> Taken:
+    def take(self, key: str = KEY) -> LeasedKey:
         taken = self.try_take(key)
-        assert isinstance(taken, Taken), taken
+        assert isinstance(taken, LeasedKey), taken
         return taken
 
-    def run_all(self) -> list[Taken]:
+    def run_all(self) -> list[LeasedKey]:
         """One worker that takes message after message; returns its runs."""
         runs = []
         while message := self.broker.pop():
             taken = self.try_take(message.argument)
-            if isinstance(taken, Taken):
+            if isinstance(taken, LeasedKey):
                 runs.append(taken)
                 assert self.queue.done(taken, None)
         return runs

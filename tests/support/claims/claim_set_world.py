@@ -37,7 +37,7 @@ class ClaimSetWorld:
     def __init__(self, redis: Redis, api: KubeApi, namespace: str, replicas: int = 2, pool: str = "warm") -> None:
         self.redis, self.api, self.namespace = redis, api, namespace
         self.queue = Workqueue(redis, publish=lambda _: None)
-        assert self.queue.claim("1:test")
+        assert self.queue.assume_epoch("1:test")
         self.queue.stamp("1:test")
         self.key = pod_claim_set_key(namespace, "db")
         names, pace = ClaimSetNames(redis), ClaimSetPace(redis)

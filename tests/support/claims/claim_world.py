@@ -52,7 +52,7 @@ class ClaimWorld:
     def __init__(self, redis: Redis, api: KubeApi, namespace: str) -> None:
         self.redis, self.api, self.namespace = redis, api, namespace
         self.queue = Workqueue(redis, publish=lambda _: None)
-        assert self.queue.claim("1:test")
+        assert self.queue.assume_epoch("1:test")
         self.queue.stamp("1:test")
         self.slots: dict[str, SlotWorld] = {}
         self.owners: dict[str, list[Json]] = {}

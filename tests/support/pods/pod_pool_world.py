@@ -83,7 +83,7 @@ class PodPoolWorld:
         return Dispatcher(ledger, Wire(self.slots))
 
     def claim(self) -> None:
-        assert self.queue.claim("1:test")
+        assert self.queue.assume_epoch("1:test")
         self.queue.stamp("1:test")
 
     def change(self, **spec: Any) -> None:

@@ -28,7 +28,7 @@ from events.workqueue import Mark, Workqueue
 from workers.cloud.driver import LoadBalancerApi
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
-from workers.kube.pods import Pods
+from workers.kube.pods import PodClient
 from workers.kube.port_pools import PATH, PortPools
 from workers.port_pools.reconciler import PortPoolReconciler
 from workers.port_services import PortServices
@@ -36,7 +36,7 @@ from workers.ports.reconciler import PortsReconciler
 from workers.reconcile import reconcile
 from workers.scale_up.intent import scale_up
 from workers.settings import PortsSettings
-from workers.stores.journal import Journal
+from workers.stores.journal import EventJournal
 from workers.stores.pool_names import PoolNames, ShownStatus
 from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.ports.last_errors import Troubles
@@ -67,11 +67,11 @@ class Fleet:
             queue=self.queue,
             ledger=lambda pool: Ledger(self.redis, scripts, pool),
             driver=lambda _: self.driver,
-            pods=Pods(self.api),
+            pods=PodClient(self.api),
             pools=PortPools(self.api),
             namespaces=Namespaces(self.api, timedelta(0)),
             events=KubeEvents(self.api),
-            journal=Journal(self.redis, EventStream(StreamSettings()), self.api.clock.now),
+            journal=EventJournal(self.redis, EventStream(StreamSettings()), self.api.clock.now),
             pool_names=PoolNames(self.redis),
             shown=ShownStatus(self.redis),
             audit_memory=AuditMemory(self.redis),
@@ -150,11 +150,11 @@ class Fleet:
 
     def sync(self) -> None:
         """Do a publisher's relist: assume an epoch, list, mark the difference, stamp."""
-        assert self.queue.claim(EPOCH)
+        assert self.queue.assume_epoch(EPOCH)
         listed = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods")
         pools = self.api.list(PATH)
         version = max(int(listed["metadata"]["resourceVersion"]), int(pools["metadata"]["resourceVersion"]))
-        known = self.queue.known()
+        known = self.queue.stored_versions()
         marks = [
             self._mark(pod_key(self.namespace, o["metadata"]["name"]), o, pod_snapshot(o)) for o in listed["items"]
         ]

@@ -31,7 +31,7 @@ from events.settings import (
     StreamSettings,
     WatchSettings,
 )
-from events.workqueue import Refusal, Snapshot, Taken, Workqueue
+from events.workqueue import LeasedKey, Refusal, Snapshot, Workqueue
 from tests.support.waiting import eventually
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -189,17 +189,17 @@ class IdleWorker:
     def snapshot(self, key: str) -> Snapshot | None:
         return self.queue.snapshot(key)
 
-    def run(self, key: str) -> Taken | Refusal:
+    def run(self, key: str) -> LeasedKey | Refusal:
         """Takes the key and ends the run at once."""
         self.runs += 1
         taken = self.queue.take(key, timedelta(seconds=30), f"nonce-{self.runs}")
-        if isinstance(taken, Taken):
+        if isinstance(taken, LeasedKey):
             assert self.queue.done(taken, None)
         return taken
 
     def living(self) -> dict[str, int]:
         """Key to version of everything that Redis believes to be alive."""
-        return {key: known.version for key, known in self.queue.known().items() if not known.gone}
+        return {key: known.version for key, known in self.queue.stored_versions().items() if not known.gone}
 
     def hinted(self) -> list[str]:
         """Keys of the messages that wait in the broker."""

@@ -1,4 +1,4 @@
-"""The model of `done(seen=...)`: what it allows, and which of its rules are needed."""
+"""The model of `done(written=...)`: what it allows, and which of its rules are needed."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pytest
 from berthmaster.kinds import PORT_POOL
 from events.kube.api import KubeApi
 from events.publisher.resources import pods, resource_of
-from events.publisher.watch import Absent, Batch, Change, Listing, Watch
+from events.publisher.watch import Absent, Batch, Change, Listing, ResourceWatch
 from events.settings import KubernetesSettings, WatchSettings
 from tests.support.pods.pods import pod
 from tests.support.servers.scripted_watch import (
@@ -52,7 +52,7 @@ class Followed:
         kube = KubeApi.connect(KubernetesSettings(server=api.url))
         self.stop = Event()
         resource = pods() if path == PODS else resource_of(PORT_POOL)
-        self.watch = Watch(kube, resource, WatchSettings(**{**FAST, **settings}), self.stop)
+        self.watch = ResourceWatch(kube, resource, WatchSettings(**{**FAST, **settings}), self.stop)
         self.changes = self.watch.follow()
         self.reasons: list[str] = []
         self.seen: list[tuple[str, str, int]] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.telemetry.heartbeat import Verdict, beat, forget, judge
+from workers.telemetry.heartbeat import Liveness, beat, forget, judge
 
 
 def answers() -> bool:
@@ -30,7 +30,7 @@ def aged(file: Path, seconds: float) -> Path:
     return file
 
 
-def judged(file: Path, broker: bool = True, refusal: str | None = None) -> Verdict:
+def judged(file: Path, broker: bool = True, refusal: str | None = None) -> Liveness:
     return judge(file, answers if broker else is_away, refusal=refusal)
 
 

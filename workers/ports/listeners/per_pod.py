@@ -144,7 +144,7 @@ class PerPodListeners:
         """
         compares = entry.id in self._observation.to_compare
         with compare_if_refused(self._services, entry, still_owned):
-            request = Stock(self._services.ledger(entry.pool)).wish(entry.key) if compares else ""
+            request = Stock(self._services.ledger(entry.pool)).comparison_request(entry.key) if compares else ""
             if target and (compares or target != entry.target):
                 driver.register(entry.target_group, [address_of(target)])
             if compares and entry.target_group:

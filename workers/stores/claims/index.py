@@ -41,22 +41,22 @@ class ClaimIndex:
         self._scripts["forget"]([prefix(namespace)], (name, uid))
 
     def shows(self, namespace: str, name: str, phase: str) -> None:
-        """What its status says."""
+        """Stores the phase that its status shows."""
         self._redis.hset(PHASES, f"{namespace}/{name}", phase)
 
-    def known(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
-        """UID -> name, of those of these claims that are remembered."""
+    def remembered(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
+        """UID -> name, of those of these claims that the index has."""
         asked = sorted(claims)
         names: Any = self._redis.hmget(uids(namespace), asked) if asked else []
         return {uid: name.decode() for uid, name in zip(asked, names, strict=True) if name}
 
     def all(self, namespace: str) -> set[tuple[str, str]]:
         """Name and UID of those that are remembered."""
-        told: Any = self._redis.hgetall(f"{prefix(namespace)}records")
-        return {(name.decode(), orjson.loads(each)["uid"]) for name, each in told.items()}
+        records: Any = self._redis.hgetall(f"{prefix(namespace)}records")
+        return {(name.decode(), orjson.loads(record)["uid"]) for name, record in records.items()}
 
     def due(self, namespace: str, period: timedelta) -> bool:
-        """Whether it is so long ago that somebody was told so, or that Redis was new."""
+        """True once per period; False on the first call after Redis was reset."""
         key, now = f"{prefix(namespace)}checked", self._redis.time()[0]
         last: Any = self._redis.get(key)
         if last is not None and 0 <= now - int(last) < period.total_seconds():
@@ -65,7 +65,7 @@ class ClaimIndex:
         return last is not None
 
     def named_by_others(self, namespace: str, pods: Iterable[str], claim: str) -> frozenset[str]:
-        """Those of these pods that claims but this one name, taken or not."""
+        """Those of these pods that other claims name, taken or not."""
         asked, pipe = list(pods), self._redis.pipeline(transaction=False)
         for pod in asked:
             pipe.smembers(namers(namespace, pod))
@@ -80,11 +80,11 @@ class ClaimIndex:
 
     def may_have_tried(self, namespace: str, uid: str, pods: Collection[str]) -> None:
         """These are all, as a list has just shown."""
-        told: Mapping[str, Any] = {"": INCARNATION} | dict.fromkeys(pods, 1)
-        self._redis.hset(_tried(namespace, uid), items=[part for pair in told.items() for part in pair])
+        tried: Mapping[str, Any] = {"": INCARNATION} | dict.fromkeys(pods, 1)
+        self._redis.hset(_tried(namespace, uid), items=[part for pair in tried.items() for part in pair])
 
     def tries(self, namespace: str, uid: str, pod: str) -> None:
-        """Before that pod is written."""
+        """Call it before that pod is written."""
         self._redis.hset(_tried(namespace, uid), pod, 1)
 
     def noticed(self, namespace: str, labelled: Mapping[str, str]) -> set[str]:
@@ -106,14 +106,14 @@ class ClaimIndex:
         """
         key = f"{prefix(namespace)}missing"
         stored: Any = self._redis.hget(key, uid)
-        told, since = orjson.loads(stored) if stored else ("", 0.0)
-        if told == pod and since <= now.timestamp() + EXACT.total_seconds():
+        missing_pod, since = orjson.loads(stored) if stored else ("", 0.0)
+        if missing_pod == pod and since <= now.timestamp() + EXACT.total_seconds():
             return min(now, datetime.fromtimestamp(since, UTC))
         self._redis.hset(key, uid, orjson.dumps([pod, now.timestamp()]))
         return now
 
-    def found(self, namespace: str, uid: str) -> None:
-        """Nothing that it names is missing."""
+    def forget_missing(self, namespace: str, uid: str) -> None:
+        """Ends the time for which a pod that the claim names is missing."""
         self._redis.hdel(f"{prefix(namespace)}missing", uid)
 
 

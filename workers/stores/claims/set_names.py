@@ -8,6 +8,8 @@ from events.protocol.claim_index import sets
 
 
 class ClaimSetNames:
+    """The names of claim sets by UID, so that a claim wakes the set that owns it."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 

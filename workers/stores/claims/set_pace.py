@@ -16,6 +16,8 @@ QUICK: Final = timedelta(milliseconds=500)
 
 
 class ClaimSetPace:
+    """Pauses between the runs of a claim set, so that a large set does not keep a worker busy."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 

@@ -30,15 +30,17 @@ class WaitingClaim:
 
 
 class WaitingClaims:
+    """The waiting claims of a namespace, by name."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
     def put(self, namespace: str, claim: WaitingClaim) -> bool:
         """False: it was there already, just so."""
-        key, told = _key(namespace), orjson.dumps(asdict(claim))
+        key, entry = _key(namespace), orjson.dumps(asdict(claim))
         before: Any = self._redis.hget(key, claim.name)
-        self._redis.hset(key, claim.name, told)
-        return bool(before != told)
+        self._redis.hset(key, claim.name, entry)
+        return bool(before != entry)
 
     def drop(self, namespace: str, name: str) -> None:
         self._redis.hdel(_key(namespace), name)
@@ -46,7 +48,7 @@ class WaitingClaims:
     def all(self, namespace: str) -> tuple[WaitingClaim, ...]:
         """The oldest first."""
         stored: Any = self._redis.hvals(_key(namespace))
-        return tuple(sorted((WaitingClaim(**orjson.loads(told)) for told in stored), key=lambda c: (c.since, c.name)))
+        return tuple(sorted((WaitingClaim(**orjson.loads(entry)) for entry in stored), key=lambda c: (c.since, c.name)))
 
 
 def _key(namespace: str) -> str:

@@ -1,4 +1,4 @@
-"""What the audits of a pool remember: differences and since when, and whose turn it is to be looked at."""
+"""What the audits of a pool remember: differences with their first time, and the object that was checked last."""
 
 from __future__ import annotations
 
@@ -12,52 +12,54 @@ from redis import Redis
 
 @dataclass(frozen=True)
 class Noted:
-    """Of what an audit has seen: `fresh` it sees for the first time, `ripe` was first seen a grace ago."""
+    """Differences that an audit found: `fresh` ones for the first time, `ripe` ones first at least a grace ago."""
 
     fresh: frozenset[str]
     ripe: frozenset[str]
 
 
 class AuditMemory:
+    """The differences of all pools, in Redis. Lost with it: then every grace begins anew."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
-    def noted(self, prefix: str, seen: Collection[str], grace: timedelta) -> Noted:
-        """Only reads: to tell what an audit would do."""
+    def noted(self, prefix: str, differences: Collection[str], grace: timedelta) -> Noted:
+        """Reads only, for explaining what an audit would do."""
         first, now = self._first(prefix), self._now()
         oldest = now - grace // timedelta(milliseconds=1)
-        fresh = frozenset(one for one in seen if one not in first)
-        return Noted(fresh, frozenset(one for one in seen if first.get(one, now) <= oldest))
+        fresh = frozenset(difference for difference in differences if difference not in first)
+        return Noted(fresh, frozenset(difference for difference in differences if first.get(difference, now) <= oldest))
 
-    def note(self, prefix: str, seen: Collection[str], grace: timedelta) -> Noted:
-        """Remembers what is seen, and forgets what is not seen any more. After TIME went back a grace begins anew."""
-        told, first = self.noted(prefix, seen, grace), self._first(prefix)
+    def note(self, prefix: str, differences: Collection[str], grace: timedelta) -> Noted:
+        """Remembers these differences and forgets all others. After TIME went back a grace begins anew."""
+        noted, first = self.noted(prefix, differences, grace), self._first(prefix)
         pipe, now = self._redis.pipeline(transaction=False), self._now()
-        if gone := first.keys() - set(seen):
+        if gone := first.keys() - set(differences):
             pipe.hdel(f"{prefix}drift", *gone)
-        for one in told.fresh:
-            pipe.hsetnx(f"{prefix}drift", one, now)
-        for one in seen:
-            if first.get(one, now) > now:
-                pipe.hset(f"{prefix}drift", one, now)
+        for difference in noted.fresh:
+            pipe.hsetnx(f"{prefix}drift", difference, now)
+        for difference in differences:
+            if first.get(difference, now) > now:
+                pipe.hset(f"{prefix}drift", difference, now)
         pipe.execute()
-        return told
+        return noted
 
-    def known(self, prefix: str) -> list[str]:
-        """What the last audit has seen."""
+    def differences(self, prefix: str) -> list[str]:
+        """The differences that the last audit found."""
         return sorted(self._first(prefix))
 
-    def turn(self, prefix: str) -> str:
-        """The last one that was looked at, '' for none."""
+    def last_checked(self, prefix: str) -> str:
+        """The object that was checked last, '' for none."""
         stored: Any = self._redis.get(f"{prefix}turn")
         return stored.decode() if stored else ""
 
-    def end_turn(self, prefix: str, last: str) -> None:
+    def record_last_checked(self, prefix: str, last: str) -> None:
         self._redis.set(f"{prefix}turn", last)
 
     def _first(self, prefix: str) -> dict[str, int]:
         stored: Any = self._redis.hgetall(f"{prefix}drift")
-        return {one.decode(): int(ms) for one, ms in stored.items()}
+        return {difference.decode(): int(ms) for difference, ms in stored.items()}
 
     def _now(self) -> int:
         seconds, micros = self._redis.time()

@@ -24,6 +24,8 @@ class Trouble:
 
 
 class Troubles:
+    """The last error of each pod, for status and `explain`."""
+
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 

@@ -15,6 +15,8 @@ LONGEST: Final = 500
 
 
 class PoolNotes:
+    """Notes of a port pool for its status."""
+
     def __init__(self, redis: Redis, prefix: str) -> None:
         self._redis, self._key = redis, f"{prefix}notes"
 

@@ -1,6 +1,6 @@
-"""Listeners that exist before any pod: which a pool has, which are still to be made, which must be looked at.
+"""Precreated listeners of a pool: the stock, the gaps in it, and the comparison requests.
 
-One script a method, but `gaps` and `stop`, which only say what to do.
+Each method but `gaps` and `stop` is one script.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class Gap:
 
 
 class Stock:
+    """The precreated listeners of one port pool."""
+
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._redis, self._prefix = ledger, ledger.redis, ledger.prefix
 
@@ -36,15 +38,15 @@ class Stock:
         names = [name.decode() for name in coming]
         fields = [field + name for name in names for field in ("facts:", "absent:")]
         rows: Any = self._redis.hmget(f"{self._prefix}lbs", fields) if fields else []
-        found = [
+        gaps = [
             _gap(name, int(coming[name.encode()]), orjson.loads(facts), orjson.loads(ports))
             for name, facts, ports in zip(names, rows[::2], rows[1::2], strict=True)
             if facts and ports
         ]
-        return sorted(found, key=lambda gap: (gap.position, gap.lb))
+        return sorted(gaps, key=lambda gap: (gap.position, gap.lb))
 
     def stop(self, lb: str) -> None:
-        """No more listeners are made there before the pool is configured again."""
+        """Create no more listeners there until the pool is configured again."""
         self._redis.hdel(f"{self._prefix}coming", lb)
 
     def find(self, key: str) -> tuple[str, str]:
@@ -64,21 +66,21 @@ class Stock:
         return {key.rpartition(":")[0] for key in self.all()}
 
     def put(self, key: str, listener: str, target_group: str) -> tuple[str, ...]:
-        """The names that were woken."""
+        """Adds a listener. Returns the names of the waiters that it wakes."""
         status, *rest = self._ledger.call("add_to_stock", INCARNATION, key, listener, target_group)
         return texts(rest[0]) if status == b"OK" else ()
 
     def lost(self, key: str, listener: str) -> bool:
-        """AWS does not have that listener any more. False: it is not in stock either."""
+        """Removes a listener that AWS no longer has. False: it is not in stock."""
         return bool(self._ledger.call("remove_from_stock", INCARNATION, key, listener)[0] == b"OK")
 
-    def wish(self, key: str) -> str:
-        """The wish to compare that stands, '' for none."""
+    def comparison_request(self, key: str) -> str:
+        """The open comparison request of the port, '' for none."""
         stored: Any = self._redis.hget(f"{self._prefix}compare", key)
         return stored.decode() if stored else ""
 
     def compare(self, key: str) -> None:
-        """Whoever owns the port, now or next, looks at what AWS has registered for it."""
+        """Requests that the owner of the port, now or next, compares its targets with AWS."""
         self._ledger.call("request_comparison", INCARNATION, key)
 
 

@@ -11,6 +11,8 @@ from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 
 class Retirement:
+    """Removes load balancers from a port pool, step by step."""
+
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 

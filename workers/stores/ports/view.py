@@ -66,15 +66,15 @@ def view(ledger: Ledger) -> LedgerView:
 
 
 def _load_balancer(name: bytes, lbs: dict[bytes, bytes], now: int) -> PoolLoadBalancer:
-    known: dict[str, Any] = orjson.loads(lbs[b"facts:" + name])
+    facts: dict[str, Any] = orjson.loads(lbs[b"facts:" + name])
     return PoolLoadBalancer(
         name.decode(),
-        known["arn"],
-        known["dns"],
-        known["slot"],
-        known["position"],
+        facts["arn"],
+        facts["dns"],
+        facts["slot"],
+        facts["position"],
         capacity=int(lbs.get(b"capacity:" + name, 0)),
-        foreign=tuple(known["foreign"] or ()),
+        foreign=tuple(facts["foreign"] or ()),
         used=int(lbs.get(b"used:" + name, 0)),
         gives=b"capacity:" + name in lbs,
         retiring=b"retiring:" + name in lbs,
@@ -83,7 +83,7 @@ def _load_balancer(name: bytes, lbs: dict[bytes, bytes], now: int) -> PoolLoadBa
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaceInLine:
     """On the waiting list: `ahead` joined before and still wait. `woken`: it fits, and a run is on its way."""
 
     ahead: int
@@ -92,7 +92,7 @@ class Place:
     woken: bool
 
 
-def place_in_line(ledger: Ledger, name: str) -> Place | None:
+def place_in_line(ledger: Ledger, name: str) -> PlaceInLine | None:
     """None: it does not wait."""
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
     pipe.hget(f"{p}demand", name)
@@ -101,7 +101,7 @@ def place_in_line(ledger: Ledger, name: str) -> Place | None:
     if not demand:
         return None
     ports, joined, *_ = demand.split(b":")
-    return Place(rank or 0, int(ports), int(joined), woken=rank is None)
+    return PlaceInLine(rank or 0, int(ports), int(joined), woken=rank is None)
 
 
 def share_of(ledger: Ledger, name: str) -> tuple[int, bool]:
@@ -114,6 +114,7 @@ def share_of(ledger: Ledger, name: str) -> tuple[int, bool]:
 
 
 def entries_of_owner(ledger: Ledger, name: str) -> tuple[Entry, ...]:
+    """The entries of one owner."""
     held: Any = ledger.redis.hget(f"{ledger.prefix}owners", name)
     return entries_of(ledger.pool, orjson.loads(held)) if held else ()
 
@@ -122,9 +123,9 @@ def known_arns(
     lbs: Iterable[PoolLoadBalancer], entries: Iterable[Entry], stock: Iterable[tuple[str, str]]
 ) -> frozenset[str]:
     """What is ours in AWS whatever its tags say: what `entries` and `stock` have there, and what we created."""
-    found = {arn for entry in entries for arn in (entry.listener, entry.target_group)}
-    found |= {arn for pair in stock for arn in pair}
-    return frozenset(found | {lb.arn for lb in lbs if lb.slot >= 0}) - {""}
+    arns = {arn for entry in entries for arn in (entry.listener, entry.target_group)}
+    arns |= {arn for pair in stock for arn in pair}
+    return frozenset(arns | {lb.arn for lb in lbs if lb.slot >= 0}) - {""}
 
 
 def owners(ledger: Ledger) -> Iterator[tuple[str, tuple[Entry, ...]]]:

@@ -27,9 +27,9 @@ def page(ledger: SlotLedger, owner: str, start: int, count: int) -> tuple[Claima
 
     Raises NotVerified, UnreadableLedger.
     """
-    _, known, oldest = ledger.call("page", owner, start, count)
-    found = (_pod(ledger, facts) for facts in (*(known if start == 0 else ()), *oldest))
-    return tuple({pod.uid: pod for pod in found}.values())
+    _, of_owner, oldest = ledger.call("page", owner, start, count)
+    pods = (_pod(ledger, facts) for facts in (*(of_owner if start == 0 else ()), *oldest))
+    return tuple({pod.uid: pod for pod in pods}.values())
 
 
 @readable()
@@ -47,7 +47,7 @@ def keep_claimable(ledger: SlotLedger, token: str, revision: str, pods: Collecti
     """
     stored: Any = ledger.redis.hgetall(f"{ledger.prefix}claimable-facts")
     wanted = {pod.uid.encode(): (pod, _facts(pod)) for pod in pods}
-    changed = {uid.decode(): _entry(*told) for uid, told in wanted.items() if stored.get(uid) != told[1]}
+    changed = {uid.decode(): _entry(*entry) for uid, entry in wanted.items() if stored.get(uid) != entry[1]}
     dropped = [uid.decode() for uid in stored if uid not in wanted]
     reply = ledger.call("keep_claimable", token, revision, orjson.dumps(changed), orjson.dumps(dropped))
     if reply[0] == b"STALE":
@@ -75,7 +75,7 @@ def _entry(pod: ClaimablePod, facts: bytes) -> Mapping[str, Any]:
 
 
 def _facts(pod: ClaimablePod) -> bytes:
-    told = {
+    facts = {
         "uid": pod.uid,
         "name": pod.name,
         "revision": pod.revision,
@@ -83,22 +83,22 @@ def _facts(pod: ClaimablePod) -> bytes:
         "lastOwner": pod.last_owner,
         "labels": dict(islice(sorted(pod.labels.items()), MOST_LABELS)),
     }
-    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
 
 
 @readable()
 def _pod(ledger: SlotLedger, facts: bytes) -> ClaimablePod:
     """Its name becomes a part of a path."""
-    told = orjson.loads(facts)
-    labels = typed(told["labels"], dict)
+    entry = orjson.loads(facts)
+    labels = typed(entry["labels"], dict)
     return ClaimablePod(
-        name=name(told["name"]),
-        uid=uid(told["uid"]),
+        name=name(entry["name"]),
+        uid=uid(entry["uid"]),
         pool=ledger.pool.rpartition("/")[2],
-        revision=typed(told["revision"], str),
+        revision=typed(entry["revision"], str),
         phase=Phase.IDLE,
-        created=moment_of(told["created"]),
-        last_owner=typed(told["lastOwner"], str),
+        created=moment_of(entry["created"]),
+        last_owner=typed(entry["lastOwner"], str),
         labels={typed(key, str): typed(value, str) for key, value in labels.items()},
     )
 

@@ -42,14 +42,14 @@ class RunnerUser:
 
     def __init__(self, redis: Redis, pool: str) -> None:
         self._redis, self.pool, self.name = redis, pool, user_name(pool)
-        self._made = f"{{su:{pool}}}"  # a key that its runners do not reach
+        self._key = f"{{su:{pool}}}"  # a key that its runners do not reach
 
     def ensure(self, token: str, digests: Iterable[str]) -> str:
         """Exactly these passwords (SHA-256, hexadecimal) are good from now on. Why Redis refuses, '' if it does not.
 
         Raises StaleToken when a newer run has the pool.
         """
-        return self._told(
+        return self._change_user(
             token, "SETUSER", self.name, "reset", "on", *sorted(f"#{d}" for d in digests), *self._rights()
         )
 
@@ -63,28 +63,28 @@ class RunnerUser:
             return False
         return bool(default) and {"on", "nopass"} <= {text(flag) for flag in default["flags"]}
 
-    def made(self) -> bool:
+    def exists(self) -> bool:
         """Whether there is one, as far as Redis has not lost that with it."""
-        return bool(self._redis.exists(self._made))
+        return bool(self._redis.exists(self._key))
 
     def remove(self, token: str) -> None:
         """With its connections. Nothing is changed for a pool that never had one."""
-        if self.made() and not self._told(token, "DELUSER", self.name):
-            self._redis.delete(self._made)
+        if self.exists() and not self._change_user(token, "DELUSER", self.name):
+            self._redis.delete(self._key)
 
     def _rights(self) -> list[str]:
         keys = (f"~{key.format(pool=self.pool, queues=runner_queues(self.pool))}" for key in KEYS)
         return [*keys, f"%R~{KEY}", "resetchannels", "-@all", *(f"+{command}" for command in COMMANDS)]
 
-    def _told(self, token: str, *command: str) -> str:
+    def _change_user(self, token: str, *command: str) -> str:
         """Scripts may not change users; a key that is watched keeps an older run from it all the same."""
         pipe: Any = self._redis.pipeline(transaction=True)
         try:
-            pipe.watch(self._made)
-            if _newer(pipe.get(self._made), token):
+            pipe.watch(self._key)
+            if _newer(pipe.get(self._key), token):
                 raise StaleToken(f"a newer run has pod pool {self.pool}")
             pipe.multi()
-            pipe.set(self._made, token)
+            pipe.set(self._key, token)
             pipe.execute_command("ACL", *command)
             pipe.execute()
         except WatchError as error:

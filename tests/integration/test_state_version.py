@@ -1,0 +1,106 @@
+"""State that another version of Berthmaster has written is not used, and is discarded before the queue is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from redis import Redis
+
+from berthmaster import routing
+from berthmaster.jobs.runner_ledger import NotVerified
+from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.redis import incarnation
+from berthmaster.redis.identity import Identity
+from berthmaster.redis.incarnation import connect
+from events.workqueue import Refusal, Workqueue, other_version
+from tests.integration.workqueue.brokers import Here
+from tests.integration.workqueue.world import EPOCH, HOUR, KEY, mark
+from tests.support.jobs.slot_world import SlotWorld
+from tests.support.ports.builders import active_pool, load_balancer
+from tests.support.ports.live_pool import LivePool
+from workers.stores.ports.ledger import NotReady
+
+NEXT = "8:publisher-b"
+BLUE = Identity("blue", "uid-of-blue")
+
+
+@contextmanager
+def other_release(redis_url: str) -> Iterator[Redis]:
+    """A client of a release whose state has another version."""
+    with pytest.MonkeyPatch.context() as patch, connect(redis_url) as client:
+        patch.setattr(incarnation, "STATE_VERSION", "v0")
+        patch.setattr(other_version, "STATE_VERSION", "v0")
+        yield client
+
+
+def publish(queue: Workqueue, epoch: str, *versions: int) -> None:
+    assert queue.assume_epoch(epoch, BLUE)
+    assert all(answer >= 0 for answer in queue.marks(epoch, [mark(version) for version in versions], relist=True))
+    assert queue.stamp(epoch)
+
+
+def test_state_of_another_version_is_not_ready_and_is_built_anew(redis: Redis, redis_url: str) -> None:
+    """Rule stateversion."""
+    with other_release(redis_url) as old:
+        publish(Here(old).workqueue(), EPOCH, 1)
+        entries = active_pool(old).allocate("games/a")
+        slots = SlotWorld(old)
+        slots.add("a")
+        slots.submit("job")
+        assert slots.state("job") == "placed"
+    pool, queue = LivePool(redis, "arena", 30000, 1000), Here(redis).workqueue()
+    assert queue.take(KEY, HOUR, "n") is Refusal.NOT_READY
+    assert not queue.stands(EPOCH)
+    with pytest.raises(NotReady):
+        pool.run("games/b")
+    with pytest.raises(NotVerified):
+        SlotLedger(redis, load_scripts(redis), "ci/runners").cancel("job")
+
+    redis.set("celery-task-meta-of-somebody", "result")
+    publish(queue, NEXT, 1)
+    assert not isinstance(
+        queue.take(KEY, HOUR, "n"), Refusal
+    )  # its snapshot is new, although the object has not changed
+    assert queue.owner() == BLUE
+    assert redis.get("celery-task-meta-of-somebody") == b"result"
+    assert redis.llen(routing.LATENCY) == 2
+    assert pool.held() == {}
+    pool.rebuild({"games/a": entries})
+    pool.configure([load_balancer()])
+    assert pool.ports("games/b") == [("lb-0", 30001)]
+    slots = SlotWorld(redis)
+    assert slots.ledger.record("job") is None
+    slots.add("b")
+    slots.submit("job")
+    assert slots.record("job").uid == "b"
+
+
+def test_what_was_discarded_by_half_is_discarded_by_the_next_publisher(redis: Redis, redis_url: str) -> None:
+    with other_release(redis_url) as old:
+        publish(Here(old).workqueue(), EPOCH, 1)
+    first = Here(redis).workqueue()
+    assert not other_version.discard_other_version(
+        redis, {"meta": "{queue}meta", "snap": "{queue}snap"}, "6:outbid", "v0"
+    )
+    assert first.snapshot(KEY) is not None
+    publish(first, NEXT)
+    assert first.snapshot(KEY) is None
+
+
+def test_another_epoch_of_the_same_version_keeps_the_state(redis: Redis) -> None:
+    queue = Here(redis).workqueue()
+    publish(queue, EPOCH, 1)
+    active_pool(redis).allocate("games/a")
+    publish(queue, NEXT)
+    assert queue.snapshot(KEY) is not None
+    assert "games/a" in LivePool(redis, "arena", 30000, 1000).held()
+
+
+def test_a_ledger_that_is_older_than_the_first_publisher_stays(redis: Redis) -> None:
+    """Redis lost what the queue has there, and nothing else: its version is not known to be another."""
+    active_pool(redis).allocate("games/a")
+    publish(Here(redis).workqueue(), EPOCH)
+    assert "games/a" in LivePool(redis, "arena", 30000, 1000).held()
