@@ -19,7 +19,7 @@ from workers.scale_up.pool_config import decode_config
 from workers.stores.ports.last_errors import Trouble
 from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
 from workers.stores.ports.pool_notes import PoolNotes
-from workers.stores.ports.view import entries_of_owner, place_in_line, share_of, view
+from workers.stores.ports.view import PlaceInLine, entries_of_owner, place_in_line, share_of, view
 
 
 @dataclass(frozen=True)
