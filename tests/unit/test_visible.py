@@ -72,8 +72,8 @@ def test_a_table_has_room_for_what_it_spells_out() -> None:
 @pytest.mark.row("HO-10")
 def test_what_doctor_audit_and_explain_print_of_aws_and_pods_is_inert(capsys: pytest.CaptureFixture[str]) -> None:
     difference = Difference(HOSTILE, HOSTILE, 1, Kind.MISSING, HOSTILE, HOSTILE, Remedy.NONE)
-    audit.show(audit.Report({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
-    InertConsole(width=300).print(line(Check(HOSTILE, ok=False, found=HOSTILE)))
+    audit.show(audit.AuditReport({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
+    InertConsole(width=300).print(line(Check(HOSTILE, ok=False, finding=HOSTILE)))
     pools = PoolStory(HOSTILE, HOSTILE, epoch="1", quota=HOSTILE, growth=HOSTILE, trouble=HOSTILE)
     run = Standing(dirty=True, held=False, hint_ms=None, due_ms=None, now_ms=0, tries=0, pools=())
     explain.show(Story(HOSTILE, None, HOSTILE, run, None, (pools,)))

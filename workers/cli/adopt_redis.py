@@ -33,16 +33,16 @@ def adopt_redis(owner: From = "", dry_run: Trial = False, as_json: AsJson = Fals
     heir, queue = fleet_of(settings), Workqueue(connect_state(settings.redis), hint_queue=routing.LATENCY)
     try:
         present = queue.owner()
-        living = Counter(key.partition("/")[0] for key, known in queue.known().items() if not known.gone)
+        living = Counter(key.partition("/")[0] for key, entry in queue.known().items() if not entry.gone)
         why = why_not(present, heir, owner)
         if not why and present and not dry_run and not queue.adopt(present, heir):
             why = "another process changed whose it is meanwhile: look again"
     except OUTAGE as error:
         say(in_words(error), err=True)
         raise typer.Exit(1) from None
-    told: dict[str, Any] = {"owner": str(present or ""), "fleet": str(heir), "has": dict(sorted(living.items()))}
-    told |= {"done": not (why or dry_run), "why": why}
-    say_json(told) if as_json else say(*in_lines(told, dry_run).splitlines())
+    record: dict[str, Any] = {"owner": str(present or ""), "fleet": str(heir), "has": dict(sorted(living.items()))}
+    record |= {"done": not (why or dry_run), "why": why}
+    say_json(record) if as_json else say(*in_lines(record, dry_run).splitlines())
     if why and present and not present.matches(heir):
         raise typer.Exit(1)
 
@@ -58,9 +58,12 @@ def why_not(present: Identity | None, heir: Identity, named: str) -> str:
     return "" if Identity.parse(named) == present else f"it does not belong to {named}"
 
 
-def in_lines(told: dict[str, Any], dry_run: bool) -> str:
-    has = ", ".join(f"{kind} {count}" for kind, count in told["has"].items()) or "nothing"
-    lines = [f"This Redis belongs to {told['owner'] or 'no fleet'} and knows: {has}", f"This fleet is {told['fleet']}"]
-    if told["why"]:
-        return "\n".join([*lines, told["why"]])
+def in_lines(record: dict[str, Any], dry_run: bool) -> str:
+    has = ", ".join(f"{kind} {count}" for kind, count in record["has"].items()) or "nothing"
+    lines = [
+        f"This Redis belongs to {record['owner'] or 'no fleet'} and knows: {has}",
+        f"This fleet is {record['fleet']}",
+    ]
+    if record["why"]:
+        return "\n".join([*lines, record["why"]])
     return "\n".join([*lines, WHAT_FOLLOWS, "It could be done" if dry_run else "It is this fleet's now"])

@@ -32,7 +32,7 @@ COLUMNS = ("pool", "load balancer", "port", "kind", "pod", "what", "repair")
 
 
 @dataclass
-class Report:
+class AuditReport:
     """`outcomes`: what becomes of a difference, '' for nothing but being told. `targets`: looked at, of each pool."""
 
     outcomes: dict[Difference, str] = field(default_factory=dict)
@@ -42,23 +42,25 @@ class Report:
 
     def rows(self) -> list[dict[str, Any]]:
         names = ("pool", "lb", "port", "kind", "owner", "detail", "arn", "target")
-        told = ((found, {name: getattr(found, name) for name in names}) for found in self.outcomes)
-        return [row | {"remedy": str(found.remedy), "outcome": self.outcomes[found]} for found, row in told]
+        fields = ((difference, {name: getattr(difference, name) for name in names}) for difference in self.outcomes)
+        return [
+            row | {"remedy": str(difference.remedy), "outcome": self.outcomes[difference]} for difference, row in fields
+        ]
 
 
 def audit(
     as_json: AsJson = False, fix: Fix = False, dry_run: DryRun = False, pool: Only = None, targets: Targets = 200
 ) -> None:
     """Compares AWS, ledgers and pods; exit status 1 if something differs (with --fix: still), or cannot be read."""
-    report = Report()
+    report = AuditReport()
     try:
         with Progress("audit", lambda: f"{calls()} AWS calls") as progress:
             _examine(report, pool or [], targets, _Pass(fix, dry_run), progress)
     except (*OUTAGE, KubeError, Unconfigured, TransientError, TerminalError) as error:
         report.problems.append(in_words(error))
     if as_json:
-        found = {"differences": report.rows(), "targets": report.targets, "problems": report.problems}
-        say_json(found)
+        document = {"differences": report.rows(), "targets": report.targets, "problems": report.problems}
+        say_json(document)
     else:
         show(report)
     if report.open or report.problems:
@@ -71,7 +73,7 @@ class _Pass:
     dry: bool
 
 
-def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
+def _examine(report: AuditReport, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
     from workers.port_audit.observe import Looking, live_pods_of
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
@@ -86,28 +88,28 @@ def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress
     for number, name in enumerate(names, 1):
         progress.at(f"pool {name} ({number} of {len(names)}), up to {targets} target groups one by one")
         try:
-            look = Looking(services, name, who="audit-by-hand").look(lambda: pods, targets)
+            snapshot = Looking(services, name, who="audit-by-hand").look(lambda: pods, targets)
         except (TransientError, TerminalError) as error:
             report.problems.append(f"pool {name}: {error}")
             continue
-        if look:
-            report.targets[name] = look.looked
-            report.outcomes |= _outcomes(services, name, look, how)
+        if snapshot:
+            report.targets[name] = snapshot.looked
+            report.outcomes |= _outcomes(services, name, snapshot, how)
     report.open = sum(outcome != DONE for outcome in report.outcomes.values())
 
 
-def _outcomes(services: PortServices, pool: str, look: Any, how: _Pass) -> dict[Difference, str]:
+def _outcomes(services: PortServices, pool: str, snapshot: Any, how: _Pass) -> dict[Difference, str]:
     from workers.port_audit.reconciler import forecast, repair
 
     if not how.fix:
-        return dict.fromkeys(look.differences, "")
+        return dict.fromkeys(snapshot.differences, "")
     if how.dry:
-        return {found: f"would: {what}" for found, what in forecast(services, pool, look).items()}
-    left = repair(services, pool, look)
-    return {found: left.get(found, DONE) for found in look.differences}
+        return {difference: f"would: {what}" for difference, what in forecast(services, pool, snapshot).items()}
+    failures = repair(services, pool, snapshot)
+    return {difference: failures.get(difference, DONE) for difference in snapshot.differences}
 
 
-def show(report: Report) -> None:
+def show(report: AuditReport) -> None:
     """What was not compared has no number of differences."""
     out = console()
     if report.outcomes:
@@ -119,10 +121,18 @@ def show(report: Report) -> None:
         say(problem, err=True)
 
 
-def _table(report: Report) -> Table:
+def _table(report: AuditReport) -> Table:
     table = Table(*COLUMNS)
-    for found, outcome in report.outcomes.items():
-        port = str(found.port) if found.port else "-"
-        cells = (found.pool, found.lb, port, found.kind, found.owner or "-", found.detail, outcome or found.remedy)
+    for difference, outcome in report.outcomes.items():
+        port = str(difference.port) if difference.port else "-"
+        cells = (
+            difference.pool,
+            difference.lb,
+            port,
+            difference.kind,
+            difference.owner or "-",
+            difference.detail,
+            outcome or difference.remedy,
+        )
         table.add_row(*(str(cell) for cell in cells))
     return table

@@ -41,16 +41,16 @@ def region_checks(settings: AwsSettings, region: str) -> Iterator[Check]:
     problems = {action: in_plain(error) for action, error in looks(settings, region).items() if error}
     name = f"AWS in {region}"
     if not problems:
-        yield Check(name, ok=True, found=f"answers {', '.join(LOOKS)}; what changes something was not tried")
+        yield Check(name, ok=True, finding=f"answers {', '.join(LOOKS)}; what changes something was not tried")
     elif len(problems) == len(LOOKS) and len(set(problems.values())) == 1:
-        yield Check(name, ok=False, found=next(iter(problems.values())))
+        yield Check(name, ok=False, finding=next(iter(problems.values())))
     else:
         yield from each_problem(name, problems)
 
 
 def each_problem(name: str, problems: Mapping[str, str]) -> Iterator[Check]:
     for action, problem in problems.items():
-        yield Check(f"{name}: {action}", ok=False, found=problem)
+        yield Check(f"{name}: {action}", ok=False, finding=problem)
 
 
 def in_plain(error: CloudError) -> str:

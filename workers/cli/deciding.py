@@ -40,8 +40,14 @@ def decide(pool: str, name: str, call: tuple[str, ...], dry_run: bool, as_json: 
     if not why and not dry_run:
         now, why = carried_out(pool, before, call)
     if as_json:
-        told: dict[str, Any] = {"pool": pool, "job": name, "state": now.state, "done": not (why or dry_run), "why": why}
-        say_json(told)
+        document: dict[str, Any] = {
+            "pool": pool,
+            "job": name,
+            "state": now.state,
+            "done": not (why or dry_run),
+            "why": why,
+        }
+        say_json(document)
     if why:
         raise refused(f"{name}: {why}")
     if not as_json:

@@ -25,23 +25,23 @@ def format_task(task: Any) -> Any:
     return task
 
 
-def arguments(told: str) -> str:
-    value = literal(told)
-    return ", ".join(str(each) for each in value) if isinstance(value, tuple) else told
+def arguments(text: str) -> str:
+    value = literal(text)
+    return ", ".join(str(argument) for argument in value) if isinstance(value, tuple) else text
 
 
-def result(told: str, asked: str) -> str:
+def result(text: str, asked: str) -> str:
     """`asked`: in most tasks a key, KIND/NAME or KIND/NAMESPACE/NAME."""
     name = asked.partition("/")[2]
     namespace, _, claim = name.partition("/")
-    known = {f"{label}={name}" for label in ("pod", "pool")} | {f"namespace={namespace}", f"claim={claim}"}
-    lines = str(literal(told) or "").split("; ")
-    return "; ".join(" ".join(word for word in line.split(" ") if word not in known) for line in lines)
+    redundant = {f"{label}={name}" for label in ("pod", "pool")} | {f"namespace={namespace}", f"claim={claim}"}
+    lines = str(literal(text) or "").split("; ")
+    return "; ".join(" ".join(word for word in line.split(" ") if word not in redundant) for line in lines)
 
 
-def literal(told: str) -> Any:
+def literal(text: str) -> Any:
     """The text itself where Celery has cut it off."""
     try:
-        return literal_eval(told)
+        return literal_eval(text)
     except (SyntaxError, ValueError):
-        return told
+        return text

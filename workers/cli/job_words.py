@@ -19,7 +19,7 @@ KEPT: Final = (JobState.RESERVED, JobState.CONFIRMED)
 
 
 @dataclass(frozen=True)
-class JobStory:
+class JobExplanation:
     """`pod` is its name, '' for none that is known; `idle` slots of open pods, of which `fitting` take the job.
     `ended`: when, if it has. `hopeless`: why no pod will ever take it, '' where one may.
     """
@@ -33,7 +33,7 @@ class JobStory:
     hopeless: str = ""
 
 
-def story(ledger: SlotLedger, name: str) -> JobStory | None:
+def explain_job(ledger: SlotLedger, name: str) -> JobExplanation | None:
     record = ledger.record(name)
     if record is None:
         return None
@@ -47,7 +47,7 @@ def story(ledger: SlotLedger, name: str) -> JobStory | None:
     ]
     pod, at = pod_names(pods).get(record.uid, ""), ended(ledger, name)
     hopeless = "" if any(takes(slot, kind) for slot in _slots(pods)) else _hopeless(ledger, kind)
-    return JobStory(record, place_of(ledger, record), pod, len(idle), sum(idle), at, hopeless)
+    return JobExplanation(record, place_of(ledger, record), pod, len(idle), sum(idle), at, hopeless)
 
 
 def _slots(pods: tuple[PodSlots, ...]) -> Iterator[Accepts]:
@@ -59,8 +59,8 @@ def _hopeless(ledger: SlotLedger, kind: str) -> str:
     """'' also where nobody has decided about the pool yet."""
     from workers.pod_pools.decision_log import recorded, slots_of_new_pods  # here: it needs what few commands do
 
-    told = recorded(ledger)
-    slots = slots_of_new_pods(told) if told else None
+    decision = recorded(ledger)
+    slots = slots_of_new_pods(decision) if decision else None
     if slots is None or any(takes(slot, kind) for slot in slots):
         return ""
     kinds = sorted("+".join(sorted(slot or ())) for slot in slots)
@@ -78,11 +78,11 @@ def document(record: JobRecord, pod: str, ended: datetime | None) -> dict[str, A
     return asdict(record) | {"slot": record.slot or None, "pod": pod or None, "ended": ended}
 
 
-def lines(told: JobStory) -> Iterator[str]:
+def lines(explanation: JobExplanation) -> Iterator[str]:
     """What a person is to confirm is shown with what it says."""
-    record = told.record
+    record = explanation.record
     yield f"{record.id}: {record.state}, phase {record.phase} of {', '.join(record.phases)}"
-    yield f"  {reason(told)}"
+    yield f"  {reason(explanation)}"
     if record.state not in KEPT:
         return
     result = (record.result or "no result").replace("\r\n", "\n").removesuffix("\n").split("\n")
@@ -92,12 +92,12 @@ def lines(told: JobStory) -> Iterator[str]:
         yield f"    ... and {len(result) - LINES} more lines"
 
 
-def reason(told: JobStory) -> str:
+def reason(explanation: JobExplanation) -> str:
     """In one line."""
-    record, place = told.record, told.place
-    where = f"in slot {record.slot} of pod {told.pod or record.uid}"
+    record, place = explanation.record, explanation.place
+    where = f"in slot {record.slot} of pod {explanation.pod or record.uid}"
     if record.state is JobState.WAITING:
-        return _waiting(told)
+        return _waiting(explanation)
     return {
         JobState.PLACED: f"{where}, attempt {record.attempt}: its runner has not started it yet",
         JobState.RUNNING: f"{where}, attempt {record.attempt}",
@@ -109,21 +109,23 @@ def reason(told: JobStory) -> str:
     }[record.state]
 
 
-def _waiting(told: JobStory) -> str:
-    record, place = told.record, told.place
+def _waiting(explanation: JobExplanation) -> str:
+    record, place = explanation.record, explanation.place
     if place.key:
         return f"waits for serial key {record.serial_key}, which {place.key} has; {place.ahead} before it"
     if place.later:
         return "could not be sent to its pod: it is placed again in a moment"
-    if told.hopeless:
-        return told.hopeless
-    idle = f"{told.idle} slots idle" + (f", of which {told.fitting or 'none'} fit" if told.idle else "")
+    if explanation.hopeless:
+        return explanation.hopeless
+    idle = f"{explanation.idle} slots idle" + (
+        f", of which {explanation.fitting or 'none'} fit" if explanation.idle else ""
+    )
     return f"waits for a slot that takes {', '.join(record.phases)}: {place.ahead} before it, {idle}"
 
 
-def inputs(seen: Mapping[str, Any]) -> Iterator[str]:
+def inputs(signals: Mapping[str, Any]) -> Iterator[str]:
     """What a decision was made from, one line each."""
-    for name, value in seen.items():
+    for name, value in signals.items():
         nothing = "never" if name.startswith("last_") else "none"
         yield f"{name.replace('_', ' ')}: {_said(value) or nothing}"
 

@@ -19,7 +19,7 @@ from berthmaster.redis.outage import OUTAGE
 from events.kube.api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
-from workers.cli.job_words import document, inputs, lines, pod_names, reason, story
+from workers.cli.job_words import document, explain_job, inputs, lines, pod_names, reason
 from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
 from workers.stores.pool_names import PodPoolNames
@@ -40,7 +40,7 @@ NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
     """Lists the jobs of a pod pool; exit status 1 if they cannot be read, or nobody knows the pool."""
-    rows = read(pool, lambda ledger: listed(ledger, ended) if known(ledger) else None)
+    rows = read(pool, lambda ledger: listed(ledger, ended) if is_present(ledger) else None)
     if rows is None:
         raise refused(f"there is no PodPool {pool} with jobs, and no worker has seen one of that name")
     if as_json:
@@ -66,14 +66,14 @@ def listed(ledger: SlotLedger, ended: bool) -> list[dict[str, Any]]:
 
 def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
     """What has become of a job, and what it waits for; exit status 1 if nobody knows it."""
-    told = read(pool, lambda ledger: story(ledger, name))
-    if told is None:
+    explanation = read(pool, lambda ledger: explain_job(ledger, name))
+    if explanation is None:
         raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
     if as_json:
-        found = document(told.record, told.pod, told.ended) | {"why": reason(told)}
-        say_json(found)
+        report = document(explanation.record, explanation.pod, explanation.ended) | {"why": reason(explanation)}
+        say_json(report)
     else:
-        say(*lines(told))
+        say(*lines(explanation))
 
 
 def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
@@ -81,27 +81,27 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
     from workers.pod_pools.decision_log import recorded  # here: it needs what no other command does
 
     if dry_run:
-        told = read(pool, lambda ledger: foreseen(ledger.pool))
-        if told is None:
+        plan = read(pool, lambda ledger: dry_run_of(ledger.pool))
+        if plan is None:
             raise refused(f"there is no such PodPool {pool}, or it is being deleted")
-        say_json(asdict(told)) if as_json else say(*steps(told))
+        say_json(asdict(plan)) if as_json else say(*steps(plan))
         return
-    kept, seen = read(pool, lambda ledger: (recorded(ledger), view(ledger)))
-    if kept is None:
+    decision, snapshot = read(pool, lambda ledger: (recorded(ledger), view(ledger)))
+    if decision is None:
         raise refused(f"nothing was decided about {pool} yet: there is no such PodPool, or no worker has seen it")
-    slots = {pod.name: [job or "-" for job in pod.slots] for pod in seen.pods}
+    slots = {pod.name: [job or "-" for job in pod.slots] for pod in snapshot.pods}
     if as_json:
-        say_json({**asdict(kept), "pods": slots})
+        say_json({**asdict(decision), "pods": slots})
         return
-    said = (kept.reason, *inputs(kept.seen))
-    say(f"{pool}: {kept.size} pods wanted, change {kept.change:+d}", *(f"  {line}" for line in said))
+    reasons = (decision.reason, *inputs(decision.seen))
+    say(f"{pool}: {decision.size} pods wanted, change {decision.change:+d}", *(f"  {line}" for line in reasons))
     table = Table("pod", "view", "slots")
-    for each in seen.pods:
-        table.add_row(each.name, each.view, " | ".join(slots[each.name]))
+    for pod in snapshot.pods:
+        table.add_row(pod.name, pod.view, " | ".join(slots[pod.name]))
     console().print(table)
 
 
-def known(ledger: SlotLedger) -> bool:
+def is_present(ledger: SlotLedger) -> bool:
     """A worker has seen the pool, or there is something in its slots."""
     about = [f"{ledger.prefix}{name}" for name in ("jobs", "pods")]
     return ledger.pool in PodPoolNames(ledger.redis).all() or bool(ledger.redis.exists(*about))
@@ -112,7 +112,7 @@ def refused(why: str) -> typer.Exit:
     return typer.Exit(1)
 
 
-def foreseen(pool: str) -> Foreseen | None:
+def dry_run_of(pool: str) -> Foreseen | None:
     from workers.pod_pools.explain import foresee
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
@@ -121,18 +121,18 @@ def foreseen(pool: str) -> Foreseen | None:
     return foresee(build(settings).podpools, pool)
 
 
-def steps(told: Foreseen) -> Iterator[str]:
+def steps(plan: Foreseen) -> Iterator[str]:
     """In the order of a run."""
-    if told.token:  # the pool is there
-        yield f"reconcile: {', '.join(told.gone) or 'nothing'} is gone"
-        yield from (f"health: {name}: {care}" for name, care in told.care)
-        yield f"token: {told.token}"
-    if told.problem:
-        yield told.problem
+    if plan.token:  # the pool is there
+        yield f"reconcile: {', '.join(plan.gone) or 'nothing'} is gone"
+        yield from (f"health: {name}: {action}" for name, action in plan.care)
+        yield f"token: {plan.token}"
+    if plan.problem:
+        yield plan.problem
         return
-    yield f"scale: change {told.change:+d} to {told.size} pods: {told.reason}"
-    yield f"  {told.create} pods are created, removed: {', '.join(told.remove) or 'none'}"
-    if told.gone or told.care:
+    yield f"scale: change {plan.change:+d} to {plan.size} pods: {plan.reason}"
+    yield f"  {plan.create} pods are created, removed: {', '.join(plan.remove) or 'none'}"
+    if plan.gone or plan.care:
         yield "  as things stand now: after what comes before it, the run looks again"
 
 

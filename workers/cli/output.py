@@ -37,8 +37,8 @@ class InertConsole(Console):
 
 def console() -> Console:
     """A pipe cuts nothing: what is left out there is what somebody greps for."""
-    found = InertConsole()
-    return found if found.is_terminal else InertConsole(width=WIDE)
+    terminal = InertConsole()
+    return terminal if terminal.is_terminal else InertConsole(width=WIDE)
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -47,7 +47,7 @@ LEASE: Final = ("create", "get", "update")
 """In the Lease's namespace; all but `create` for its name only."""
 
 
-class Process(StrEnum):
+class Account(StrEnum):
     WORKER = "worker"
     PUBLISHER = "publisher"
 
@@ -78,9 +78,9 @@ def of_worker() -> Iterator[Permission]:
 
 def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
     """It may follow one namespace only."""
-    for found in _all("berthmaster-publisher", PUBLISHER, settings.namespace):
-        if settings.failures or found.resource != "events":
-            yield found
+    for permission in _all("berthmaster-publisher", PUBLISHER, settings.namespace):
+        if settings.failures or permission.resource != "events":
+            yield permission
     out = _bound("berthmaster-publisher", "publisher", "cluster role")
     yield Permission("berthmaster-publisher", "get", CORE, "namespaces", name=NAMESPACE, way_out=out)
     lease = settings.lease

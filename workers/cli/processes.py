@@ -43,19 +43,21 @@ UNGUARDED = """Flower would let everybody in. Do one of:
   berthmaster flower --unauthenticated, behind a proxy that asks who comes"""
 
 
-class Command(NamedTuple):
+class ProcessCommand(NamedTuple):
     arguments: list[str]
     environment: Mapping[str, str] = {}
 
 
-def become(command: Command, *, held: bool = True) -> None:
+def become(command: ProcessCommand, *, held: bool = True) -> None:
     """Never returns. A signal meanwhile is kept (`held`) for a process that takes it as soon as it can."""
     if held:
         hold()
     os.execvpe(sys.executable, [sys.executable, *command.arguments], {**os.environ, **command.environment})
 
 
-def worker_command(settings: WorkerSettings, concurrency: int | None, pool: str | None, rest: Sequence[str]) -> Command:
+def worker_command(
+    settings: WorkerSettings, concurrency: int | None, pool: str | None, rest: Sequence[str]
+) -> ProcessCommand:
     """Threads end when their runs end, so SIGTERM may wait for that; prefork's children can be cut off, and are in
     time.
     """
@@ -67,16 +69,16 @@ def worker_command(settings: WorkerSettings, concurrency: int | None, pool: str 
     return celery(grace, "worker", *options, *rest, environment=environment)
 
 
-def celery(grace: float, *arguments: str, environment: Mapping[str, str] | None = None) -> Command:
+def celery(grace: float, *arguments: str, environment: Mapping[str, str] | None = None) -> ProcessCommand:
     """`grace`: seconds within which it ends once it is asked to; shorter than what its pod is given."""
-    return Command(["-m", launch.__name__, f"{grace:g}", "-A", "workers.app", *arguments], environment or {})
+    return ProcessCommand(["-m", launch.__name__, f"{grace:g}", "-A", "workers.app", *arguments], environment or {})
 
 
-def beat_command(rest: Sequence[str]) -> Command:
+def beat_command(rest: Sequence[str]) -> ProcessCommand:
     return celery(GRACE, "beat", *rest)
 
 
-def flower_command(address: str, port: int, rest: Sequence[str]) -> Command:
+def flower_command(address: str, port: int, rest: Sequence[str]) -> ProcessCommand:
     own = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}", f"--conf={flower_pages.__file__}"]
     return celery(GRACE, "flower", *own, *rest)
 
@@ -95,7 +97,7 @@ def add_to(application: typer.Typer) -> None:
 
 def publisher(context: typer.Context) -> None:
     """Watches the Kubernetes API and queues what changed."""
-    become(Command(["-m", "events", *context.args]))
+    become(ProcessCommand(["-m", "events", *context.args]))
 
 
 def worker(context: typer.Context, concurrency: Concurrency = None, pool: Pool = None) -> None:
@@ -128,4 +130,4 @@ def flower(
 
 def sandbox(context: typer.Context) -> None:
     """Runs everything on this machine, with a Kubernetes API and an AWS of its own."""
-    become(Command(["-m", "compose.sandbox", *context.args]), held=False)
+    become(ProcessCommand(["-m", "compose.sandbox", *context.args]), held=False)

@@ -34,15 +34,15 @@ def pod_pools(kube: KubeApi) -> list[Json]:
 
 
 def summary(pool: KubeObject) -> Json:
-    seen = pool.status
-    wrong = [each for each in pool.conditions if each.get("status") == "False"]
+    status = pool.status
+    wrong = [condition for condition in pool.conditions if condition.get("status") == "False"]
     return {
         "name": f"{pool.namespace}/{pool.name}",
-        "pods": seen.get("pods") or {},
-        "desired": seen.get("desiredReplicas"),
-        "waiting": seen.get("waiting"),
-        "reason": seen.get("reason"),
-        "problem": "; ".join(str(each.get("message") or each.get("reason")) for each in wrong),
+        "pods": status.get("pods") or {},
+        "desired": status.get("desiredReplicas"),
+        "waiting": status.get("waiting"),
+        "reason": status.get("reason"),
+        "problem": "; ".join(str(condition.get("message") or condition.get("reason")) for condition in wrong),
     }
 
 
