@@ -20,14 +20,14 @@ READ: Final = ("get", "list", "watch")
 CHANGE: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
-class Rule(NamedTuple):
+class RoleRule(NamedTuple):
     """Of our API group."""
 
     resource: str
     verbs: Verbs
 
 
-def roles() -> dict[tuple[str, str], list[Rule]]:
+def roles() -> dict[tuple[str, str], list[RoleRule]]:
     """File and name of each role -> what it says of our own kinds."""
     namespaced = [kind for kind in OUR_KINDS if kind.namespaced]
     return {
@@ -38,18 +38,18 @@ def roles() -> dict[tuple[str, str], list[Rule]]:
     }
 
 
-def _ours(rules: permissions.Rules) -> Iterator[Rule]:
-    return (Rule(resource, verbs) for (group, resource), verbs in rules.items() if group == GROUP)
+def _ours(rules: permissions.Rules) -> Iterator[RoleRule]:
+    return (RoleRule(resource, verbs) for (group, resource), verbs in rules.items() if group == GROUP)
 
 
-def _of_people(kinds: Iterable[ResourceKind], verbs: Verbs, scale_verbs: Verbs) -> Iterator[Rule]:
+def _of_people(kinds: Iterable[ResourceKind], verbs: Verbs, scale_verbs: Verbs) -> Iterator[RoleRule]:
     for kind in kinds:
-        yield Rule(kind.plural, verbs)
+        yield RoleRule(kind.plural, verbs)
         if definition_of(kind).replicas_path:
-            yield Rule(f"{kind.plural}/scale", scale_verbs)
+            yield RoleRule(f"{kind.plural}/scale", scale_verbs)
 
 
-def text_of(rules: Iterable[Rule]) -> str:
+def text_of(rules: Iterable[RoleRule]) -> str:
     """One rule of YAML for all resources of the same verbs."""
     resources: dict[Verbs, list[str]] = {}
     for rule in rules:

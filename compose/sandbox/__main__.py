@@ -19,7 +19,7 @@ from compose.sandbox.directory import DirectoryRefused, sandbox_directory
 from compose.sandbox.drawing import draw
 from compose.sandbox.environment import cut_off
 from compose.sandbox.interruption import Interrupted, Interruption
-from compose.sandbox.lines import Lines, Report
+from compose.sandbox.lines import PlainLines, ProgressReport
 from compose.sandbox.live import Screen
 from compose.sandbox.run import Options, Sandbox
 from compose.sandbox.stack import ProcessEnded, Stack
@@ -32,7 +32,7 @@ MISUSE = 2
 PICTURE = typer.Option(dir_okay=False, writable=True, help="Write the last live view to this file, as SVG")
 
 
-class Api(StrEnum):
+class ApiChoice(StrEnum):
     SANDBOX = "sandbox"
     REAL = "real"
 
@@ -42,9 +42,9 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     jobs: Annotated[int, typer.Option(min=0, max=1000, help="Jobs to submit to runner pods; 0 makes no runners")] = 18,
     runners: Annotated[int, typer.Option(min=1, max=8, help="Most runner pods: processes of about 80 MB each")] = 3,
     claims: Annotated[int, typer.Option(min=0, max=200, help="Claims to make, each on a warm pod of its own")] = 4,
-    api: Annotated[Api, typer.Option(help="Our small Kubernetes API, or a real kube-apiserver (make apiserver)")] = (
-        Api.SANDBOX
-    ),
+    api: Annotated[
+        ApiChoice, typer.Option(help="Our small Kubernetes API, or a real kube-apiserver (make apiserver)")
+    ] = ApiChoice.SANDBOX,
     once: Annotated[
         bool, typer.Option("--once", help="End when all is bound and done; exit status 1 if that fails")
     ] = False,
@@ -92,7 +92,7 @@ class Course:
         self.once, self.picture = options.once, picture
         live = self.console.is_terminal or picture
         self.screen = Screen(self.console, began, options.pods) if live else None
-        self.report: Report = self.screen or Lines(self.console, began)
+        self.report: ProgressReport = self.screen or PlainLines(self.console, began)
         self.stack, self.sandbox = stack, Sandbox(stack, options, self.report, interruption, began)
 
     def status(self) -> int:

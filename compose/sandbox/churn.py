@@ -24,21 +24,21 @@ class Churn:
         self.workload, self.pods, self.random = workload, pods, random
         self.due = time.monotonic() + EVERY
 
-    def step(self, seen: Picture) -> None:
+    def step(self, picture: Picture) -> None:
         """To be called often; does something every few seconds."""
         if time.monotonic() < self.due:
             return
         self.due = time.monotonic() + EVERY
         try:
-            self.replace(seen)
+            self.replace(picture)
         except KubeError as error:  # deleted by hand, for example; a dead API server is noticed elsewhere
             log.info("churn_refused", error=str(error))
 
-    def replace(self, seen: Picture) -> None:
+    def replace(self, picture: Picture) -> None:
         """Pods that somebody else made are left alone."""
-        ours = self.workload.made
-        for _ in range(min(MOST, self.pods - sum(name in ours for name in seen.pods))):
+        ours = self.workload.created
+        for _ in range(min(MOST, self.pods - sum(name in ours for name in picture.pods))):
             self.workload.add_pod()
-        names = sorted(pod.name for pod in seen.bound if pod.name in ours)
+        names = sorted(pod.name for pod in picture.bound if pod.name in ours)
         for name in self.random.sample(names, min(len(names), self.random.randint(1, MOST))):
             self.workload.delete_pod(name)

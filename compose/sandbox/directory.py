@@ -22,8 +22,8 @@ def sandbox_directory(path: Path) -> Iterator[Path]:
     directory = path.absolute()
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        found = sorted(directory.iterdir())
-        if found and not (directory / MARKER).exists():
+        entries = sorted(directory.iterdir())
+        if entries and not (directory / MARKER).exists():
             raise DirectoryRefused(
                 f"{path} has files that are not a sandbox's: name an empty or new directory by --dir"
             )

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LOOK = 0.1  # seconds
+CHECK_EVERY = 0.1  # seconds
 
 
 class Interrupted(Exception):  # noqa: N818 - says what happened
@@ -43,5 +43,5 @@ class Interruption:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.check()
-            time.sleep(min(LOOK, left))
+            time.sleep(min(CHECK_EVERY, left))
         self.check()

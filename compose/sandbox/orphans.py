@@ -53,8 +53,8 @@ def started(pid: int) -> str:
 
 
 def main() -> None:
-    known = {int(line): started(int(line)) for line in sys.stdin}
-    for pid, when in known.items():
+    starts = {int(line): started(int(line)) for line in sys.stdin}
+    for pid, when in starts.items():
         if when and started(pid) == when:
             with suppress(ProcessLookupError, PermissionError):
                 leads = os.getpgid(pid) == pid

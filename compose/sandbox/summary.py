@@ -107,28 +107,30 @@ def seconds(number: float | None) -> str:
     return "-" if number is None else f"{number:.1f} s"
 
 
-def summarize(stack: Stack, seen: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:
+def summarize(stack: Stack, picture: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:
     """`times`: started, first_bound, seconds."""
     aws = stack.remote_aws
     flower = {"url": stack.flower_url, "user": FLOWER_USER, "password": stack.flower_password}
     return Summary(
         converged=not missing,
         missing=tuple(missing),
-        pods=len(seen.pods),
-        bound=len(seen.bound),
-        endpoints=len(set(seen.endpoints)),
-        load_balancers={each.name: f"{each.allocated}/{each.capacity}" for each in seen.pool.balancers},
-        rounds=seen.rounds,
+        pods=len(picture.pods),
+        bound=len(picture.bound),
+        endpoints=len(set(picture.endpoints)),
+        load_balancers={
+            balancer.name: f"{balancer.allocated}/{balancer.capacity}" for balancer in picture.pool.balancers
+        },
+        rounds=picture.rounds,
         aws_calls=aws.counts(),
         aws_refusals=aws.refusals(),
         directory=stack.directory,
         kubernetes=stack.kube.url,
         kubeconfig=stack.kube.kubeconfig,
         flower=flower if stack.flower else {},
-        jobs=dict(seen.jobs),
-        runner_pods=dict(seen.runners.pods),
-        slots=dict(seen.runners.slots),
-        claims=dict(seen.phases),
+        jobs=dict(picture.jobs),
+        runner_pods=dict(picture.runners.pods),
+        slots=dict(picture.runners.slots),
+        claims=dict(picture.phases),
         **fixed(times),
     )
 

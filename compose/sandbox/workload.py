@@ -62,7 +62,7 @@ class Workload:
     """Pods get numbers that are never used again."""
 
     def __init__(self, api: KubeApi) -> None:
-        self.api, self.numbers, self.made = api, count(1), set[str]()
+        self.api, self.numbers, self.created = api, count(1), set[str]()
 
     def prepare(self, pods: int, network: Network) -> None:
         """Namespace and pool."""
@@ -71,7 +71,7 @@ class Workload:
 
     def add_pod(self) -> str:
         name = str(self.api.create(PODS, pod(next(self.numbers)))["metadata"]["name"])
-        self.made.add(name)
+        self.created.add(name)
         return name
 
     def delete_pod(self, name: str) -> None:

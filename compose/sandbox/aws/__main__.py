@@ -8,10 +8,10 @@ import sys
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from compose.sandbox.aws.account import AwsAccount
 from compose.sandbox.aws.app import Application
-from compose.sandbox.aws.network import Network
+from compose.sandbox.aws.network import SandboxVpc
 from compose.sandbox.aws.settings import Settings
-from compose.sandbox.aws.world import World
 
 
 class QuietHandler(WSGIRequestHandler):
@@ -40,16 +40,16 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> None:
-    told = arguments(argv)
+    options = arguments(argv)
     settings = Settings(
-        provisioning=told.provisioning, initial=told.initial, draining=told.draining, throttle=told.throttle
+        provisioning=options.provisioning, initial=options.initial, draining=options.draining, throttle=options.throttle
     )
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    world = World(settings)
-    server = make_server(told.host, told.port, Application(world), threaded=True, request_handler=QuietHandler)
-    network = Network("us-east-1").described()
+    account = AwsAccount(settings)
+    server = make_server(options.host, options.port, Application(account), threaded=True, request_handler=QuietHandler)
+    network = SandboxVpc("us-east-1").described()
     ids = " ".join([str(network["vpc"]), *network["subnets"]])
-    sys.stdout.write(f"sandbox AWS on http://{told.host}:{server.port} {ids}\n")
+    sys.stdout.write(f"sandbox AWS on http://{options.host}:{server.port} {ids}\n")
     sys.stdout.flush()
     server.serve_forever()
 

@@ -13,7 +13,7 @@ MOST = 200_000
 
 
 @dataclass(frozen=True)
-class Call:
+class AwsCall:
     """`time` is the server's clock (seconds since 1970) when the call came in; `code` is "ok" or AWS's error code."""
 
     time: float
@@ -26,9 +26,10 @@ class Call:
 
 class Calls:
     def __init__(self) -> None:
-        self._lock, self._calls, self._counts = threading.Lock(), deque[Call](maxlen=MOST), Counter[tuple[str, str]]()
+        self._lock, self._calls = threading.Lock(), deque[AwsCall](maxlen=MOST)
+        self._counts = Counter[tuple[str, str]]()
 
-    def record(self, call: Call) -> None:
+    def record(self, call: AwsCall) -> None:
         with self._lock:
             self._calls.append(call)
             self._counts[call.action, call.code] += 1

@@ -25,7 +25,7 @@ class Subnet:
 
 
 @dataclass
-class Network:
+class SandboxVpc:
     region: str
     subnets: list[Subnet] = field(init=False)
 

@@ -23,7 +23,7 @@ EC2 = {
 """What a call describes in the caller's name; the table is that of "Elastic Load Balancing API permissions"."""
 SERVICE = "elasticloadbalancing.amazonaws.com"
 ROLE = f"arn:aws:iam::123456789012:role/aws-service-role/{SERVICE}/AWSServiceRoleForElasticLoadBalancing"
-MADE = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
+NEW_RESOURCES = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
 
 
 NAME = "<name of this cluster>"
@@ -32,8 +32,8 @@ NAME = "<name of this cluster>"
 
 def statements_of(policy: str, cluster: str) -> list[Json]:
     """Of a policy as text."""
-    found: list[Json] = json.loads(policy.replace(NAME, cluster))["Statement"]
-    return found
+    statements: list[Json] = json.loads(policy.replace(NAME, cluster))["Statement"]
+    return statements
 
 
 class Question(NamedTuple):
@@ -45,7 +45,7 @@ class Question(NamedTuple):
 def refused(statements: Iterable[Json], questions: Iterable[Question]) -> Question | None:
     """The first question that no statement allows."""
     rows = list(statements)
-    return next((each for each in questions if not any(allows(row, each) for row in rows)), None)
+    return next((question for question in questions if not any(allows(row, question) for row in rows)), None)
 
 
 def allows(statement: Json, question: Question) -> bool:
@@ -61,13 +61,13 @@ def allows(statement: Json, question: Question) -> bool:
     )
 
 
-def holds(operator: str, found: str | None, values: list[str]) -> bool:
+def holds(operator: str, value: str | None, values: list[str]) -> bool:
     if operator == "Null":
-        return str(found is None).lower() in values
+        return str(value is None).lower() in values
     if operator == "StringEquals":
-        return found in values
+        return value in values
     if operator == "StringEqualsIfExists":
-        return found is None or found in values
+        return value is None or value in values
     raise ValueError(f"an operator that the sandbox does not know: {operator}")
 
 
@@ -78,12 +78,12 @@ def listed(value: str | list[str]) -> list[str]:
 def questions(action: str, form: Mapping[str, str], arns: str, tags_of: Callable[[str], Tags]) -> Iterator[Question]:
     """What AWS asks before it carries out a call. `arns`: what those of this account and region begin with."""
     asked = {f"aws:RequestTag/{key}": value for key, value in tags_in(form).items()}
-    made = arns + MADE[action].format(form.get("Name", "")) if action in MADE else ""
-    for resource in [made] if made else named(form) or ["*"]:
+    created = arns + NEW_RESOURCES[action].format(form.get("Name", "")) if action in NEW_RESOURCES else ""
+    for resource in [created] if created else named(form) or ["*"]:
         own = {f"aws:ResourceTag/{key}": value for key, value in tags_of(resource).items()}
         yield Question(f"elasticloadbalancing:{action}", resource, {**asked, **own})
     if action.startswith("Create") and asked:
-        new = made or form.get("LoadBalancerArn", "").replace(":loadbalancer/", ":listener/") + "/0"
+        new = created or form.get("LoadBalancerArn", "").replace(":loadbalancer/", ":listener/") + "/0"
         yield Question("elasticloadbalancing:AddTags", new, {**asked, "elasticloadbalancing:CreateAction": action})
     for kind in EC2.get(action, "").split():
         yield Question(f"ec2:Describe{kind}", "*", {})

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import orjson
 
-from compose.sandbox.aws.faults import Fault
+from compose.sandbox.aws.faults import AwsFault
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Remote:
         self.endpoint_url = endpoint_url
 
     def network(self, region: str = "us-east-1") -> Network:
-        told = self._ask("GET", f"/_network?region={quote(region)}")
-        return Network(told["vpc"], tuple(told["subnets"]), told["securityGroup"])
+        network = self._ask("GET", f"/_network?region={quote(region)}")
+        return Network(network["vpc"], tuple(network["subnets"]), network["securityGroup"])
 
     def counts(self) -> dict[str, int]:
         """Calls by action since the last reset, refused ones included."""
@@ -40,12 +40,12 @@ class Remote:
         return dict(self._ask("GET", "/_calls")["errors"])
 
     def calls(self, action: str = "") -> list[dict[str, Any]]:
-        """Each call (compose.sandbox.aws.calls.Call), oldest first."""
+        """Each call (compose.sandbox.aws.calls.AwsCall), oldest first."""
         return list(self._ask("GET", f"/_calls?log=1&action={quote(action)}")["calls"])
 
     def fault(self, action: str = "*", **order: Any) -> None:
-        """See compose.sandbox.aws.faults.Fault."""
-        self._ask("POST", "/_faults", Fault(action=action, **order).model_dump())
+        """See compose.sandbox.aws.faults.AwsFault."""
+        self._ask("POST", "/_faults", AwsFault(action=action, **order).model_dump())
 
     def heal(self) -> None:
         """Withdraws all faults."""

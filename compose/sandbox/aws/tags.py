@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from compose.sandbox.aws.refusals import invalid
-from compose.sandbox.aws.targets import Targets
+from compose.sandbox.aws.targets import StrictTargets
 
 MOST_IN_ONE_CALL = 20
 
 
-class Backend(Targets):
+class StrictBackend(StrictTargets):
     """The strict backend of one region, whole."""
 
     def add_tags(self, resource_arns: list[str], tags: list[dict[str, str]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from compose.sandbox.kube.faults import Call, Faults
+from compose.sandbox.kube.faults import ApiCall, ApiFaults
 from compose.sandbox.kube.refusal import forbidden, unauthorized
 
 ADMIN = "admin"
@@ -13,7 +13,7 @@ ANONYMOUS = ""
 
 
 class Access:
-    def __init__(self, tokens: Mapping[str, str], faults: Faults) -> None:
+    def __init__(self, tokens: Mapping[str, str], faults: ApiFaults) -> None:
         """`tokens`: token to user; only the user `admin` has permissions. `ANONYMOUS` stands for no credentials."""
         self.tokens, self.faults = tokens, faults
         self.calls: Counter[tuple[str, str, str, str]] = Counter()
@@ -29,11 +29,11 @@ class Access:
             raise unauthorized()
         return user
 
-    def would_allow(self, call: Call) -> bool:
+    def would_allow(self, call: ApiCall) -> bool:
         """As `check`, and nothing is counted or used up."""
         return call.user == ADMIN and not self.faults.stands("deny", call) and self.faults.within_rules(call)
 
-    def check(self, call: Call) -> None:
+    def check(self, call: ApiCall) -> None:
         """Counts the request. Raises 403."""
         self.calls[call.client, call.verb, call.group, call.resource] += 1
         if call.user == ADMIN and self.faults.permitted(call):

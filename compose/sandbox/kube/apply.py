@@ -21,8 +21,8 @@ PATIENCE = 20.0
 def manifests(path: Path) -> list[Json]:
     """The objects in a file, or in all files of a folder in order of their names. Kustomize files are left out."""
     files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
-    found = [body for file in files for body in yaml.safe_load_all(file.read_text()) if body]
-    return [body for body in found if body["kind"] not in ("Kustomization", "Component")]
+    bodies = [body for file in files for body in yaml.safe_load_all(file.read_text()) if body]
+    return [body for body in bodies if body["kind"] not in ("Kustomization", "Component")]
 
 
 def collection(api: KubeApi, body: Json) -> str:
@@ -73,9 +73,9 @@ def waited_for(api: KubeApi, body: Json) -> str:
     """The path of the object's collection, once it is served."""
 
     def path() -> str:
-        found = collection(api, body)
-        api.get(found, limit=1)
-        return found
+        kind_path = collection(api, body)
+        api.get(kind_path, limit=1)
+        return kind_path
 
     return patiently(path)
 
@@ -84,8 +84,8 @@ def require_schema(api: KubeApi, kind: Json) -> None:
     """Raises NotFound while nobody can look up the kind's fields: the real server tells them after it serves it."""
     version, name = kind["apiVersion"], kind["kind"]
     schemas = api.get(f"/openapi/v3/apis/{version}")["components"]["schemas"].values()
-    known = (about for schema in schemas for about in schema.get("x-kubernetes-group-version-kind", ()))
-    if all((f"{about['group']}/{about['version']}", about["kind"]) != (version, name) for about in known):
+    served = (about for schema in schemas for about in schema.get("x-kubernetes-group-version-kind", ()))
+    if all((f"{about['group']}/{about['version']}", about["kind"]) != (version, name) for about in served):
         raise NotFound(404, "NotFound", f"no schema of {name} in {version}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from compose.sandbox.kube.custom import check_definition, established
-from compose.sandbox.kube.kinds import DEFINITIONS, PODS, Kind, KindKey
+from compose.sandbox.kube.kinds import DEFINITIONS, PODS, KindKey, ServedKind
 from compose.sandbox.kube.refusal import bad_request, invalid
 
 Json = dict[str, Any]
@@ -22,7 +22,7 @@ IMMUTABLE_POD: Final = (
 )
 
 
-def filled(kind: Kind, body: Json) -> Json:
+def filled(kind: ServedKind, body: Json) -> Json:
     """A new object with what creation adds; `metadata` is complete."""
     match kind.key:
         case ("", "pods"):
@@ -49,7 +49,7 @@ def filled(kind: Kind, body: Json) -> Json:
     return {key: value for key, value in body.items() if key != "status" or not kind.status}
 
 
-def check(kind: Kind, body: Json, old: Json | None) -> None:
+def check(kind: ServedKind, body: Json, old: Json | None) -> None:
     """Raises 400 or 422."""
     rule = RULES.get(kind.key)
     wrong = list(rule(body, old)) if rule else []

@@ -10,8 +10,8 @@ from typing import Any, Final
 from compose.sandbox.kube.built_in import PERMANENT_NAMESPACES
 from compose.sandbox.kube.custom import kinds_of
 from compose.sandbox.kube.kinds import DEFINITIONS, NAMESPACES, KindKey, Kinds
-from compose.sandbox.kube.refusal import Refusal
-from compose.sandbox.kube.storage import Change, Item, Name, Store
+from compose.sandbox.kube.refusal import ApiRefusal
+from compose.sandbox.kube.storage import Name, Store, StoredChange, StoredObject
 from compose.sandbox.kube.writes import How, Writes
 
 Json = dict[str, Any]
@@ -39,7 +39,7 @@ class Collector:
             if self.store.get(NAMESPACES, ("", name)) is None:
                 self.writes.create(namespaces, "", {"metadata": {"name": name}}, How())
 
-    def follow(self, key: KindKey, change: Change) -> None:
+    def follow(self, key: KindKey, change: StoredChange) -> None:
         if change.after is None:
             self.follow_end(key, change)
             return
@@ -54,7 +54,7 @@ class Collector:
         if key in (DEFINITIONS, NAMESPACES) and item.metadata.get("deletionTimestamp"):
             self.later(SOON, self.empty, key, item.name)
 
-    def follow_end(self, key: KindKey, change: Change) -> None:
+    def follow_end(self, key: KindKey, change: StoredChange) -> None:
         assert change.before is not None
         metadata = change.before.metadata
         self.live.discard(metadata["uid"])
@@ -78,7 +78,7 @@ class Collector:
             self.finishing.add((key, name))
             self.later(SOON, self.finish, key, name)
 
-    def serve(self, definition: Item) -> None:
+    def serve(self, definition: StoredObject) -> None:
         spec = definition.body["spec"]
         self.kinds.drop((spec["group"], spec["names"]["plural"]))
         for kind in kinds_of(definition.body):
@@ -91,7 +91,7 @@ class Collector:
         for key, name in self.dependents.pop(owner, set()):
             item = self.store.get(key, name)
             owners = item.metadata.get("ownerReferences") or () if item else ()
-            if owners and not any(each["uid"] in self.live for each in owners):
+            if owners and not any(reference["uid"] in self.live for reference in owners):
                 self.delete(key, name)
 
     def delete(self, key: KindKey, name: Name) -> None:
@@ -99,20 +99,20 @@ class Collector:
         try:
             if kind:
                 self.writes.delete(kind, *name, {}, How())
-        except Refusal:
+        except ApiRefusal:
             return  # gone meanwhile
 
     def content(self, key: KindKey, name: Name) -> Iterator[tuple[KindKey, Name]]:
         """What is inside of a namespace, or made by a definition."""
         for other, items in list(self.store.items.items()):
             inside = f"{other[1]}.{other[0]}" == name[1] if key == DEFINITIONS else None
-            for each in list(items):
-                if inside or (inside is None and each[0] == name[1]):
-                    yield other, each
+            for item_name in list(items):
+                if inside or (inside is None and item_name[0] == name[1]):
+                    yield other, item_name
 
     def empty(self, key: KindKey, name: Name) -> None:
-        for other, each in self.content(key, name):
-            self.delete(other, each)
+        for other, item_name in self.content(key, name):
+            self.delete(other, item_name)
         self.finish(key, name)
 
     def finish(self, key: KindKey, name: Name) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from compose.sandbox.kube.kinds import EVERYWHERE, Kind
+from compose.sandbox.kube.kinds import EVERYWHERE, ServedKind
 from compose.sandbox.kube.pruning import defaulted, pruned
 from compose.sandbox.kube.refusal import bad_request, invalid
 from compose.sandbox.kube.rules import all_rules, broken, compiled
@@ -14,7 +14,7 @@ from compose.sandbox.kube.schema import faults
 Json = dict[str, Any]
 
 
-def kinds_of(definition: Json) -> Iterator[Kind]:
+def kinds_of(definition: Json) -> Iterator[ServedKind]:
     """One kind a served version. The definition has passed `check_definition`."""
     spec = definition["spec"]
     names = spec["names"]
@@ -22,8 +22,8 @@ def kinds_of(definition: Json) -> Iterator[Kind]:
         if not version.get("served"):
             continue
         subresources = version.get("subresources") or {}
-        selectable = {each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()}
-        yield Kind(
+        selectable = {entry["jsonPath"].removeprefix(".") for entry in version.get("selectableFields") or ()}
+        yield ServedKind(
             spec["group"],
             version["name"],
             names["plural"],
@@ -72,9 +72,9 @@ def schema_faults(path: str, schema: Json) -> Iterator[str]:
 def established(definition: Json) -> Json:
     """The status that makes clients believe that the kind is served."""
     names, versions = definition["spec"]["names"], definition["spec"]["versions"]
-    made = definition["metadata"]["creationTimestamp"]
+    created_at = definition["metadata"]["creationTimestamp"]
     conditions = [
-        {"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": made}
+        {"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": created_at}
         for kind, reason in (("NamesAccepted", "NoConflicts"), ("Established", "InitialNamesAccepted"))
     ]
     accepted = {"singular": names["kind"].lower(), "listKind": f"{names['kind']}List", **names}
@@ -82,7 +82,7 @@ def established(definition: Json) -> Json:
     return {"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored}
 
 
-def admitted(kind: Kind, body: Json, old: Json | None, strict: bool) -> Json:
+def admitted(kind: ServedKind, body: Json, old: Json | None, strict: bool) -> Json:
     """The object as it will be stored. Raises 400 (unknown fields, when `strict`) or 422."""
     schema, unknown = kind.schema or {}, list[str]()
     result: Json = defaulted(schema, pruned(schema, body, "", unknown, root=True))

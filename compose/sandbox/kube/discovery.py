@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from compose.sandbox.kube.kinds import ALL_VERBS, Kind, Kinds
+from compose.sandbox.kube.kinds import ALL_VERBS, Kinds, ServedKind
 
 Json = dict[str, Any]
 VERSION: Final = {
@@ -52,7 +52,7 @@ def openapi(kinds: Kinds, root: str) -> Json | None:
         f"apis/{name}/{version}" if name else "api/v1" for name, listed in kinds.groups().items() for version in listed
     }
     if not root:
-        return {"paths": {each: {"serverRelativeURL": f"/openapi/v3/{each}"} for each in sorted(roots)}}
+        return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}"} for path in sorted(roots)}}
     if root not in roots:
         return None
     name, version = ("", "v1") if root == "api/v1" else root.split("/")[1:]
@@ -63,7 +63,7 @@ def openapi(kinds: Kinds, root: str) -> Json | None:
     return {**about, "paths": paths, "components": {"schemas": dict(schemas(kinds.in_version(name, version)))}}
 
 
-def schemas(listed: Iterable[Kind]) -> Iterator[tuple[str, Json]]:
+def schemas(listed: Iterable[ServedKind]) -> Iterator[tuple[str, Json]]:
     """Of kinds that a definition added."""
     for kind in listed:
         if kind.schema:
@@ -72,7 +72,7 @@ def schemas(listed: Iterable[Kind]) -> Iterator[tuple[str, Json]]:
             yield name, {**kind.schema, "x-kubernetes-group-version-kind": [about]}
 
 
-def patch_operation(kind: Kind) -> Json:
+def patch_operation(kind: ServedKind) -> Json:
     parameter = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
     about = {"group": kind.group, "version": kind.version, "kind": kind.name}
     return {"parameters": [parameter], "responses": {}, "x-kubernetes-group-version-kind": about}
@@ -89,7 +89,7 @@ def resources(kinds: Kinds, name: str, version: str) -> Json:
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
 
 
-def entries(kind: Kind) -> Iterator[Json]:
+def entries(kind: ServedKind) -> Iterator[Json]:
     about = {"singularName": kind.name.lower(), "namespaced": kind.namespaced, "kind": kind.name}
     extra = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
     yield {

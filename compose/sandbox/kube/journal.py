@@ -8,12 +8,12 @@ from typing import Any, BinaryIO
 import orjson
 
 from compose.sandbox.kube.kinds import KindKey
-from compose.sandbox.kube.storage import Change, Store
+from compose.sandbox.kube.storage import Store, StoredChange
 
 Json = dict[str, Any]
 
 
-class Journal:
+class ObjectJournal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.file: BinaryIO | None = None
@@ -33,7 +33,7 @@ class Journal:
         self.file = self.path.open("ab", buffering=0)
         store.listeners.append(self.follow)
 
-    def follow(self, key: KindKey, change: Change) -> None:
+    def follow(self, key: KindKey, change: StoredChange) -> None:
         assert self.file is not None
         gone = change.before.name if change.before and not change.after else None
         record = [change.version, key, gone, change.after.body if change.after else None]

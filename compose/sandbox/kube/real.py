@@ -74,10 +74,10 @@ class RealKube(KubeServer):
 
     def __init__(self, directory: Path) -> None:
         """Raises FileNotFoundError with the way out when the executables are missing."""
-        found = executables()
-        if found is None:
+        folder = executables()
+        if folder is None:
             raise FileNotFoundError(f"There is no real Kubernetes API server here. {HOW_TO_GET}")
-        self.directory, self.folder = directory, found
+        self.directory, self.folder = directory, folder
         self.port, self.etcd_port, peer = free_port(), free_port(), free_port()
         self.url, self.etcd_url = f"https://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.etcd_port}"
         self.token, self.other_token = secrets.token_hex(16), secrets.token_hex(16)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from compose.sandbox.kube.kinds import Kind, Kinds
+from compose.sandbox.kube.kinds import Kinds, ServedKind
 from compose.sandbox.kube.refusal import method_not_allowed, no_resource
 
 COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -15,8 +15,8 @@ SUBRESOURCES: Final = ("status", "scale", "binding", "finalize")
 
 
 @dataclass(frozen=True)
-class Target:
-    kind: Kind
+class RequestTarget:
+    kind: ServedKind
     verb: str
     namespace: str
     name: str
@@ -27,7 +27,7 @@ class Target:
         return f"{self.kind.plural}/{self.subresource}" if self.subresource else self.kind.plural
 
 
-def target(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> Target:
+def target_of(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> RequestTarget:
     """Raises 404 for what is not served, 405 for what cannot be done there."""
     group, version, rest = api_of(path)
     namespace = ""
@@ -39,7 +39,7 @@ def target(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> Ta
     kind = kinds.find(group, version, plural)
     if kind is None or not fits(kind, namespace, name) or not has(kind, subresource):
         raise no_resource()
-    return Target(kind, verb_of(method, name, subresource, query), namespace, name, subresource)
+    return RequestTarget(kind, verb_of(method, name, subresource, query), namespace, name, subresource)
 
 
 def api_of(path: str) -> tuple[str, str, list[str]]:
@@ -51,12 +51,12 @@ def api_of(path: str) -> tuple[str, str, list[str]]:
     raise no_resource()
 
 
-def fits(kind: Kind, namespace: str, name: str) -> bool:
+def fits(kind: ServedKind, namespace: str, name: str) -> bool:
     """A namespaced object has a namespace in its path; its collection need not."""
     return not namespace if not kind.namespaced else bool(namespace or not name)
 
 
-def has(kind: Kind, subresource: str) -> bool:
+def has(kind: ServedKind, subresource: str) -> bool:
     match subresource:
         case "":
             return True

@@ -7,10 +7,10 @@ from typing import Any
 
 from compose.sandbox.kube import built_in
 from compose.sandbox.kube.custom import admitted
-from compose.sandbox.kube.kinds import NAMESPACES, PODS, Kind
+from compose.sandbox.kube.kinds import NAMESPACES, PODS, ServedKind
 from compose.sandbox.kube.metadata import check_preconditions, check_same, kept_metadata, new_metadata, timestamp
 from compose.sandbox.kube.refusal import already_exists, bad_request, conflict, forbidden, not_found
-from compose.sandbox.kube.storage import Item, Store
+from compose.sandbox.kube.storage import Store, StoredObject
 
 Json = dict[str, Any]
 
@@ -28,14 +28,14 @@ class Writes:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def existing(self, kind: Kind, namespace: str, name: str) -> Item:
+    def existing(self, kind: ServedKind, namespace: str, name: str) -> StoredObject:
         """Raises 404."""
         item = self.store.get(kind.key, (namespace, name))
         if item is None:
             raise not_found(kind.resource, name)
         return item
 
-    def create(self, kind: Kind, namespace: str, given: Json, how: How) -> Item:
+    def create(self, kind: ServedKind, namespace: str, given: Json, how: How) -> StoredObject:
         check_type(kind, given)
         if kind.namespaced:
             self.check_namespace(kind, namespace, given)
@@ -51,19 +51,21 @@ class Writes:
             built_in.check(kind, body, None)
         return self.stored(kind, body, how)
 
-    def check_namespace(self, kind: Kind, namespace: str, given: Json) -> None:
-        found = self.store.get(NAMESPACES, ("", namespace))
-        if found is None:
+    def check_namespace(self, kind: ServedKind, namespace: str, given: Json) -> None:
+        item = self.store.get(NAMESPACES, ("", namespace))
+        if item is None:
             raise not_found("namespaces", namespace)
-        if found.metadata.get("deletionTimestamp"):
+        if item.metadata.get("deletionTimestamp"):
             name = (given.get("metadata") or {}).get("name", "")
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise forbidden(f'{kind.resource} "{name}"', why)
 
-    def stored(self, kind: Kind, body: Json, how: How) -> Item:
-        return Item(body, self.store.version) if how.dry_run else self.store.put(kind.key, body)
+    def stored(self, kind: ServedKind, body: Json, how: How) -> StoredObject:
+        return StoredObject(body, self.store.version) if how.dry_run else self.store.put(kind.key, body)
 
-    def replace(self, kind: Kind, namespace: str, name: str, subresource: str, given: Json, how: How) -> Item:
+    def replace(
+        self, kind: ServedKind, namespace: str, name: str, subresource: str, given: Json, how: How
+    ) -> StoredObject:
         """A PUT, or the result of a patch. Raises 404 unless the kind is created by PUT."""
         check_type(kind, given)
         old = self.store.get(kind.key, (namespace, name))
@@ -79,7 +81,7 @@ class Writes:
             built_in.check(kind, body, old.body)
         return self.changed(kind, old, body, how)
 
-    def joined(self, kind: Kind, subresource: str, given: Json, old: Json) -> Json:
+    def joined(self, kind: ServedKind, subresource: str, given: Json, old: Json) -> Json:
         """Each path's own part from `given`, the other's from `old`."""
         metadata = kept_metadata(kind, given.get("metadata") or {}, old["metadata"])
         if subresource == "status":
@@ -91,7 +93,7 @@ class Writes:
             body |= {"status": old["status"]} if "status" in old else {}
         return body
 
-    def changed(self, kind: Kind, old: Item, body: Json, how: How) -> Item:
+    def changed(self, kind: ServedKind, old: StoredObject, body: Json, how: How) -> StoredObject:
         """Stores what differs; an object that only waited for this change is removed."""
         if body == old.body:
             return old
@@ -99,10 +101,10 @@ class Writes:
             body = {**body, "metadata": {**body["metadata"], "generation": body["metadata"]["generation"] + 1}}
         if not how.dry_run and ended(kind, body):
             self.store.remove(kind.key, old.name)
-            return Item(body, old.version)
+            return StoredObject(body, old.version)
         return self.stored(kind, body, how)
 
-    def delete(self, kind: Kind, namespace: str, name: str, options: Json, how: How) -> Item | None:
+    def delete(self, kind: ServedKind, namespace: str, name: str, options: Json, how: How) -> StoredObject | None:
         """None when the object is gone now; else what it has become. Pods are always returned, as the real API does."""
         old = self.existing(kind, namespace, name)
         check_preconditions(kind, options, old.metadata)
@@ -120,7 +122,7 @@ class Writes:
             self.store.remove(kind.key, old.name)
         return item
 
-    def marked(self, kind: Kind, old: Item, grace: int) -> Item:
+    def marked(self, kind: ServedKind, old: StoredObject, grace: int) -> StoredObject:
         """Being deleted; asking again only shortens the grace."""
         if old.metadata.get("deletionTimestamp") and grace >= old.metadata.get("deletionGracePeriodSeconds", 0):
             return old
@@ -129,7 +131,7 @@ class Writes:
             marks["generation"] = old.metadata["generation"] + 1
         return self.store.put(kind.key, {**old.body, "metadata": {**old.metadata, **marks}})
 
-    def terminate_namespace(self, old: Item, how: How) -> Item:
+    def terminate_namespace(self, old: StoredObject, how: How) -> StoredObject:
         name = old.metadata["name"]
         if name in built_in.PERMANENT_NAMESPACES[:3]:
             raise forbidden(f'namespaces "{name}"', "this namespace may not be deleted")
@@ -138,7 +140,7 @@ class Writes:
         metadata = {**old.metadata, "deletionTimestamp": timestamp()}
         return self.store.put(NAMESPACES, {**old.body, "metadata": metadata, "status": {"phase": "Terminating"}})
 
-    def bind(self, kind: Kind, namespace: str, name: str, given: Json) -> None:
+    def bind(self, kind: ServedKind, namespace: str, name: str, given: Json) -> None:
         """The binding subresource of pods: the only way to give one its node. Raises 409 when it has one."""
         old = self.existing(kind, namespace, name)
         node = (given.get("target") or {}).get("name")
@@ -152,7 +154,7 @@ class Writes:
         self.store.put(kind.key, {**old.body, "spec": {**old.body["spec"], "nodeName": node}, "status": status})
 
 
-def check_type(kind: Kind, given: Json) -> None:
+def check_type(kind: ServedKind, given: Json) -> None:
     if kind.custom and not (given.get("kind") and given.get("apiVersion")):
         raise bad_request(
             f"the object provided is unrecognized (must be of type {kind.name}): Object 'Kind' is missing"
@@ -167,14 +169,14 @@ def spec_of(body: Json) -> Json:
     return {key: value for key, value in body.items() if key not in ("metadata", "status")}
 
 
-def ended(kind: Kind, body: Json) -> bool:
+def ended(kind: ServedKind, body: Json) -> bool:
     """Whether nothing holds back a deletion that has begun."""
     metadata = body["metadata"]
     waiting = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
     return bool(metadata.get("deletionTimestamp")) and not waiting and kind.key != NAMESPACES
 
 
-def grace_period(kind: Kind, body: Json, options: Json) -> int:
+def grace_period(kind: ServedKind, body: Json, options: Json) -> int:
     """Seconds. Only a pod that has a node, and so a kubelet that ends it, gets any."""
     if kind.key != PODS or not body["spec"].get("nodeName") or body["status"].get("phase") in ("Succeeded", "Failed"):
         return 0

@@ -18,11 +18,11 @@ class Node:
 
     def __init__(self, api: KubeApi, name: str) -> None:
         self.api, self.name = api, name
-        self.known = False
+        self.registered = False
 
     def beat(self) -> None:
         """Raises KubeError."""
-        if not self.known:
+        if not self.registered:
             self.register()
         renewed = {"spec": {"renewTime": wall_clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
         self.api.patch(f"{LEASES}/{self.name}", renewed)
@@ -37,7 +37,7 @@ class Node:
         room = {"cpu": "1000", "memory": "1000Gi", "pods": "100000"}
         status = {"conditions": [ready | times], "capacity": room, "allocatable": room}
         self.api.patch(f"{NODES}/{self.name}/status", {"status": status})
-        self.known = True
+        self.registered = True
 
     def create(self, path: str, body: Json) -> None:
         try:

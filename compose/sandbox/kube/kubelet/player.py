@@ -15,7 +15,7 @@ from berthmaster.clock import wall_clock
 from compose.sandbox.kube.kubelet.node import Node
 from compose.sandbox.kube.kubelet.pool import AddressPool
 from compose.sandbox.kube.kubelet.runners import Runners, is_runner
-from compose.sandbox.kube.kubelet.steps import Answer, Bind, End, Later, Pace, Report, Step, next_step
+from compose.sandbox.kube.kubelet.steps import AnswerDrain, Bind, End, Later, Pace, ReportStatus, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Key, Timers
 from domain.kubernetes.names import SESSIONS
 from events.kube.api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
@@ -44,7 +44,7 @@ class Player:
         self.path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
         self.api, self.node, self.pace, self.runners = api, Node(api, node), pace or Pace(), runners
         self.pods: dict[Key, Json] = {}
-        self.seen: dict[Key, tuple[str, bool, float]] = {}
+        self.sightings: dict[Key, tuple[str, bool, float]] = {}
         """Of which uid, whether terminating, since when."""
         self.drawn: dict[str, list[str]] = {}
         """Addresses by uid: the watch shows what was reported only later, and a pod has its address once."""
@@ -86,13 +86,13 @@ class Player:
 
     def list_pods(self) -> str:
         """Returns the version to watch from."""
-        found = self.api.list(self.path)
-        listed = {key_of(pod): pod for pod in found["items"]}
+        reply = self.api.list(self.path)
+        listed = {key_of(pod): pod for pod in reply["items"]}
         for key in self.pods.keys() - listed.keys():
             self.forget(key)
         for pod in listed.values():
             self.note(pod)
-        return str(found["metadata"]["resourceVersion"])
+        return str(reply["metadata"]["resourceVersion"])
 
     def watch(self, version: str) -> None:
         """Resumes where a stream ended. Raises KubeError."""
@@ -122,14 +122,14 @@ class Player:
         before, self.pods[key] = self.pods.get(key), pod
         if before and uid_of(before) != uid_of(pod):
             self.end_process(before)
-        if self.seen.get(key, ("", False, 0.0))[:2] != (pod["metadata"]["uid"], terminating):
-            self.seen[key] = (pod["metadata"]["uid"], terminating, time.monotonic())
+        if self.sightings.get(key, ("", False, 0.0))[:2] != (pod["metadata"]["uid"], terminating):
+            self.sightings[key] = (pod["metadata"]["uid"], terminating, time.monotonic())
         self.timers.at(key)
 
     def forget(self, key: Key) -> None:
         pod = self.pods.pop(key, {})
         self.end_process(pod)
-        self.seen.pop(key, None)
+        self.sightings.pop(key, None)
         drawn = self.drawn.pop(pod.get("metadata", {}).get("uid", ""), [])
         self.addresses.give_back([*drawn, *(entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ())])
 
@@ -155,12 +155,12 @@ class Player:
                 self.timers.done(key)
 
     def play(self, key: Key) -> None:
-        pod, seen = self.pods.get(key), self.seen.get(key)
-        if pod is None or seen is None:
+        pod, sighting = self.pods.get(key), self.sightings.get(key)
+        if pod is None or sighting is None:
             return
         now = wall_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         draw = partial(self.draw, pod["metadata"]["uid"])
-        age = time.monotonic() - seen[2]
+        age = time.monotonic() - sighting[2]
         step = next_step(pod, age, self.node.name, self.pace, draw, now)
         if self.runners and is_runner(pod):
             step = self.runners.next_step(pod, age, step, now)
@@ -178,11 +178,11 @@ class Player:
             case Bind():
                 target = {"apiVersion": "v1", "kind": "Node", "name": self.node.name}
                 self.api.create(f"{path}/binding", {"metadata": {"name": name}, "target": target})
-            case Report(status):
+            case ReportStatus(status):
                 version = pod["metadata"]["resourceVersion"]  # made from this one: a later one has more
                 metadata = {"uid": uid, "resourceVersion": version}
                 self.api.patch(f"{path}/status", {"metadata": metadata, "status": status})
-            case Answer(sessions):
+            case AnswerDrain(sessions):
                 self.api.patch(path, {"metadata": {"uid": uid, "annotations": {SESSIONS: sessions}}})
             case End():
                 self.api.delete(path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})

@@ -20,9 +20,9 @@ class AddressPool:
 
     def take(self, families: Sequence[str]) -> list[str]:
         with self.lock:
-            return [self.one(family) for family in families]
+            return [self.draw(family) for family in families]
 
-    def one(self, family: str) -> str:
+    def draw(self, family: str) -> str:
         address = next(ip for ip in self.next[family] if ip not in self.taken)
         self.taken.add(address)
         return address

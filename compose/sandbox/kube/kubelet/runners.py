@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, Final
 
 from compose.sandbox.environment import MARK, cut_off
-from compose.sandbox.kube.kubelet.steps import End, Later, Report, Step, with_condition
+from compose.sandbox.kube.kubelet.steps import End, Later, ReportStatus, Step, with_condition
 from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi, NotFound
 
@@ -28,7 +28,7 @@ OPTIONS: Final = ("--pool", "threads", "--without-gossip", "--without-mingle", "
 VARIABLES: Final = "BERTHMASTER_RUNNER__"
 LONGEST_GRACE: Final = 5.0
 """Seconds between SIGTERM and SIGKILL, if the pod does not say less."""
-LOOK: Final = 0.3
+POLL_EVERY: Final = 0.3
 """Seconds between two looks at a process."""
 
 
@@ -49,15 +49,15 @@ class Runners:
         uid = pod["metadata"]["uid"]
         if pod["metadata"].get("deletionTimestamp"):
             patient = age < min(float(pod["metadata"].get("deletionGracePeriodSeconds") or 0), LONGEST_GRACE)
-            return step and (Later(LOOK) if self.ending(uid, patient=patient) else End())
-        if isinstance(step, Report) and not self.start(pod):
-            return Later(LOOK)
+            return step and (Later(POLL_EVERY) if self.ending(uid, patient=patient) else End())
+        if isinstance(step, ReportStatus) and not self.start(pod):
+            return Later(POLL_EVERY)
         process = self.processes.get(uid)
         if process is None or (pod.get("status") or {}).get("phase") not in ("Pending", "Running"):
             return step
         if process.poll() is None:
-            return step or Later(LOOK)
-        return Report(ended(pod["status"], process.returncode, now))
+            return step or Later(POLL_EVERY)
+        return ReportStatus(ended(pod["status"], process.returncode, now))
 
     def start(self, pod: Json) -> bool:
         """Once a pod: a process that ends takes its pod with it. False: a Secret that it needs is not there yet."""
@@ -65,18 +65,18 @@ class Runners:
         if meta["uid"] in self.processes:
             return True
         try:
-            told = environment(pod, self.spool(meta["uid"]), self.secret)
+            env = environment(pod, self.spool(meta["uid"]), self.secret)
         except (NotFound, KeyError):
             return False
         with self.lock:
             command = [sys.executable, "-m", "celery", "-A", EXAMPLE, "worker", *OPTIONS]
-            with (self.directory / f"{meta['name']}.log").open("ab") as said:
+            with (self.directory / f"{meta['name']}.log").open("ab") as output:
                 self.processes[meta["uid"]] = subprocess.Popen(
                     [*command, "--hostname", f"{meta['name']}@runners"],
-                    env=told,
+                    env=env,
                     stdin=subprocess.DEVNULL,
-                    stdout=said,
-                    stderr=said,
+                    stdout=output,
+                    stderr=output,
                 )
         return True
 
@@ -118,8 +118,10 @@ class Runners:
 
 def is_runner(pod: Json) -> bool:
     """Pods of a pool without slots run no jobs."""
-    told = pod["spec"]["containers"][0].get("env") or ()
-    return POOL in (pod["metadata"].get("labels") or {}) and any(one["name"].startswith(VARIABLES) for one in told)
+    variables = pod["spec"]["containers"][0].get("env") or ()
+    return POOL in (pod["metadata"].get("labels") or {}) and any(
+        variable["name"].startswith(VARIABLES) for variable in variables
+    )
 
 
 Secret = Callable[[str, str], Mapping[str, str]]
@@ -128,12 +130,16 @@ Secret = Callable[[str, str], Mapping[str, str]]
 
 def environment(pod: Json, spool: Path, secret: Secret) -> dict[str, str]:
     """What the template of the pool and the worker gave the first container, in an environment that leads nowhere."""
-    found = dict(os.environ)
-    mark = found.get(MARK, "")
-    cut_off(found)
-    told = pod["spec"]["containers"][0].get("env") or []
-    names = {one["name"]: value_of(one, pod["metadata"], secret) for one in told if one["name"].startswith(VARIABLES)}
-    return found | names | {MARK: mark, f"{VARIABLES}SPOOL": str(spool)}
+    env = dict(os.environ)
+    mark = env.get(MARK, "")
+    cut_off(env)
+    variables = pod["spec"]["containers"][0].get("env") or []
+    names = {
+        variable["name"]: value_of(variable, pod["metadata"], secret)
+        for variable in variables
+        if variable["name"].startswith(VARIABLES)
+    }
+    return env | names | {MARK: mark, f"{VARIABLES}SPOOL": str(spool)}
 
 
 def value_of(variable: Json, meta: Json, secret: Secret) -> str:

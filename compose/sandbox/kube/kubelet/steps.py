@@ -33,7 +33,7 @@ class Bind:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportStatus:
     """Patch its status."""
 
     status: Json
@@ -52,13 +52,13 @@ class Later:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerDrain:
     """Patch the annotation of its sessions."""
 
     sessions: str
 
 
-Step = Bind | Report | End | Later | Answer
+Step = Bind | ReportStatus | End | Later | AnswerDrain
 Addresses = Callable[[Sequence[str]], list[str]]
 """Fresh addresses of these families."""
 
@@ -82,27 +82,27 @@ def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, no
     if status["phase"] == "Pending" and age < starts:
         return Later(starts - age)
     wanted = running(pod, status, fresh, now)
-    return Report(wanted) if wanted != status else answer(pod)
+    return ReportStatus(wanted) if wanted != status else answer(pod)
 
 
-def answer(pod: Json) -> Answer | None:
+def answer(pod: Json) -> AnswerDrain | None:
     """To a drain that asks."""
     notes = pod["metadata"].get("annotations") or {}
     said = f"{option(pod, 'sessions')} {notes.get(DRAIN, '')}"
     asked = notes.get(DRAIN) and option(pod, "sessions")
-    return Answer(said) if asked and notes.get(SESSIONS) != said else None
+    return AnswerDrain(said) if asked and notes.get(SESSIONS) != said else None
 
 
 def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:
     ips = addresses(pod, status, fresh)
     ready = option(pod, "ready") != "false"
     gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
-    known = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
+    statuses = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
     flags = {
         "PodScheduled": True,
         "Initialized": True,
         "ContainersReady": ready,
-        "Ready": ready and all(known.get(gate) == "True" for gate in gates),
+        "Ready": ready and all(statuses.get(gate) == "True" for gate in gates),
     }
     conditions = list(status.get("conditions") or ())
     for kind, flag in flags.items():
@@ -120,14 +120,14 @@ def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:
 def addresses(pod: Json, status: Json, fresh: Addresses) -> list[str]:
     if given := option(pod, "ip"):
         return [ip.strip() for ip in given.split(",")]
-    known = [entry["ip"] for entry in status.get("podIPs") or ()]
-    return known or fresh([family.strip() for family in (option(pod, "ip-families") or "IPv4").split(",")])
+    present = [entry["ip"] for entry in status.get("podIPs") or ()]
+    return present or fresh([family.strip() for family in (option(pod, "ip-families") or "IPv4").split(",")])
 
 
 def with_condition(conditions: list[Json], kind: str, status: str, now: str) -> list[Json]:
     """The time is that of the change: a condition that stays is left alone."""
-    found = next((condition for condition in conditions if condition["type"] == kind), None)
-    if found and found["status"] == status:
+    current = next((condition for condition in conditions if condition["type"] == kind), None)
+    if current and current["status"] == status:
         return conditions
     fresh = {"type": kind, "status": status, "lastTransitionTime": now}
     return [*(condition for condition in conditions if condition["type"] != kind), fresh]

@@ -10,26 +10,26 @@ from typing import Any, Final
 
 import orjson
 
-from compose.sandbox.kube.faults import Call, Faults
-from compose.sandbox.kube.kinds import Kind
-from compose.sandbox.kube.refusal import Refusal, expired
+from compose.sandbox.kube.faults import ApiCall, ApiFaults
+from compose.sandbox.kube.kinds import ServedKind
+from compose.sandbox.kube.refusal import ApiRefusal, expired
 from compose.sandbox.kube.selectors import Selection
-from compose.sandbox.kube.storage import Change, Item, Store
+from compose.sandbox.kube.storage import Store, StoredChange, StoredObject
 
 Json = dict[str, Any]
-Shape = Callable[[Item], bytes]
+Shape = Callable[[StoredObject], bytes]
 INITIAL_END: Final = {"k8s.io/initial-events-end": "true"}
 LONGEST: Final = 1800.0
 """Seconds that a stream lasts when its client names none."""
 
 
 @dataclass(frozen=True)
-class Wish:
+class WatchOptions:
     """What a client asked for."""
 
-    kind: Kind
+    kind: ServedKind
     selection: Selection
-    call: Call
+    call: ApiCall
     version: int | None
     """None: begin with what is there."""
     seconds: float
@@ -42,17 +42,17 @@ def line(event: str, data: bytes) -> bytes:
     return b'{"type":"%s","object":%s}\n' % (event.encode(), data)
 
 
-def error_line(refusal: Refusal) -> bytes:
+def error_line(refusal: ApiRefusal) -> bytes:
     return line("ERROR", orjson.dumps(refusal.status()))
 
 
-def bookmark(kind: Kind, version: int, annotations: Json | None = None) -> bytes:
+def bookmark(kind: ServedKind, version: int, annotations: Json | None = None) -> bytes:
     metadata: Json = {"resourceVersion": str(version), "creationTimestamp": None}
     metadata |= {"annotations": annotations} if annotations else {}
     return line("BOOKMARK", orjson.dumps({"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata}))
 
 
-def line_of(change: Change, selection: Selection, shape: Shape) -> bytes | None:
+def line_of(change: StoredChange, selection: Selection, shape: Shape) -> bytes | None:
     """What a change means to one who sees only the selection: an object may enter or leave it by changing."""
     before, after = selection.matches(change.before), selection.matches(change.after)
     if after:
@@ -60,33 +60,35 @@ def line_of(change: Change, selection: Selection, shape: Shape) -> bytes | None:
         return line("MODIFIED" if before else "ADDED", shape(change.after))
     if before:
         assert change.before is not None
-        return line("DELETED", shape(change.last or Item(change.before.body, change.version)))
+        return line("DELETED", shape(change.last or StoredObject(change.before.body, change.version)))
     return None
 
 
-class Watch:
+class WatchStream:
     """One stream."""
 
-    def __init__(self, store: Store, faults: Faults, wish: Wish, shape: Shape, bookmark_every: float) -> None:
-        self.store, self.faults, self.wish, self.shape = store, faults, wish, shape
-        self.bookmark_every, self.version = bookmark_every, wish.version or store.version
-        self.deadline = time.monotonic() + wish.seconds
+    def __init__(
+        self, store: Store, faults: ApiFaults, options: WatchOptions, shape: Shape, bookmark_every: float
+    ) -> None:
+        self.store, self.faults, self.options, self.shape = store, faults, options, shape
+        self.bookmark_every, self.version = bookmark_every, options.version or store.version
+        self.deadline = time.monotonic() + options.seconds
         self.marked = time.monotonic()
 
     async def blocks(self) -> AsyncIterator[bytes]:
         """Lines, all that there are at a time. Ends after the wish's seconds, or with a line that says why."""
-        if self.faults.take("empty", self.wish.call):
+        if self.faults.take("empty", self.options.call):
             return
-        if self.faults.take("expire", self.wish.call):
+        if self.faults.take("expire", self.options.call):
             yield error_line(expired())
             return
-        if self.wish.version is None and (block := b"".join(self.beginning())):
+        if self.options.version is None and (block := b"".join(self.beginning())):
             yield block
         while time.monotonic() < self.deadline:
-            signal = self.store.signals[self.wish.kind.key]
+            signal = self.store.signals[self.options.kind.key]
             try:
                 block = b"" if self.stalled() else b"".join(self.news())
-            except Refusal as refusal:
+            except ApiRefusal as refusal:
                 yield error_line(refusal)
                 return
             if block:
@@ -94,30 +96,30 @@ class Watch:
             await self.pause(signal)
 
     def beginning(self) -> Iterator[bytes]:
-        for item in self.store.all(self.wish.kind.key):
-            if self.wish.selection.matches(item):
+        for item in self.store.all(self.options.kind.key):
+            if self.options.selection.matches(item):
                 yield line("ADDED", self.shape(item))
-        if self.wish.initial_end:
-            yield bookmark(self.wish.kind, self.version, INITIAL_END)
+        if self.options.initial_end:
+            yield bookmark(self.options.kind, self.version, INITIAL_END)
 
     def news(self) -> Iterator[bytes]:
-        for change in self.store.since(self.wish.kind.key, self.version):
+        for change in self.store.since(self.options.kind.key, self.version):
             self.version = change.version
-            text = line_of(change, self.wish.selection, self.shape)
-            if text and not self.faults.take("swallow", self.wish.call):
-                yield text * (2 if self.faults.take("repeat", self.wish.call) else 1)
-        if self.wish.bookmarks and time.monotonic() - self.marked >= self.bookmark_every:
+            text = line_of(change, self.options.selection, self.shape)
+            if text and not self.faults.take("swallow", self.options.call):
+                yield text * (2 if self.faults.take("repeat", self.options.call) else 1)
+        if self.options.bookmarks and time.monotonic() - self.marked >= self.bookmark_every:
             self.marked, self.version = time.monotonic(), max(self.version, self.store.version)
-            yield bookmark(self.wish.kind, self.version)
+            yield bookmark(self.options.kind, self.version)
 
     def stalled(self) -> bool:
-        return self.faults.stands("stall", self.wish.call)
+        return self.faults.stands("stall", self.options.call)
 
     async def pause(self, signal: asyncio.Event) -> None:
         """Until a change of this kind, the next bookmark or the end."""
         now = time.monotonic()
         wait = self.deadline - now
-        if self.wish.bookmarks:
+        if self.options.bookmarks:
             wait = min(wait, self.marked + self.bookmark_every - now)
         if self.stalled():
             wait = min(wait, 0.1)

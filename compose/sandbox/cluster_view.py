@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from compose.sandbox import jobs, tenants
-from compose.sandbox.picture import Notice, Picture, Pool, Runners
+from compose.sandbox.picture import Notice, Picture, Pool, RunnerStatus
 from compose.sandbox.tenants import Tenant
 from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
 from domain.ports.pod import PodView, PortsState
@@ -56,7 +56,7 @@ class Mirror:
             self.objects[key] = self.make(self.resource.snapshot(obj))
 
 
-class World:
+class ClusterView:
     """`start` and `stop`; `picture` at any time, from any thread."""
 
     def __init__(self, api: KubeApi) -> None:
@@ -65,17 +65,17 @@ class World:
         """`time.monotonic()` when a pod was first seen bound."""
         self.pods = Mirror(resources.pods(NAMESPACE), self.pod)
         self.pools = Mirror(POOLS, Pool.from_object)
-        self.runners = Mirror(POD_POOLS, Runners.from_object)
+        self.runners = Mirror(POD_POOLS, RunnerStatus.from_object)
         self.claims = Mirror(CLAIMS, Tenant.from_object)
         self.notices = Mirror(NOTICES, Notice.from_object)
         mirrors = (self.pods, self.pools, self.runners, self.claims, self.notices)
         self.threads = [Thread(target=self.follow, args=[mirror], daemon=True) for mirror in mirrors]
 
     def pod(self, snapshot: Mapping[str, Any]) -> PodView:
-        seen = PodView.from_snapshot(0, snapshot)
-        if self.first_bound is None and seen.outputs.state == PortsState.BOUND:
+        pod = PodView.from_snapshot(0, snapshot)
+        if self.first_bound is None and pod.outputs.state == PortsState.BOUND:
             self.first_bound = time.monotonic()
-        return seen
+        return pod
 
     def follow(self, mirror: Mirror) -> None:
         for change in Watch(self.api, mirror.resource, WatchSettings(), self.ended).follow():
@@ -96,6 +96,6 @@ class World:
         with self.lock:
             pods = {pod.name: pod for pod in self.pods.objects.values()}
             pool = self.pools.objects.get(f"portpool/{POOL}", Pool())
-            runners = self.runners.objects.get(f"podpool/{jobs.NAMESPACE}/{jobs.POOL}", Runners())
+            runners = self.runners.objects.get(f"podpool/{jobs.NAMESPACE}/{jobs.POOL}", RunnerStatus())
             claims = {claim.name: claim for claim in self.claims.objects.values()}
             return Picture(pods, pool, tuple(self.notices.objects.values()), runners, claims=claims)

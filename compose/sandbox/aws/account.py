@@ -6,15 +6,15 @@ import threading
 from typing import Any
 
 from compose.sandbox.aws.calls import Calls
-from compose.sandbox.aws.faults import Faults
+from compose.sandbox.aws.faults import AwsFaults
 from compose.sandbox.aws.settings import Settings
-from compose.sandbox.aws.tags import Backend
+from compose.sandbox.aws.tags import StrictBackend
 from compose.sandbox.aws.throttle import Throttle
 
 ACCOUNT = "123456789012"
 
 
-class World:
+class AwsAccount:
     """`lock` serialises calls: moto's structures are not made for threads."""
 
     def __init__(self, settings: Settings) -> None:
@@ -27,14 +27,14 @@ class World:
         """As at the start: nothing exists, no faults, no record."""
         with self.lock:
             self.settings = self._first.model_copy(deep=True)
-            self.faults, self.throttle = Faults(), Throttle()
+            self.faults, self.throttle = AwsFaults(), Throttle()
             self.calls.clear()
-            self._backends: dict[str, Backend] = {}
+            self._backends: dict[str, StrictBackend] = {}
 
-    def backend(self, region: str) -> Backend:
+    def backend(self, region: str) -> StrictBackend:
         with self.lock:
             if region not in self._backends:
-                self._backends[region] = Backend(region, ACCOUNT, self.settings)
+                self._backends[region] = StrictBackend(region, ACCOUNT, self.settings)
             return self._backends[region]
 
     def change(self, changes: dict[str, Any]) -> Settings:
