@@ -27,10 +27,13 @@ class AwsCall:
 class Calls:
     def __init__(self) -> None:
         self._lock, self._calls = threading.Lock(), deque[AwsCall](maxlen=MOST)
-        self._counts = Counter[tuple[str, str]]()
+        self._counts, self._since = Counter[tuple[str, str]](), now()
 
     def record(self, call: AwsCall) -> None:
+        """Record a call, unless it came in before the last reset and ended after it."""
         with self._lock:
+            if call.time < self._since:
+                return
             self._calls.append(call)
             self._counts[call.action, call.code] += 1
 
@@ -38,6 +41,7 @@ class Calls:
         with self._lock:
             self._calls.clear()
             self._counts.clear()
+            self._since = now()
 
     def report(self, log: bool, action: str = "") -> dict[str, object]:
         """Counts by action, refusals by action and code, and, if asked for, each call (of one action)."""
