@@ -1,4 +1,4 @@
-"""`berthmaster audit`: what AWS, the ledgers and the pods say differently, and, if asked, one pass of repair."""
+"""`berthmaster audit`: compare AWS, the ledgers and the pods, and repair the differences on request."""
 
 from __future__ import annotations
 
@@ -23,17 +23,21 @@ from workers.telemetry.logs import set_up
 if TYPE_CHECKING:
     from workers.port_services import PortServices
 
-Fix = Annotated[bool, typer.Option("--fix", help="Repair what is ours, in one pass")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="With --fix: only say what it would do")]
-Only = Annotated[list[str] | None, typer.Option("--pool", help="Only this pool; may be repeated")]
-Targets = Annotated[int, typer.Option(min=0, help="Most target groups of a pool whose targets are compared")]
-DONE = "done, or on its way"
+Fix = Annotated[bool, typer.Option("--fix", help="Repair, once, the differences in what belongs to us")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="With --fix: show what it would do; change nothing")]
+Only = Annotated[list[str] | None, typer.Option("--pool", help="Audit only this pool; may be given several times")]
+Targets = Annotated[int, typer.Option(min=0, help="Compare the targets of at most this many target groups a pool")]
+DONE = "done, or in progress"
 COLUMNS = ("pool", "load balancer", "port", "kind", "pod", "what", "repair")
 
 
 @dataclass
 class AuditReport:
-    """`outcomes`: what becomes of a difference, '' for nothing but being told. `targets`: looked at, of each pool."""
+    """The result of an audit.
+
+    `outcomes`: what happens to each difference, '' if it is only reported. `targets`: by pool, how many target groups
+    were compared.
+    """
 
     outcomes: dict[Difference, str] = field(default_factory=dict)
     open: int = 0
@@ -51,7 +55,7 @@ class AuditReport:
 def audit(
     as_json: AsJson = False, fix: Fix = False, dry_run: DryRun = False, pool: Only = None, targets: Targets = 200
 ) -> None:
-    """Compares AWS, ledgers and pods; exit status 1 if something differs (with --fix: still), or cannot be read."""
+    """Compare AWS, ledgers and pods. Exit status 1 if a difference remains or something cannot be read."""
     report = AuditReport()
     try:
         with Progress("audit", lambda: f"{calls()} AWS calls") as progress:
@@ -83,7 +87,7 @@ def _examine(report: AuditReport, only: list[str], targets: int, how: _Pass, pro
     services = build(settings).ports
     names = [name for name in services.pool_names.all() if not only or name in only]
     report.problems += [f"no PortPool {name} is known" for name in only if name not in names]
-    progress.at("reads the pods")
+    progress.at("reading the pods")
     pods = live_pods_of(services.pods.all()) if names else {}
     for number, name in enumerate(names, 1):
         progress.at(f"pool {name} ({number} of {len(names)}), up to {targets} target groups one by one")
@@ -110,7 +114,7 @@ def _outcomes(services: PortServices, pool: str, snapshot: Any, how: _Pass) -> d
 
 
 def show(report: AuditReport) -> None:
-    """What was not compared has no number of differences."""
+    """Print the report. Without a comparison it prints problems only, and no number of differences."""
     out = console()
     if report.outcomes:
         out.print(_table(report))

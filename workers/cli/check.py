@@ -1,4 +1,4 @@
-"""A line of `doctor`."""
+"""One line of `doctor`."""
 
 from __future__ import annotations
 

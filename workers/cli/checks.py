@@ -1,4 +1,4 @@
-"""What `doctor` checks. Each check is a line: what, whether it is well, and what was found, with the way out."""
+"""The checks of `doctor`. Each check says what it checks, whether that is in order, what it found and what to do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LUA_FIXED: Final = {
     "Redis": ((7, 2, 11), (7, 4, 6), (8, 0, 4), (8, 2, 2)),
     "Valkey": ((7, 2, 11), (8, 0, 6), (8, 1, 4)),
 }
-"""First of each branch with the fixes of CVE-2025-49844, -46817, -46818 and -46819; later branches have them."""
+"""The first version of each branch that fixes CVE-2025-49844, -46817, -46818 and -46819. Later branches are fixed."""
 MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
@@ -51,7 +51,7 @@ def redis_checks(settings: StateSettings, fleet: Callable[[], Identity]) -> Iter
 
 
 def judge_server(facts: ServerFacts) -> list[Check]:
-    if facts.loading:  # until it has, it denies that it keeps a file
+    if facts.loading:  # while it loads, INFO says that it has no append-only file
         return [Check("Redis has its data", ok=False, finding="still loading it, wait")]
     version, primary = ".".join(map(str, facts.version)), facts.role == "master"
     log = "on" if facts.append_only else "off: a crash loses data; set appendonly yes"
@@ -76,14 +76,14 @@ def judge_owner(owner: Identity | None, fleet: Identity) -> Check:
 
 
 def judge_scripting(facts: ServerFacts) -> Check:
-    """Not wrong by itself: providers mend servers without another version."""
+    """Warn about an old version, but never fail: providers patch servers without a new version number."""
     kind, version = ("Valkey", facts.valkey) if facts.valkey else ("Redis", facts.version)
     fixed, name = LUA_FIXED[kind], f"{kind} {'.'.join(map(str, version))}"
     ok = version > fixed[-1] or any(version[:2] == first[:2] and version >= first for first in fixed)
     first = ", ".join(".".join(map(str, version_fixed)) for version_fixed in fixed)
     advice = (
-        f"{name}: whoever may send scripts may run code on it (CVE-2025-49844 and others); take {first} or newer, "
-        "unless its provider has mended it"
+        f"{name}: whoever may send scripts may run code on it (CVE-2025-49844 and others); use {first} or newer, "
+        "unless its provider has patched it"
     )
     return Check("Redis has the fixes of 2025 for scripts", ok=True, finding=name if ok else advice, warns=not ok)
 
@@ -105,7 +105,7 @@ def judge_memory(used: float | None) -> Check:
 
 
 def judge_queue(depth: dict[str, float]) -> Check:
-    """Never wrong by itself: a storm passes."""
+    """Warn about a long or old queue, but never fail: a storm of changes passes."""
     dirty, oldest = depth["dirty"], depth["oldest_queued_seconds"]
     warns = dirty > QUEUE_LONG or oldest > QUEUE_OLD
     advice = ": do workers run, and enough of them?" if warns else ""

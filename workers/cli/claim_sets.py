@@ -1,4 +1,4 @@
-"""`berthmaster explain claimset NAMESPACE/SET`: why a set of claims is as it is."""
+"""`berthmaster explain claimset NAMESPACE/SET`: why a set of claims is in its state."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTS: Final = ("replicas", "readyReplicas", "updatedReplicas")
 
 
 def claimset(name: Set, as_json: AsJson = False) -> None:
-    """What a set of claims has, what its next run does and why, and whom scaling in would take first."""
+    """Show what a claim set has, what its next run does and why, and which claim a scale-in would remove first."""
     explanation = ask(name, "SET", _explanation)
     if explanation is None:
         raise refused(f"there is no PodClaimSet {name}")
@@ -53,7 +53,7 @@ def _explanation(parts: Services, namespace: str, name: str) -> SetStory | None:
 
 
 def document(explanation: SetStory) -> Json:
-    """The same for programs."""
+    """Return the explanation for `--json`."""
     step = {
         "do": explanation.step.do.value,
         "claims": explanation.step.names,
@@ -73,14 +73,14 @@ def document(explanation: SetStory) -> Json:
 
 def lines(explanation: SetStory) -> Iterator[str]:
     status = explanation.claim_set.status
-    counts = ", ".join(f"{status.get(key, 0)} {key}" for key in COUNTS) if status else "no worker has looked at it yet"
+    counts = ", ".join(f"{status.get(key, 0)} {key}" for key in COUNTS) if status else "no worker has reconciled it yet"
     yield f"{explanation.name}: {explanation.wanted} wanted; {counts}"
     yield from condition_lines(explanation.claim_set)
     step = WORDS[explanation.step.do].format(names=some(explanation.step.names))
     yield f"  next: {step}: {explanation.why.message}; run: {run_in_words(explanation.run)}"
     if explanation.surge:
         yield f"  surge: {explanation.surge} more than wanted, while old ones are replaced"
-    yield f"  scaling in would take {explanation.first or 'none: who moves, or is being deleted, is left alone'} first"
+    yield f"  scaling in would take {explanation.first or 'none, because claims that move or end are left alone'} first"
 
 
 def _table(rows: tuple[Row, ...]) -> Table:

@@ -1,4 +1,4 @@
-"""`berthmaster migrate NAMESPACE/CLAIM --to POD`, and why a claim is as it is."""
+"""`berthmaster migrate NAMESPACE/CLAIM --to POD` and `berthmaster explain claim`: why a claim is in its state."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 T = TypeVar("T")
 Claim = Annotated[str, typer.Argument(metavar="NAMESPACE/CLAIM")]
-To = Annotated[str, typer.Option("--to", metavar="POD", help="the pod that it shall move to")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="only says whether it could; nothing is changed")]
+To = Annotated[str, typer.Option("--to", metavar="POD", help="The pod to move the claim to")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show whether the claim could move; change nothing")]
 CLAIMS = POD_CLAIM.collection()
 COLUMNS = ("name", "phase", "pod", "node", "owner", "move", "why")
 
 
 def migrate(name: Claim, to: To, dry_run: DryRun = False, as_json: AsJson = False) -> None:
-    """Moves a claim to another free pod; exit status 1 if it cannot have that one, with the reason."""
+    """Move a claim to another free pod. Exit status 1, with the reason, if the claim cannot have that pod."""
     move = ask(name, "CLAIM", lambda parts, namespace, short: _moved(parts.claims, namespace, short, to, dry_run))
     if move is None:
         raise refused(f"there is no PodClaim {name}")
@@ -74,7 +74,7 @@ def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_
 
 
 def claim(name: Claim, as_json: AsJson = False) -> None:
-    """What a claim has, what its next run does, and why it cannot have the pods that there are."""
+    """Show what a claim has, what its next run does, and why it cannot have each of the pods."""
     from workers.claims.explain import foresee
     from workers.claims.explain import in_words as step_in_words
 
@@ -90,7 +90,7 @@ def claim(name: Claim, as_json: AsJson = False) -> None:
 
 
 def document(explanation: ClaimStory, step: str) -> Json:
-    """The same for programs."""
+    """Return the explanation for `--json`."""
     rest = {
         "pods": dict(explanation.pods),
         "next": step,
@@ -109,7 +109,7 @@ def document(explanation: ClaimStory, step: str) -> Json:
 def lines(explanation: ClaimStory, step: str) -> Iterator[str]:
     row = summary(explanation.claim)
     where = f" on {row['pod']}" if row["pod"] else ""
-    yield f"{explanation.name}: {row['phase'] or 'no worker has looked at it yet'}{where}"
+    yield f"{explanation.name}: {row['phase'] or 'no worker has reconciled it yet'}{where}"
     yield from condition_lines(explanation.claim)
     yield f"  pods with its label: {', '.join(f'{pod} ({phase})' for pod, phase in explanation.pods) or 'none'}"
     yield f"  next: {step}; run: {run_in_words(explanation.run)}"
@@ -128,7 +128,7 @@ def _table(explanation: ClaimStory) -> Table:
 
 
 def conditions(resource: KubeObject) -> list[Json]:
-    """Of a claim, or a set; that its spec is valid goes without saying."""
+    """Return the conditions of a claim or a claim set, without `Valid` where it is true."""
     return [
         condition for condition in resource.conditions if condition["type"] != "Valid" or condition["status"] == "False"
     ]
@@ -141,7 +141,7 @@ def condition_lines(resource: KubeObject) -> Iterator[str]:
 
 
 def claims(kube: KubeApi) -> list[Json]:
-    """As their status says, sorted. Raises KubeError."""
+    """Return all claims as rows of `status`, sorted by name. Raises KubeError."""
     return sorted((summary(KubeObject(item)) for item in kube.list(CLAIMS)["items"]), key=lambda row: str(row["name"]))
 
 
@@ -168,7 +168,7 @@ def summary(resource: KubeObject) -> Json:
 
 
 def show(out: Console, rows: list[Json]) -> None:
-    """For `berthmaster status`."""
+    """Print the table of claims of `berthmaster status`."""
     table = Table("claim", *COLUMNS[1:])
     for row in rows:
         table.add_row(*(str(row[name]) for name in COLUMNS))
@@ -176,7 +176,7 @@ def show(out: Console, rows: list[Json]) -> None:
 
 
 def ask(name: str, what: str, question: Callable[[Services, str, str], T]) -> T:
-    """Of one claim, or one set. Raises typer.Exit with what is wrong on standard error."""
+    """Ask our services about one claim or claim set. Prints what is wrong to standard error and raises typer.Exit."""
     if name.count("/") != 1 or not all(name.split("/")):
         say(f"name the {what.lower()} as NAMESPACE/{what}", err=True)
         raise typer.Exit(MISUSE)

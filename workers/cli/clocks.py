@@ -1,4 +1,4 @@
-"""How `doctor` judges the clocks of servers against that of this machine."""
+"""How `doctor` compares the clocks of servers with the clock of this machine."""
 
 from __future__ import annotations
 

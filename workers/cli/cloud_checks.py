@@ -1,4 +1,4 @@
-"""What `doctor` asks AWS: one look in each region that a port pool names, at things that cost nothing."""
+"""What `doctor` asks AWS: read-only calls, which cost nothing, in each region that a port pool names."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def regions(pools: list[dict[str, Any]]) -> list[str]:
 
 
 def region_checks(settings: AwsSettings, region: str) -> Iterator[Check]:
-    """A line for each action that fails, but one if all fail alike."""
+    """Check one region. Yields a line for each action that fails, but only one line if all fail in the same way."""
     problems = {action: in_plain(error) for action, error in looks(settings, region).items() if error}
     name = f"AWS in {region}"
     if not problems:
-        yield Check(name, ok=True, finding=f"answers {', '.join(LOOKS)}; what changes something was not tried")
+        yield Check(name, ok=True, finding=f"answers {', '.join(LOOKS)}; actions that change something were not tried")
     elif len(problems) == len(LOOKS) and len(set(problems.values())) == 1:
         yield Check(name, ok=False, finding=next(iter(problems.values())))
     else:
@@ -57,7 +57,7 @@ def in_plain(error: CloudError) -> str:
     if error.code in NO_CREDENTIALS:
         return "no credentials: give the pod's service account a role (IRSA), or set AWS_ACCESS_KEY_ID or AWS_PROFILE"
     if error.code in BAD_CREDENTIALS:
-        return f"AWS does not take the credentials ({error.code}): renew them, and look at this machine's clock"
+        return f"AWS does not accept the credentials ({error.code}): renew them, and look at this machine's clock"
     if isinstance(error, Denied):
         return f"not allowed ({error.code}): attach deploy/iam/policy.json to the role"
     return f"no answer ({error.reason}): is the region right, and may this machine reach AWS?"

@@ -1,4 +1,4 @@
-"""What `doctor` asks the Kubernetes API: does it answer, does it know our kinds as they are now, may we do our work."""
+"""What `doctor` asks the Kubernetes API: does it answer, are our kinds up to date, do we have our permissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 def cluster_checks(kube: KubeApi, process: Account) -> Iterator[Check]:
-    """Ends with the first question that the API does not answer: the rest would say the same."""
+    """Run all checks; stop at the first call that fails, because the others would fail in the same way."""
     name = "Kubernetes answers"
     try:
         yield Check(name, ok=True, finding=str(kube.get("/version").get("gitVersion", "yes")))
@@ -45,7 +45,7 @@ def definition_checks(kube: KubeApi) -> Iterator[Check]:
 
 
 def schemas(kube: KubeApi) -> dict[str, Json]:
-    """By kind. Everybody may read them, who has an account at all."""
+    """Return the schemas of our kinds that the cluster serves, by kind. Every account may read them."""
     try:
         served = kube.get(SCHEMAS)["components"]["schemas"]
     except NotFound:
@@ -55,7 +55,7 @@ def schemas(kube: KubeApi) -> dict[str, Json]:
 
 
 def permission_checks(kube: KubeApi, process: Account) -> Iterator[Check]:
-    """A line for each that is missing, one for each role of which none is."""
+    """Yield a line for each missing permission, and one line for each role that is complete."""
     if process is Account.PUBLISHER:
         yield from granted(kube, "berthmaster-publisher", of_publisher(or_exit(ProcessSettings).publisher))
         return
@@ -69,7 +69,7 @@ def with_pod_pools(kube: KubeApi) -> list[str]:
 
 
 def listed(kube: KubeApi, kind: ResourceKind) -> list[Json]:
-    """Nothing where the kind is missing or hidden from us: another check says so."""
+    """Return the objects of a kind. Empty where the kind is missing or forbidden: another check reports that."""
     try:
         return list(kube.list(kind.collection())["items"])
     except KubeError:

@@ -1,4 +1,4 @@
-"""`berthmaster doctor`: what must be so before anything can work."""
+"""`berthmaster doctor`: check everything that Berthmaster depends on."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "BERTHMASTER_"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table")]
-For = Annotated[Account, typer.Option("--for", help="Whose permissions in Kubernetes this account should have")]
+For = Annotated[Account, typer.Option("--for", help="The process whose Kubernetes permissions this account needs")]
 
 
 def doctor(as_json: AsJson = False, process: For = Account.WORKER) -> None:
-    """Checks Redis, broker, Kubernetes with our kinds and permissions, and AWS; exit status 1 if a check fails."""
+    """Check Redis, broker, Kubernetes (our kinds and permissions) and AWS. Exit status 1 if a check fails."""
     out, checks = console(), []
     for check in examine(configured(), process):
         checks.append(check)
@@ -39,7 +39,7 @@ def doctor(as_json: AsJson = False, process: For = Account.WORKER) -> None:
 
 
 def examine(settings: WorkerSettings, process: Account) -> Iterator[Check]:
-    """One after the other, so that the first lines are there while a time-out runs."""
+    """Run the checks one by one, so that the first lines are visible while a later check times out."""
     from workers.wiring.process import fleet_of  # here: it knows every client, which take long to load
 
     yield from unknown_settings(os.environ)
@@ -59,7 +59,7 @@ def examine(settings: WorkerSettings, process: Account) -> Iterator[Check]:
 
 
 def unknown_settings(environment: Iterable[str]) -> Iterator[Check]:
-    """Groups that no process has, mostly mistyped: what belongs to one is refused where it is not known."""
+    """Warn about unknown setting groups (usually typos). An unknown setting in a known group is an error elsewhere."""
     from workers.settings import WorkerSettings
 
     groups = {*WorkerSettings.model_fields, *ProcessSettings.model_fields, "runner"}

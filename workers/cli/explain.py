@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from workers.ports.explain import PoolStory, Story
 
 MOST_ROWS = 15
-explain = typer.Typer(help="Why something is as it is.", no_args_is_help=True)
+explain = typer.Typer(
+    help="Explain why a pod, claim, claim set, job or pod pool is in its state.", no_args_is_help=True
+)
 Pod = Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")]
 
 
 @explain.callback()
 def kinds() -> None:
-    """Without this, typer makes the only command the whole application."""
+    """Keep `explain` a group: with a single command and no callback, typer would drop the command's name."""
 
 
 @explain.command()
 def pod(name: Pod, as_json: AsJson = False) -> None:
-    """What the pod has, what it waits for and why; exit status 1 if there is no such pod, or nothing can be read."""
+    """Show what a pod has, what it waits for and why. Exit status 1 if there is no such pod or it cannot be read."""
     namespace, slash, short = name.partition("/")
     if not (namespace and slash and short) or "/" in short:
         say("name the pod as NAMESPACE/NAME", err=True)
@@ -70,7 +72,7 @@ def _explanation(namespace: str, name: str) -> Story:
 
 
 def document(explanation: Story) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the explanation for `--json`."""
     pod = explanation.pod
     summary = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs)} if pod else None
     run = explanation.run._asdict() | {"doing": run_in_words(explanation.run)}
@@ -112,12 +114,12 @@ def lines(explanation: Story) -> Iterator[str]:
 def run_in_words(run: Standing) -> str:
     tries = f", after {run.tries} failures in a row" if run.tries else ""
     if run.held:
-        return f"a worker is at it{tries}"
+        return f"a worker runs it{tries}"
     if run.hint_ms is not None:
         return f"queued for {_seconds(run.now_ms - run.hint_ms)}{tries}"
     if run.due_ms is not None:
-        return f"next look in {_seconds(run.due_ms - run.now_ms)}, or when something changes{tries}"
-    return "dirty, and nobody has it" if run.dirty else "none until something changes"
+        return f"next run in {_seconds(run.due_ms - run.now_ms)}, or when something changes{tries}"
+    return "dirty, but no worker has it" if run.dirty else "none until something changes"
 
 
 def _seconds(ms: int) -> str:

@@ -1,4 +1,4 @@
-"""`berthmaster jobs NAMESPACE/POOL`: the jobs of a pod pool; and why one of them, or the pool itself, is as it is."""
+"""`berthmaster jobs NAMESPACE/POOL`, and `explain job` and `explain pod-pool`: why they are in their state."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 Pool = Annotated[str, typer.Argument(metavar="NAMESPACE/POOL")]
 Job = Annotated[str, typer.Argument(metavar="ID")]
-Ended = Annotated[bool, typer.Option("--ended", help="those that have ended within a day as well, the latest first")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="what the next run would do; nothing is changed")]
+Ended = Annotated[bool, typer.Option("--ended", help="Also list jobs that have ended within a day, the latest first")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what the next run would do; change nothing")]
 T = TypeVar("T")
 COLUMNS = ("id", "state", "phase", "pod", "slot", "priority", "serial_key", "outcome", "ended")
 NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 
 def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
-    """Lists the jobs of a pod pool; exit status 1 if they cannot be read, or nobody knows the pool."""
+    """List the jobs of a pod pool. Exit status 1 if they cannot be read or there is no such pool."""
     rows = read(pool, lambda ledger: listed(ledger, ended) if is_present(ledger) else None)
     if rows is None:
         raise refused(f"there is no PodPool {pool} with jobs, and no worker has seen one of that name")
@@ -56,7 +56,7 @@ def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
 
 
 def listed(ledger: SlotLedger, ended: bool) -> list[dict[str, Any]]:
-    """Those that have ended come last first."""
+    """Return the jobs as rows, by state; those that have ended come with the latest first."""
     at = ends(ledger) if ended else {}
     asked = (job for job in jobs_of(ledger) if ended or job.state is not JobState.DONE)
     names = pod_names(view(ledger).pods)
@@ -65,7 +65,7 @@ def listed(ledger: SlotLedger, ended: bool) -> list[dict[str, Any]]:
 
 
 def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
-    """What has become of a job, and what it waits for; exit status 1 if nobody knows it."""
+    """Show the state of a job and what it waits for. Exit status 1 if there is no such job."""
     explanation = read(pool, lambda ledger: explain_job(ledger, name))
     if explanation is None:
         raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
@@ -77,8 +77,8 @@ def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
 
 
 def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
-    """Why a pod pool has the size that it has: the latest decision and what it was made from."""
-    from workers.pod_pools.decision_log import recorded  # here: it needs what no other command does
+    """Show why a pod pool has its size: the latest decision and the signals behind it."""
+    from workers.pod_pools.decision_log import recorded  # here: no other command needs it
 
     if dry_run:
         plan = read(pool, lambda ledger: dry_run_of(ledger.pool))
@@ -102,7 +102,7 @@ def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> No
 
 
 def is_present(ledger: SlotLedger) -> bool:
-    """A worker has seen the pool, or there is something in its slots."""
+    """Return whether a worker knows the pool, or its ledger holds something."""
     about = [f"{ledger.prefix}{name}" for name in ("jobs", "pods")]
     return ledger.pool in PodPoolNames(ledger.redis).all() or bool(ledger.redis.exists(*about))
 
@@ -122,7 +122,7 @@ def dry_run_of(pool: str) -> Foreseen | None:
 
 
 def steps(plan: Foreseen) -> Iterator[str]:
-    """In the order of a run."""
+    """Yield what a run would do, in its order."""
     if plan.token:  # the pool is there
         yield f"reconcile: {', '.join(plan.gone) or 'nothing'} is gone"
         yield from (f"health: {name}: {action}" for name, action in plan.care)
@@ -133,11 +133,11 @@ def steps(plan: Foreseen) -> Iterator[str]:
     yield f"scale: change {plan.change:+d} to {plan.size} pods: {plan.reason}"
     yield f"  {plan.create} pods are created, removed: {', '.join(plan.remove) or 'none'}"
     if plan.gone or plan.care:
-        yield "  as things stand now: after what comes before it, the run looks again"
+        yield "  as things stand now: the run reads everything again after the steps above"
 
 
 def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
-    """Asks the slots of a pool. Raises typer.Exit with what is wrong on standard error."""
+    """Ask the slot ledger of a pool. Prints what is wrong to standard error and raises typer.Exit."""
     if pool.count("/") != 1 or not all(pool.split("/")):
         say("name the pod pool as NAMESPACE/POOL", err=True)
         raise typer.Exit(MISUSE)

@@ -1,4 +1,4 @@
-"""What `doctor` checks where Redis is behind Sentinel: who answers, whom they name, and what a failover would cost."""
+"""The checks of `doctor` for Redis behind Sentinel: who answers, which master they name, what a failover costs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def judge_answers(sentinels: Sequence[SentinelFacts], answering: Sequence[Sentin
     silent = "; ".join(f"{sentinel.at}: {sentinel.error}" for sentinel in sentinels if sentinel.error)
     counts = f"{len(answering)} of {len(sentinels)}" + (f"; {silent}" if silent else "")
     if len(sentinels) == 1 and answering:
-        counts += ": name the others as well, or its end is the end of every look for the master"
+        counts += ": name the others as well, or nobody can find the master once this one is down"
     return Check("Sentinels answer", bool(answering), counts, warns=bool(silent) or len(sentinels) == 1)
 
 

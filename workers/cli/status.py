@@ -1,4 +1,4 @@
-"""`berthmaster status`: pools and claims as their status says, slots, and what is in the workqueue."""
+"""`berthmaster status`: the state of pools, slots, claims and the workqueue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def status(as_json: AsJson = False) -> None:
-    """Shows pools with their slots, claims, and the workqueue; exit status 1 if one of them cannot be read."""
+    """Show pools with their slots, claims and the workqueue. Exit status 1 if one of them cannot be read."""
     settings = configured()
     problems: list[str] = []
     redis = connect_state(settings.redis, Identity(settings.cluster))
@@ -45,7 +45,7 @@ def status(as_json: AsJson = False) -> None:
     for pool in report["podPools"]:
         try:
             pool["slots"] = read_or_note(partial(slots_grid.slots, redis, pool["name"]), problems)
-        except UnreadableLedger as error:  # one broken pool is one row that says so
+        except UnreadableLedger as error:  # one broken pool is one row with the error
             pool["slots"], pool["problem"] = None, str(error)
             problems.append(f"{pool['name']}: {error}")
     say_json(report) if as_json else show(report)
@@ -54,11 +54,12 @@ def status(as_json: AsJson = False) -> None:
 
 
 def queue(redis: Any) -> Workqueue:
-    """To look at: the rest of our services, and their clients, are not needed for that."""
+    """Return a workqueue to read, without the other services and their clients."""
     return Workqueue(redis, hint_queue=routing.LATENCY)
 
 
 def read_or_note(question: Callable[[], T], problems: list[str]) -> T | None:
+    """Return the answer, or None and add what is wrong to `problems`."""
     try:
         return question()
     except (*OUTAGE, KubeError, Unconfigured) as error:

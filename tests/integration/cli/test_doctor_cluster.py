@@ -214,4 +214,4 @@ def test_credentials_that_have_expired_are_said_once(in_ireland: Places, aws: Aw
     aws.fault("*", code="ExpiredToken", status=403, times=None)
     wrong = of_aws(examined(in_ireland))
     assert list(wrong) == ["AWS in eu-west-1"]
-    assert "does not take the credentials (ExpiredToken)" in wrong["AWS in eu-west-1"]
+    assert "does not accept the credentials (ExpiredToken)" in wrong["AWS in eu-west-1"]
