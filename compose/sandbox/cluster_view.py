@@ -1,4 +1,4 @@
-"""Follows pods, pools and Events of the sandbox by watches on the Kubernetes API.
+"""Watch pods, pools and Events of the sandbox.
 
 Nothing here asks our workers or Redis: it is what users of the cluster see. The watch is the publisher's own.
 """
@@ -35,7 +35,7 @@ NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda even
 
 
 class Mirror:
-    """The objects of one kind, by key; each `made` once for each version that was seen."""
+    """The objects of one kind, by key. `make` builds an object once for each version."""
 
     def __init__(self, resource: Resource, make: Callable[[Mapping[str, Any]], Any]) -> None:
         self.resource, self.make = resource, make
@@ -57,12 +57,12 @@ class Mirror:
 
 
 class ClusterView:
-    """`start` and `stop`; `picture` at any time, from any thread."""
+    """What users of the cluster see. Call `start` and `stop`; `picture` may be called at any time, from any thread."""
 
     def __init__(self, api: KubeApi) -> None:
         self.api, self.ended, self.lock = api, Event(), Lock()
         self.first_bound: float | None = None
-        """`time.monotonic()` when a pod was first seen bound."""
+        """`time.monotonic()` when the first pod was bound."""
         self.pods = Mirror(resources.pods(NAMESPACE), self.pod)
         self.pools = Mirror(POOLS, Pool.from_object)
         self.runners = Mirror(POD_POOLS, RunnerStatus.from_object)

@@ -1,4 +1,4 @@
-"""Another service, which has jobs done: it submits them at a steady pace, confirms most plans and cancels some.
+"""A service that uses the fleet: it submits jobs at a steady pace, confirms most plans and cancels some.
 
 It knows the fleet by `berthmaster.client` alone, as any service does.
 """
@@ -31,7 +31,7 @@ AGAIN: Final = 15.0
 REST: Final = 30.0
 """Seconds between two waves of jobs, in which the pool shrinks."""
 THOUGHT: Final = 0.5
-"""Seconds that a person looks at a plan."""
+"""Seconds that the simulated person reviews a plan."""
 EXAMPLES: Final = 3
 AT_ONCE: Final = timedelta(milliseconds=1)
 BOTH: Final = ("plan", "apply")
@@ -60,7 +60,7 @@ class SandboxJob:
 
 
 def job(number: int) -> SandboxJob:
-    """In turn: a plan; one that is applied; two of one serial key; a plan that goes first; one that is refused."""
+    """Return a job. By turns: a plan; plan and apply; two with one serial key; an urgent plan; one that is refused."""
     kind, service = number % 6, f"shop-{number % 6}"
     request = Request(
         id=f"job-{number:04}",
@@ -75,7 +75,7 @@ def job(number: int) -> SandboxJob:
 
 
 def pod_pool(most: int) -> Json:
-    """Each pod has a slot for any job and one for plans; its runners are a Redis user of their own."""
+    """Return the pod pool. Each pod has a slot for any job and one for plans, and a Redis user of its own."""
     variables = [{"name": "BERTHMASTER_RUNNER__HEARTBEAT", "value": "1s"}]
     containers = [{"name": "runner", "image": "registry.example.com/runner:1.0", "env": variables}]
     return {
@@ -95,7 +95,7 @@ def pod_pool(most: int) -> Json:
 
 @dataclass
 class Jobs:
-    """`prepare` once, `step` often. What has ended as it should is only counted."""
+    """The jobs of the service. Call `prepare` once and `step` often. Jobs that end as expected are only counted."""
 
     fleet: Fleet
     number: int
@@ -112,7 +112,7 @@ class Jobs:
         apply(api, [pod_pool(self.most_pods)])
 
     def step(self, now: float, *, more: bool = False) -> None:
-        """`now` as in `time.monotonic()`. `more`: begins another wave when the last one is over."""
+        """Read results, submit what is due. `now`: as `time.monotonic()`. `more`: start another wave after the last."""
         try:
             for result in self.fleet.results(f"{NAMESPACE}/{POOL}", self.at, AT_ONCE):
                 self._hear(result, now)
@@ -146,7 +146,7 @@ class Jobs:
         self.open[fresh.request.id] = fresh
 
     def _say(self, job: SandboxJob, now: float) -> None:
-        """Said again until it has an effect: a message may be lost."""
+        """Submit or decide the job. It is repeated until it has an effect, because a message may be lost."""
         job.due = now + AGAIN
         if job.state == "submitted":
             self.fleet.submit(job.request)
@@ -161,14 +161,14 @@ class Jobs:
         return Counter(job.state for job in self.open.values()) + self.ended
 
     def pending(self) -> Iterator[str]:
-        """What is still to come."""
+        """Yield what has not happened yet."""
         if self.submitted < self.number:
             yield f"{self.submitted} of {self.number} jobs were submitted"
         if self.open:
             yield f"{len(self.open)} jobs have not ended: {named(list(self.open.values()))}"
 
     def wrong(self) -> Iterator[str]:
-        """What will not be as it should be, however long one waits."""
+        """Yield what went wrong for good."""
         if self.lost:
             yield f"{len(self.lost)} jobs ended as they should not: {named(self.lost)}"
 

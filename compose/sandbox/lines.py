@@ -1,4 +1,4 @@
-"""Progress as plain lines, for pipes and logs: each once, and only what changed."""
+"""Show progress as plain lines for pipes and logs: only what changed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PERIOD: Final = 1.0
 
 
 class ProgressReport(Protocol):
-    """How the sandbox tells what happens. `close` may be called twice."""
+    """Shows people the progress of the sandbox. `close` may be called twice."""
 
     def step(self, what: str) -> None:
-        """Something is done, now."""
+        """Show that a step is done."""
 
     def show(self, picture: Picture) -> None:
-        """To be called a few times a second."""
+        """Show the cluster. Called a few times a second."""
 
     def close(self) -> None: ...
 
@@ -54,7 +54,7 @@ class PlainLines:
 
 
 def events(notices: tuple[Notice, ...]) -> list[str]:
-    """Those of pools in full, those of pods counted."""
+    """Return Events as lines: those of pools in full, those of pods as counts."""
     pods = Counter(notice.reason for notice in notices if notice.kind == "Pod")
     pools = [f"event: {notice.name} {notice.reason}: {notice.message}" for notice in notices if notice.kind != "Pod"]
     return [*pools, *(["events of pods: " + counted(pods)] if pods else [])]
@@ -66,7 +66,7 @@ def summary(picture: Picture) -> str:
 
 
 def jobs(picture: Picture) -> str:
-    """'' before the first, and where there are none."""
+    """Return the line about jobs, '' while there are none."""
     if not picture.jobs:
         return ""
     runners = picture.runners

@@ -1,4 +1,4 @@
-"""Progress on a terminal: steps, pods by state, load balancers as they fill, jobs, and the latest Kubernetes Events."""
+"""Show progress on a terminal: steps, pods by state, filling load balancers, jobs and the latest Kubernetes Events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.text import Text
 from compose.sandbox.picture import Picture
 
 LATEST: Final = 8
-"""Events shown at a time."""
+"""How many Events are shown."""
 PORTS: Final = {"Bound": "green", "NoPortAvailable": "yellow", "Failed": "red", "Releasing": "magenta"}
 JOBS: Final = {"succeeded": "green", "cancelled": "green", "reserved": "yellow", "failed": "red", "lost": "red"}
 COLOURS: Final = PORTS | JOBS
@@ -23,7 +23,7 @@ WIDTH: Final = 40
 
 
 class Screen:
-    """A Report (see `lines`)."""
+    """A ProgressReport (see `lines`) that redraws a terminal."""
 
     def __init__(self, console: Console, started: float, pods: int) -> None:
         self.started, self.pods, self.picture = started, pods, Picture()

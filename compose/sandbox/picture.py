@@ -1,4 +1,4 @@
-"""What users of the cluster see of the sandbox at one moment, and what of it is not as it should be in the end."""
+"""A snapshot of what users of the cluster see, and what in it has not converged yet."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from domain.ports.pod import PodView, PortsState
 
 Json = Mapping[str, Any]
 EXAMPLES: Final = 3
-"""Pods that an explanation names."""
+"""How many pods an explanation names."""
 
 
 EACH_ONCE: Final = ("open", "booting", "away", "claimed", "draining")
-"""What a pod of a pool is; other counts of its status are parts of these."""
+"""The exclusive states of a pod in a pool's status. The other counts of the status are parts of these."""
 SLOTS: Final = ("used", "reserved", "idle")
-"""What people are told of slots, in this order: an API server answers in one of its own."""
+"""The states of slots that are shown, in this order; an API server returns them in any order."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class BalancerUse:
 
 @dataclass(frozen=True)
 class Pool:
-    """The status of the pool, as far as it was written."""
+    """The status of the port pool, as far as it has been written."""
 
     state: str = "absent"
     allocated: int = 0
@@ -52,7 +52,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class RunnerStatus:
-    """The status of the pod pool, as far as it was written. `pods` and `slots` by state."""
+    """The status of the pod pool, as far as it has been written. `pods` and `slots`: counts by state."""
 
     pods: Mapping[str, int] = field(default_factory=dict)
     slots: Mapping[str, int] = field(default_factory=dict)
@@ -70,20 +70,20 @@ class RunnerStatus:
 
     @property
     def present(self) -> str:
-        """In words, '' where there is no such pool."""
+        """Describe the pods in words, '' if there is no such pool."""
         pods = ", ".join(f"{number} {state}" for state, number in self.pods.items() if number)
         return f"{pods or 'none'}, {self.wanted} wanted" if self.pods else ""
 
     @property
     def slots_in_words(self) -> str:
-        """In words. A status is written now and then, so that it may know less than who waits for the jobs."""
+        """Describe the slots in words. The status may be older than what the service knows about its jobs."""
         use = ", ".join(f"{self.slots[state]} {state}" for state in SLOTS if state in self.slots)
         return f"slots as its status last said: {use or 'none'}"
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A Kubernetes Event of ours."""
+    """A Kubernetes Event that we wrote."""
 
     kind: str
     name: str
@@ -101,10 +101,10 @@ class Picture:
     pods: Mapping[str, PodView] = field(default_factory=dict)
     pool: Pool = Pool()
     notices: tuple[Notice, ...] = ()
-    """All so far, oldest first."""
+    """All Events so far, oldest first."""
     runners: RunnerStatus = RunnerStatus()
     jobs: Mapping[str, int] = field(default_factory=dict)
-    """By state, as the service sees them that submits them."""
+    """Counts by state, as seen by the service that submits the jobs."""
     claims: Mapping[str, Tenant] = field(default_factory=dict)
 
     @property
@@ -113,7 +113,7 @@ class Picture:
 
     @property
     def phases(self) -> Counter[str]:
-        """Of claims."""
+        """Count claims by phase."""
         return Counter(claim.phase for claim in self.claims.values())
 
     @property
@@ -122,17 +122,17 @@ class Picture:
 
     @property
     def endpoints(self) -> list[tuple[str, int]]:
-        """(load balancer, port) of each endpoint of each bound pod."""
+        """Return (load balancer, port) of each endpoint of each bound pod."""
         return [(row.lb, row.port) for pod in self.bound for row in shown(pod.outputs.endpoints)]
 
     @property
     def rounds(self) -> int:
-        """Scale-ups that added load balancers."""
+        """Return the number of scale-ups that added load balancers."""
         return sum(notice.reason == "LoadBalancersAdded" for notice in self.notices)
 
 
 def missing(picture: Picture, pods: int) -> list[str]:
-    """What is not converged; nothing when `pods` pods are bound, each to its own endpoint, and the pool says so."""
+    """Return what has not converged: `pods` pods must be bound, each to its own endpoint, and the pool must say so."""
     return [*_of_pods(picture, pods), *_of_endpoints(picture), *_of_pool(picture, pods)]
 
 

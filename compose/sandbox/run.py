@@ -24,14 +24,14 @@ from compose.sandbox.workload import POOL, Workload
 from workers.cloud.settings import RatesSettings
 
 POLL_EVERY: Final = 0.2
-"""Seconds between two looks at the world."""
+"""Seconds between two observations of the cluster."""
 START: Final = 10.0
-"""Seconds until the first pods are bound, more or less."""
+"""Seconds until the first pods are bound, about."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """`timeout`: seconds that `once` may take, the start included."""
+    """What to run. `timeout`: seconds that `once` may take, including the start."""
 
     pods: int = 60
     once: bool = False
@@ -43,7 +43,7 @@ class Options:
 
 
 def too_soon(options: Options) -> list[str]:
-    """Whether nobody could have done it in time."""
+    """Explain that the timeout was too short for the pods or jobs, if it was."""
     rate = RatesSettings().registration
     needed = max(0.0, options.pods - rate.burst) / rate.per_second + START
     paced = options.jobs * EVERY + START
@@ -58,7 +58,7 @@ def too_soon(options: Options) -> list[str]:
 
 
 class Sandbox:
-    """One course. Raises Interrupted, ProcessEnded, RuntimeError (a process does not start) and KubeError."""
+    """One run of a sandbox. Raises Interrupted, ProcessEnded, RuntimeError (a process does not start) and KubeError."""
 
     def __init__(
         self, stack: Stack, options: Options, report: ProgressReport, interruption: Interruption, began: float
@@ -71,7 +71,7 @@ class Sandbox:
         self.all_is_shown = False
 
     def run(self, show: Callable[[Summary], None]) -> bool:
-        """Whether everything converged; without `once` it returns only by Interrupted."""
+        """Run it and return whether everything converged. Without `once` it ends only by raising Interrupted."""
         self.stack.start(self.step)
         api = self.stack.kube.api("sandbox")
         cluster, workload, fleet = ClusterView(api), Workload(api), Fleet(self.stack.redis.url)
@@ -99,7 +99,7 @@ class Sandbox:
         self.interruption.check()
 
     def populate(self, cluster: ClusterView, workload: Workload) -> None:
-        """Pods come when the pool is ready for them, as in a cluster that has been there for a while."""
+        """Create the pods once the pool is active, as in a cluster that has run for a while."""
         workload.prepare(self.options.pods, self.stack.remote_aws.network())
         while self.in_time and self.observe(cluster).pool.state != "Active":
             pass
@@ -112,7 +112,7 @@ class Sandbox:
         self.step(f"{self.options.pods} pods that ask for a port each")
 
     def converge(self, cluster: ClusterView) -> list[str]:
-        """What is missing in the end, nothing if all is well."""
+        """Wait for convergence. Returns what is missing in the end, nothing if all is well."""
         while True:
             picture = self.observe(cluster)
             left = [*missing(picture, self.options.pods), *(self.jobs.pending() if self.jobs else ())]
@@ -125,7 +125,7 @@ class Sandbox:
                 return [*left, *(self.jobs.wrong() if self.jobs else ()), *too_soon(self.options)]
 
     def observe(self, cluster: ClusterView, pause: float = POLL_EVERY) -> Picture:
-        """Raises Interrupted and ProcessEnded."""
+        """Wait, check the processes, and show what the cluster looks like. Raises Interrupted and ProcessEnded."""
         self.interruption.sleep(pause)
         self.stack.check()
         if not self.started and self.stack.working():

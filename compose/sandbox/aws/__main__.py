@@ -15,7 +15,7 @@ from compose.sandbox.aws.settings import Settings
 
 
 class QuietHandler(WSGIRequestHandler):
-    """Keeps connections open, and says nothing about each request: `/_calls` does."""
+    """Keeps connections open and logs no requests; `/_calls` lists them."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -24,7 +24,7 @@ class QuietHandler(WSGIRequestHandler):
         pass
 
     def connection_dropped(self, *_: object) -> None:
-        """A lost answer: nothing is written, and the client sees the connection close."""
+        """Close the connection of a lost answer without a log line."""
         self.close_connection = True
 
 

@@ -1,4 +1,4 @@
-"""One sandbox AWS: the backends of all regions, and what tests and people change while it runs."""
+"""The account of the sandbox AWS: the backends of all regions, and what tests and people change while it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACCOUNT = "123456789012"
 
 
 class AwsAccount:
-    """`lock` serialises calls: moto's structures are not made for threads."""
+    """One AWS account. `lock` serializes calls, because moto is not thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         self._first = settings
@@ -24,7 +24,7 @@ class AwsAccount:
         self.reset()
 
     def reset(self) -> None:
-        """As at the start: nothing exists, no faults, no record."""
+        """Return to the state at the start: no resources, no faults, no record."""
         with self.lock:
             self.settings = self._first.model_copy(deep=True)
             self.faults, self.throttle = AwsFaults(), Throttle()
@@ -38,7 +38,7 @@ class AwsAccount:
             return self._backends[region]
 
     def change(self, changes: dict[str, Any]) -> Settings:
-        """Raises pydantic.ValidationError for what is no setting. Groups are merged, not replaced."""
+        """Change settings; groups are merged, not replaced. Raises pydantic.ValidationError for an unknown setting."""
         with self.lock:
             changed = Settings.model_validate(_merged(self.settings.model_dump(), changes))
             self.settings = changed

@@ -1,4 +1,4 @@
-"""The WSGI application: calls of Elastic Load Balancing through faults, throttle and record; the rest to moto."""
+"""The WSGI application. Calls of Elastic Load Balancing pass faults, throttle and record; other calls go to moto."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ERROR = (
 
 
 class AnswerLostError(ConnectionError):
-    """Raised through the server, which closes the connection without an answer."""
+    """An answer to lose: the server closes the connection."""
 
 
 class Application:
@@ -83,7 +83,7 @@ class Application:
         return _error("InternalFailure", fault.message, 500) if fault and fault.lose else answer
 
     def _forbidden(self, request: Request, action: str, region: str) -> Question | None:
-        """By the policy of the caller's key; keys without one may do anything. Who describes names no resource."""
+        """Return what the policy of the caller's key forbids. A key without a policy is not limited."""
         statements = self.account.settings.policies.get(_from_signature(KEY, request, ""))
         if statements is None:
             return None
@@ -105,12 +105,12 @@ class Application:
 
 
 def _rewound(environ: dict[str, Any], body: str) -> dict[str, Any]:
-    """A request whose body can be read once more."""
+    """Return the request with a body that can be read again."""
     return {**environ, "wsgi.input": BytesIO(body.encode()), "CONTENT_LENGTH": str(len(body.encode()))}
 
 
 def _from_signature(pattern: re.Pattern[str], request: Request, otherwise: str) -> str:
-    """In the signature of the request."""
+    """Return what the pattern finds in the signature of the request."""
     match = pattern.search(request.headers.get("Authorization", ""))
     return match[1] if match else otherwise
 

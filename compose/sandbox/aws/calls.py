@@ -1,4 +1,4 @@
-"""The record of what was asked: tests count calls and measure rates with it."""
+"""The record of calls, with which tests count calls and measure rates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class AwsCall:
-    """`time` is the server's clock (seconds since 1970) when the call came in; `code` is "ok" or AWS's error code."""
+    """A call. `time`: when it came in, in seconds since 1970. `code`: "ok" or AWS's error code."""
 
     time: float
     action: str
@@ -44,7 +44,7 @@ class Calls:
             self._since = now()
 
     def report(self, log: bool, action: str = "") -> dict[str, object]:
-        """Counts by action, refusals by action and code, and, if asked for, each call (of one action)."""
+        """Return counts by action, refusals by action and code, and with `log` each call (of one action)."""
         with self._lock:
             counts, calls = dict(self._counts), list(self._calls) if log else []
         total: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class Calls:
 
 
 def parameters(body: str) -> dict[str, str]:
-    """The query as it was sent, without the protocol's own fields: `Targets.member.1.Id` and the like."""
+    """Return the parameters of the query (such as `Targets.member.1.Id`) without the fields of the protocol."""
     return {key: value for key, value in parse_qsl(body) if key not in ("Action", "Version")}
 
 

@@ -27,7 +27,7 @@ class Core(ELBv2Backend):
         return time.monotonic()
 
     def forwards_to(self, listener: FakeListener) -> list[str]:
-        """ARNs of the target groups that a listener's default actions use."""
+        """Return the ARNs of the target groups that a listener's default actions use."""
         forwards = [action for action in listener.default_actions if action.type == "forward"]
         return [arn for action in forwards for arn in self._get_target_group_arns_from(action.data)]
 

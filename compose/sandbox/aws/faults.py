@@ -1,4 +1,4 @@
-"""Faults on order: refusals, delays, and answers that get lost after the change was made."""
+"""Faults that tests order: refusals, delays, and answers that get lost after the change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class AwsFault(BaseModel):
-    """One order. It applies to calls of `action` ("*": all) whose body has `match` in it, after `skip` others."""
+    """A fault for calls of `action` ("*": all) whose body contains `match`, after `skip` others."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -29,7 +29,7 @@ class AwsFault(BaseModel):
 
 
 class AwsFaults:
-    """The orders in force. The first that applies to a call is used up by it."""
+    """The active faults. A call uses up the first one that applies to it."""
 
     def __init__(self, seed: int = 0) -> None:
         self._lock, self._orders, self._chance = threading.Lock(), list[AwsFault](), random.Random(seed)

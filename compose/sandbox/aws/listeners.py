@@ -108,14 +108,14 @@ class StrictListeners(StrictLoadBalancers):
             raise quota("TooManyListeners", limit)
 
     def _check_certificate(self, protocol: str, certificate: str | None) -> None:
-        """A listener that ends TLS has one of its own region; any of Certificate Manager there counts as existing."""
+        """Check that a TLS listener has a certificate of its region. Every such ARN counts as existing."""
         if bool(certificate) is not (protocol == "TLS"):
             raise invalid(f"A certificate {'must' if protocol == 'TLS' else 'cannot'} be specified for {protocol}")
         if certificate and not certificate.startswith(f"arn:aws:acm:{self.region_name}:"):
             raise ELBClientError("CertificateNotFound", f"Certificate '{certificate}' not found")
 
     def _check_actions(self, balancer: FakeLoadBalancer, protocol: str, actions: list[dict[str, Any]]) -> None:
-        """That each target group exists, speaks the protocol, is in the VPC and belongs to no other load balancer."""
+        """Check that each target group exists, fits protocol and VPC, and belongs to no other load balancer."""
         if protocol not in TARGET_PROTOCOLS:
             raise ELBClientError("UnsupportedProtocol", f"Protocol {protocol} is not supported")
         for arn in [arn for action in actions for arn in self._get_target_group_arns_from(action)]:

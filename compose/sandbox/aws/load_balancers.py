@@ -19,12 +19,12 @@ MOST_IN_ONE_DESCRIBE = 20
 
 
 class NetworkLoadBalancer(FakeLoadBalancer):
-    """`active_at` is a time of Core.now."""
+    """A load balancer that becomes active at `active_at`, a time of Core.now."""
 
     active_at: float = 0.0
 
     def settings(self) -> tuple[object, ...]:
-        """What must be the same for a second create to be answered with this one."""
+        """Return what a second create must repeat to get this load balancer as its answer."""
         subnets = frozenset(subnet.id for subnet in self.subnets)
         return self.type, self.scheme, subnets, frozenset(self.security_groups), self.ip_address_type
 
@@ -59,7 +59,7 @@ class StrictLoadBalancers(Core):
         return requested
 
     def check_tags(self, existing: dict[str, str], tags: list[dict[str, str]]) -> None:
-        """Raises TooManyTags."""
+        """Raise TooManyTags if the resource would have too many tags."""
         limit = self.settings.quotas.tags_per_resource
         if len(existing.keys() | {tag["Key"] for tag in tags}) > limit:
             raise quota("TooManyTags", limit)
@@ -83,7 +83,7 @@ class StrictLoadBalancers(Core):
         return [balancer for balancer in balancers if balancer]
 
     def delete_load_balancer(self, arn: str) -> None:
-        """Succeeds when it is gone already, as in AWS; its listeners go with it."""
+        """Delete it with its listeners. Succeeds if it is gone already, as in AWS."""
         balancer = self.load_balancers.get(arn)
         if balancer is None:
             return

@@ -56,7 +56,7 @@ class StrictResponse(ELBV2Response):
         return ActionResult({"Limits": [{"Name": name, "Max": str(most)} for name, most in limits.items()]})
 
     def _page(self, name: str, items: Sequence[T], place: Callable[[T], str]) -> ActionResult:
-        """What comes after the marker in the order of `place`, so that changes between two pages hide no others."""
+        """Return what follows the marker in the order of `place`: changes between two pages hide nothing."""
         size = self._get_int_param("PageSize") or self.elbv2_backend.settings.page_size
         if not 1 <= size <= LARGEST_PAGE:
             raise invalid(f"PageSize '{size}' is not between 1 and {LARGEST_PAGE}")

@@ -9,7 +9,7 @@ MOST_IN_ONE_CALL = 20
 
 
 class StrictBackend(StrictTargets):
-    """The strict backend of one region, whole."""
+    """The complete strict backend of one region."""
 
     def add_tags(self, resource_arns: list[str], tags: list[dict[str, str]]) -> None:
         self._check(resource_arns)

@@ -51,7 +51,7 @@ class StrictTargetGroups(StrictListeners):
         return super().modify_target_group(arn, *args, **kwargs)
 
     def delete_target_group(self, target_group_arn: str) -> FakeTargetGroup | None:  # type: ignore[override] # AWS: no error
-        """Succeeds when it is gone already, as in AWS."""
+        """Delete it. Succeeds if it is gone already, as in AWS."""
         if self.users.get(target_group_arn):
             raise in_use(f"Target group '{target_group_arn}'")
         group = self.target_groups.pop(target_group_arn, None)
@@ -62,7 +62,7 @@ class StrictTargetGroups(StrictListeners):
         return group
 
     def _same_group(self, existing: FakeTargetGroup, kwargs: dict[str, Any]) -> FakeTargetGroup:
-        """moto fills defaults in where it creates, so a second one is created aside to be compared."""
+        """Compare with a group from a scratch backend, because moto fills in defaults when it creates one."""
         scratch = StrictTargetGroups(self.region_name, self.account_id, self.settings)
         requested = scratch.create_target_group(existing.name, **{**kwargs, "tags": None})
         if _settings(existing) == _settings(requested):
@@ -76,7 +76,7 @@ def _settings(group: FakeTargetGroup) -> tuple[object, ...]:
 
 
 def _check_health_check(protocol: str | None = None, port: str | None = None) -> None:
-    """AWS checks no target by UDP."""
+    """Check protocol and port of a health check; AWS has no health checks by UDP."""
     if protocol is not None and protocol not in CHECKS:
         raise invalid(f"Health check protocol '{protocol}' must be one of {sorted(CHECKS)}")
     if port not in (None, "traffic-port") and not (str(port).isdigit() and 1 <= int(str(port)) <= LAST_PORT):

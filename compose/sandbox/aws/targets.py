@@ -18,7 +18,7 @@ ROUTABLE = [ipaddress.ip_network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12
 
 @dataclass
 class Registration:
-    """Times are of Core.now; `draining_until` is None while it is registered."""
+    """A registered target. Times are of Core.now; `draining_until` is None until it is deregistered."""
 
     healthy_at: float
     draining_until: float | None = None
@@ -44,7 +44,7 @@ class StrictTargets(StrictTargetGroups):
                 registered[address] = Registration(self.now() + self.settings.initial)
 
     def deregister_targets(self, target_group_arn: str, instances: list[dict[str, Any]]) -> None:
-        """What is not registered is no error, as in AWS."""
+        """Deregister targets. A target that is not registered is no error, as in AWS."""
         group, registered = self._group(target_group_arn), self._registered(target_group_arn)
         for address in [_address(group, target) for target in instances]:
             if address in registered and registered[address].draining_until is None:
@@ -66,7 +66,7 @@ class StrictTargets(StrictTargetGroups):
         return self.target_groups[arn]
 
     def _registered(self, target_group_arn: str) -> dict[Address, Registration]:
-        """Without those whose draining is over."""
+        """Return the registrations, without those that have drained."""
         registered = self.registrations.setdefault(target_group_arn, {})
         for address, registration in list(registered.items()):
             if registration.draining_until is not None and self.now() >= registration.draining_until:

@@ -1,4 +1,4 @@
-"""`python -m compose.sandbox.kube`: the sandbox's Kubernetes API, with its kubelet if wanted."""
+"""`python -m compose.sandbox.kube`: run the sandbox's Kubernetes API, with a kubelet on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compose.sandbox.kube.journal import ObjectJournal
 
 
 async def serve(server: Server, port: int, kubelet: list[str]) -> None:
-    """Until SIGTERM or SIGINT. `kubelet`: command of a process that lives as long as this one; empty for none."""
+    """Serve until SIGTERM or SIGINT. `kubelet`: the command of its kubelet, empty for none."""
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)

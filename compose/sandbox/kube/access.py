@@ -1,4 +1,4 @@
-"""Who asks, and whether they may. Without tokens everybody is the administrator."""
+"""Authentication and authorization. Without tokens everybody is the administrator."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ANONYMOUS = ""
 
 class Access:
     def __init__(self, tokens: Mapping[str, str], faults: ApiFaults) -> None:
-        """`tokens`: token to user; only the user `admin` has permissions. `ANONYMOUS` stands for no credentials."""
+        """`tokens`: users by token; only `admin` has permissions. `ANONYMOUS` stands for no credentials."""
         self.tokens, self.faults = tokens, faults
         self.calls: Counter[tuple[str, str, str, str]] = Counter()
-        """(client, verb, group, resource) to number of requests: what a role must permit."""
+        """Number of requests by (client, verb, group, resource): what a role must permit."""
 
     def user(self, authorization: str) -> str:
-        """Raises 401."""
+        """Return the user of a request. Raises 401."""
         if not self.tokens:
             return ADMIN
         kind, _, token = authorization.partition(" ")
@@ -30,11 +30,11 @@ class Access:
         return user
 
     def would_allow(self, call: ApiCall) -> bool:
-        """As `check`, and nothing is counted or used up."""
+        """Return whether `check` would pass, without counting a request or using up a fault."""
         return call.user == ADMIN and not self.faults.stands("deny", call) and self.faults.within_rules(call)
 
     def check(self, call: ApiCall) -> None:
-        """Counts the request. Raises 403."""
+        """Count the request. Raises 403 if it is not allowed."""
         self.calls[call.client, call.verb, call.group, call.resource] += 1
         if call.user == ADMIN and self.faults.permitted(call):
             return

@@ -1,4 +1,4 @@
-"""One request after the other: what each verb does, without HTTP."""
+"""The verbs of the API, without HTTP."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Api:
         self.collector = Collector(self.store, self.kinds, self.writes)
 
     def answer(self, target: RequestTarget, query: Query, body: bytes, content_type: str) -> Answer:
-        """Every verb but watch. Raises Refusal."""
+        """Answer any request but a watch. Raises ApiRefusal."""
         act: dict[str, Callable[[RequestTarget, Query, Any], Answer]] = {
             "get": self.get,
             "list": self.list,
@@ -129,7 +129,7 @@ class Api:
         return 200, matches.data(target.kind)
 
     def table(self, target: RequestTarget, query: Query) -> bytes:
-        """Instead of `answer` to get and list, for people."""
+        """Return the answer to get or list as a table for people."""
         if target.verb == "get":
             return orjson.dumps(table(target.kind, [self.existing(target)], self.store.version))
         matches = self.page(target, query)
@@ -137,7 +137,7 @@ class Api:
 
 
 def start_of_watch(query: Query) -> int | None:
-    """The version that a watch begins after; None: with what is there."""
+    """Return the version after which a watch begins, None to begin with the present objects."""
     return None if query.get("sendInitialEvents") == "true" else version_of(query) or None
 
 

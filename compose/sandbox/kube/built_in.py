@@ -1,4 +1,4 @@
-"""What the real API server checks and fills in by hand for its own kinds; only what somebody could run into here."""
+"""Checks and defaults of built-in kinds, as far as they matter in the sandbox."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IMMUTABLE_POD: Final = (
 
 
 def filled(kind: ServedKind, body: Json) -> Json:
-    """A new object with what creation adds; `metadata` is complete."""
+    """Return a new object with the defaults of its kind; its `metadata` is complete already."""
     match kind.key:
         case ("", "pods"):
             spec = {
@@ -50,7 +50,7 @@ def filled(kind: ServedKind, body: Json) -> Json:
 
 
 def check(kind: ServedKind, body: Json, old: Json | None) -> None:
-    """Raises 400 or 422."""
+    """Check an object of a built-in kind. Raises 400 or 422."""
     rule = RULES.get(kind.key)
     wrong = list(rule(body, old)) if rule else []
     if wrong:

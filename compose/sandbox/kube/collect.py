@@ -1,4 +1,4 @@
-"""What controllers do behind the real API: collect what lost its owner, empty namespaces, serve new kinds."""
+"""The controllers of the API: garbage collection, deletion of namespaces, and registration of new kinds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from compose.sandbox.kube.writes import How, Writes
 
 Json = dict[str, Any]
 SOON: Final = 0.05
-"""Seconds until a controller acts; the real ones take 0.3 (owners) to 5 (namespaces)."""
+"""Seconds until a controller acts; the real ones take 0.3 (garbage) to 5 (namespaces)."""
 OWNERLESS: Final = 1.0
 """Seconds that the owner of a new object may be missing."""
 
 
 class Collector:
-    """Follows every change of the store. Acts a little later, never inside of the write that it follows."""
+    """Follows all changes of the store, and acts a little later, never within the write itself."""
 
     def __init__(self, store: Store, kinds: Kinds, writes: Writes) -> None:
         self.store, self.kinds, self.writes = store, kinds, writes
@@ -32,7 +32,7 @@ class Collector:
         store.listeners.append(self.follow)
 
     def open(self) -> None:
-        """Creates the namespaces that are always there."""
+        """Create the permanent namespaces."""
         namespaces = self.kinds.of(NAMESPACES)
         assert namespaces is not None
         for name in PERMANENT_NAMESPACES:
@@ -72,7 +72,7 @@ class Collector:
         asyncio.get_running_loop().call_later(seconds, act, *arguments)
 
     def finish_soon(self, key: KindKey, name: Name) -> None:
-        """Once for many: looking for what is left walks over all objects."""
+        """Schedule `finish` once for many changes, because it walks over all objects."""
         item = self.store.get(key, name)
         if item and item.metadata.get("deletionTimestamp") and (key, name) not in self.finishing:
             self.finishing.add((key, name))
@@ -85,7 +85,7 @@ class Collector:
             self.kinds.add(kind)
 
     def collect(self, owner: str) -> None:
-        """Deletes the dependents of an owner that is gone, unless another of their owners lives."""
+        """Delete the dependents of a deleted owner that have no other living owner."""
         if owner in self.live:
             return
         for key, name in self.dependents.pop(owner, set()):
@@ -103,7 +103,7 @@ class Collector:
             return  # gone meanwhile
 
     def content(self, key: KindKey, name: Name) -> Iterator[tuple[KindKey, Name]]:
-        """What is inside of a namespace, or made by a definition."""
+        """Yield the objects in a namespace, or of a custom kind."""
         for other, items in list(self.store.items.items()):
             inside = f"{other[1]}.{other[0]}" == name[1] if key == DEFINITIONS else None
             for item_name in list(items):
@@ -116,7 +116,7 @@ class Collector:
         self.finish(key, name)
 
     def finish(self, key: KindKey, name: Name) -> None:
-        """Removes a terminating namespace or definition once nothing is left in it."""
+        """Remove a terminating namespace or definition once it is empty."""
         self.finishing.discard((key, name))
         item = self.store.get(key, name)
         if item and item.metadata.get("deletionTimestamp") and not any(self.content(key, name)):

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def kinds_of(definition: Json) -> Iterator[ServedKind]:
-    """One kind a served version. The definition has passed `check_definition`."""
+    """Yield a kind for each served version. The definition has passed `check_definition`."""
     spec = definition["spec"]
     names = spec["names"]
     for version in spec["versions"]:
@@ -41,7 +41,7 @@ def kinds_of(definition: Json) -> Iterator[ServedKind]:
 
 
 def check_definition(definition: Json) -> None:
-    """Raises 422 for what makes the kind unusable: a wrong name, no stored version, a rule that does not compile."""
+    """Raise 422 for an unusable definition: a wrong name, no stored version, a rule that does not compile."""
     spec = definition.get("spec") or {}
     name, versions = definition["metadata"]["name"], spec.get("versions") or []
     plural = (spec.get("names") or {}).get("plural")
@@ -70,7 +70,7 @@ def schema_faults(path: str, schema: Json) -> Iterator[str]:
 
 
 def established(definition: Json) -> Json:
-    """The status that makes clients believe that the kind is served."""
+    """Return the status that tells clients that the kind is served."""
     names, versions = definition["spec"]["names"], definition["spec"]["versions"]
     created_at = definition["metadata"]["creationTimestamp"]
     conditions = [
@@ -83,7 +83,7 @@ def established(definition: Json) -> Json:
 
 
 def admitted(kind: ServedKind, body: Json, old: Json | None, strict: bool) -> Json:
-    """The object as it will be stored. Raises 400 (unknown fields, when `strict`) or 422."""
+    """Return the object as it is stored. Raises 400 (unknown fields, if `strict`) or 422."""
     schema, unknown = kind.schema or {}, list[str]()
     result: Json = defaulted(schema, pruned(schema, body, "", unknown, root=True))
     if strict and unknown:

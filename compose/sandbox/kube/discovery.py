@@ -1,4 +1,4 @@
-"""What the API says about itself: enough for kubectl and clients that look kinds up before they use them."""
+"""Discovery: enough for kubectl and for clients that look up a kind before they use it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIXED: Final[dict[str, Json]] = {
 
 
 def discovered(kinds: Kinds, path: str) -> Json | None:
-    """The answer to a GET of a path of discovery, else None."""
+    """Return the answer to a GET of a discovery path, or None for other paths."""
     if path in FIXED:
         return FIXED[path]
     if path.startswith("/openapi/v3"):
@@ -47,7 +47,7 @@ def discovered_groups(kinds: Kinds, path: list[str]) -> Json | None:
 
 
 def openapi(kinds: Kinds, root: str) -> Json | None:
-    """What kubectl looks for before it writes (whether PATCH takes `fieldValidation`), and schemas of added kinds."""
+    """Return whether PATCH accepts `fieldValidation` (kubectl asks before it writes), and schemas of custom kinds."""
     roots = {
         f"apis/{name}/{version}" if name else "api/v1" for name, listed in kinds.groups().items() for version in listed
     }
@@ -64,7 +64,7 @@ def openapi(kinds: Kinds, root: str) -> Json | None:
 
 
 def schemas(listed: Iterable[ServedKind]) -> Iterator[tuple[str, Json]]:
-    """Of kinds that a definition added."""
+    """Yield the schemas of custom kinds."""
     for kind in listed:
         if kind.schema:
             about = {"group": kind.group, "version": kind.version, "kind": kind.name}

@@ -1,4 +1,4 @@
-"""Trouble on demand: what the API does wrong, to whom and how often.
+"""Faults on demand: what the API does wrong, to whom and how often.
 
 Set over `POST /_faults`, cleared by `DELETE /_faults`. A fault may be limited to verbs, resources, names and
 clients, and ends after `times` uses (None: when it is cleared).
@@ -20,7 +20,7 @@ KUBELET: Final = "sandbox-kubelet"
 
 @dataclass(frozen=True)
 class ApiCall:
-    """What one request wants; also what permissions are about."""
+    """A request, as permissions see it."""
 
     verb: str
     group: str
@@ -34,7 +34,7 @@ class ApiCall:
 
 
 class AccessRule(BaseModel):
-    """As in a Role."""
+    """A rule as in a Role."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -97,11 +97,11 @@ class ApiFaults:
         return (fault for fault in self.active if fault.fault == kind and fault.concerns(call))
 
     def stands(self, kind: str, call: ApiCall) -> bool:
-        """Whether such a fault is there; it is not used up by asking."""
+        """Return whether such a fault is active, without using it up."""
         return next(self.matching(kind, call), None) is not None
 
     def take(self, kind: str, call: ApiCall) -> ApiFault | None:
-        """The first such fault, used once."""
+        """Return the first such fault, and use it up once."""
         fault = next(self.matching(kind, call), None)
         if fault:
             fault.used += 1

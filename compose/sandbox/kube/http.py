@@ -51,7 +51,7 @@ class Server:
         self.api.collector.open()
 
     async def close(self, _app: web.Application) -> None:
-        """Streams would keep the process alive."""
+        """Close all streams, which would keep the process alive."""
         self.cut(ApiFault(fault="cut"))
 
     async def reply(self, request: web.Request) -> web.StreamResponse:
@@ -77,7 +77,7 @@ class Server:
         return await self.served(request, target, call, body)
 
     async def trouble(self, request: web.Request, call: ApiCall) -> None:
-        """Raises what a fault makes of the request."""
+        """Apply the faults that concern the request. Raises ApiRefusal."""
         if fault := self.faults.take("slow", call):
             await asyncio.sleep(fault.seconds)
         if self.faults.take("drop", call):
@@ -134,7 +134,7 @@ class Server:
         return row if as_table else lambda item: item.data
 
     async def switch(self, request: web.Request) -> web.Response:
-        """POST sets a fault (or a list of them), DELETE clears all, GET shows them."""
+        """Set a fault or a list of them (POST), clear all (DELETE) or show them (GET)."""
         if request.method == "DELETE":
             self.faults.active = []
         elif request.method == "POST":
@@ -158,7 +158,7 @@ class Server:
                 request.transport.abort()
 
     async def requests(self, _request: web.Request) -> web.Response:
-        """What has been asked, by client: `[{client, verb, group, resource, count}]`."""
+        """Return the number of requests by client: `[{client, verb, group, resource, count}]`."""
         names = ("client", "verb", "group", "resource")
         rows = [dict(zip(names, call, strict=True), count=count) for call, count in self.access.calls.items()]
         return replied(200, orjson.dumps(rows))
@@ -169,7 +169,7 @@ def client_of(request: web.Request) -> str:
 
 
 def hang_up(request: web.Request) -> None:
-    """Closes the connection; the request ends here."""
+    """Close the connection and end the request."""
     if request.transport:
         request.transport.abort()
     raise asyncio.CancelledError

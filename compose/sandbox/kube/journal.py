@@ -1,4 +1,4 @@
-"""Keeps the objects over a restart: one line a change; the past is dropped when the file is opened again."""
+"""Keep the objects over a restart: a line for each change. Opening the file drops its history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ObjectJournal:
         self.file: BinaryIO | None = None
 
     def open(self, store: Store) -> None:
-        """Fills an empty store with what an earlier process left, then follows it. Versions go on, old ones expire."""
+        """Fill an empty store from the file, then record its changes. Versions continue, old ones expire."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
             restore(store, line)

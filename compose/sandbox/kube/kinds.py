@@ -1,4 +1,4 @@
-"""Which kinds the API serves: a few of Kubernetes' own, and whatever CustomResourceDefinitions add.
+"""The kinds that the API serves: some of Kubernetes' own, and those of CustomResourceDefinitions.
 
 A kind is data. What the real API does by hand for a kind (status apart or not, updates without a version, create by
 PUT) is a field here, as seen on a real server.
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 KindKey = tuple[str, str]
-"""API group and plural: what objects are stored under, whatever version they are asked for by."""
+"""API group and plural: the key under which objects are stored, whatever version a client uses."""
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 EVERYWHERE: Final = frozenset({"metadata.name", "metadata.namespace"})
 
@@ -52,12 +52,12 @@ class ServedKind:
 
     @property
     def title(self) -> str:
-        """As in messages of invalid objects."""
+        """Return the name that messages about invalid objects use."""
         return f"{self.name}.{self.group}" if self.group else self.name
 
     @property
     def resource(self) -> str:
-        """As in other messages."""
+        """Return the name that other messages use."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
@@ -81,7 +81,7 @@ DEFINITIONS: Final[KindKey] = ("apiextensions.k8s.io", "customresourcedefinition
 NAMESPACES: Final[KindKey] = ("", "namespaces")
 PODS: Final[KindKey] = ("", "pods")
 WITH_STATUS: Final[Json] = {"status": True, "categories": ("all",)}
-"""What has a status and is in `kubectl get all`."""
+"""Kinds with a status that `kubectl get all` shows."""
 BUILT_IN: Final = (
     ServedKind(
         "",
@@ -115,7 +115,7 @@ BUILT_IN: Final = (
 
 
 class Kinds:
-    """The kinds served now."""
+    """The kinds that are served now."""
 
     def __init__(self) -> None:
         self.served: dict[tuple[str, str, str], ServedKind] = {}
@@ -132,11 +132,11 @@ class Kinds:
         return self.served.get((group, version, plural))
 
     def of(self, key: KindKey) -> ServedKind | None:
-        """Any served version of what is stored under this key."""
+        """Return any served version of the kind with this key."""
         return next((kind for kind in self.served.values() if kind.key == key), None)
 
     def groups(self) -> Mapping[str, list[str]]:
-        """Group to its versions, the core group ('') first."""
+        """Return the versions of each group, with the core group ('') first."""
         groups: dict[str, list[str]] = {}
         for group, version, _ in self.served:
             if version not in groups.setdefault(group, []):

@@ -24,7 +24,7 @@ def timestamp(seconds_from_now: float = 0) -> str:
 
 
 def new_metadata(kind: ServedKind, namespace: str, given: Json) -> Json:
-    """For a creation. Raises 400 or 422."""
+    """Return the metadata of a new object. Raises 400 or 422."""
     if given.get("resourceVersion"):
         raise ApiRefusal(500, "", "resourceVersion should not be set on objects to be created")
     if given.get("namespace", namespace) not in (namespace, ""):
@@ -51,7 +51,7 @@ def check_name(kind: ServedKind, name: str) -> None:
 
 
 def check_same(kind: ServedKind, name: str, given: Json, old: Json) -> None:
-    """That an update means this object at this version. Raises 400, 409 or 422."""
+    """Check that an update is for this object at this version. Raises 400, 409 or 422."""
     if given.get("name", name) != name:
         raise bad_request(f"the name of the object ({given['name']}) does not match the name on the URL ({name})")
     if given.get("namespace", old.get("namespace")) != old.get("namespace"):
@@ -67,7 +67,7 @@ def check_same(kind: ServedKind, name: str, given: Json, old: Json) -> None:
 
 
 def check_preconditions(kind: ServedKind, options: Json, old: Json) -> None:
-    """Of a deletion. Raises 409."""
+    """Check the preconditions of a deletion. Raises 409."""
     for field, key, word in (("uid", "uid", "UID"), ("resourceVersion", "resourceVersion", "ResourceVersion")):
         wanted = (options.get("preconditions") or {}).get(field)
         if wanted is not None and wanted != old[key]:
@@ -76,7 +76,7 @@ def check_preconditions(kind: ServedKind, options: Json, old: Json) -> None:
 
 
 def kept_metadata(kind: ServedKind, given: Json, old: Json) -> Json:
-    """For an update: what clients may change is taken from `given`, the rest from `old`. Raises 422."""
+    """Return the metadata after an update: what clients may change from `given`, the rest from `old`. Raises 422."""
     added = set(given.get("finalizers") or ()) - set(old.get("finalizers") or ())
     if old.get("deletionTimestamp") and added:
         why = "no new finalizers can be added if the object is being deleted, found new finalizers "

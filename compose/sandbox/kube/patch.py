@@ -24,7 +24,7 @@ LIST_KEYS: Final = {
 
 
 def patched(body: Json, patch: Any, content_type: str) -> Json:
-    """A new body; the old one is left alone."""
+    """Return a new body; the old one is not changed."""
     kind = content_type.partition(";")[0].strip()
     if kind == "application/json-patch+json":
         return json_patched(body, patch)

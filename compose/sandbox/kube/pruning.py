@@ -1,4 +1,4 @@
-"""What the API does to a custom object before it judges it: unknown fields are dropped, gaps take defaults."""
+"""Prune unknown fields of a custom object and fill in defaults, before it is validated."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 ALWAYS: Final = frozenset({"apiVersion", "kind", "metadata"})
-"""Kept, unseen by the schema, at the root and in embedded objects."""
+"""Fields that the schema does not describe; kept at the root and in embedded objects."""
 
 
 def pruned(schema: Json, value: Any, path: str, unknown: list[str], root: bool = False) -> Any:
-    """A copy without fields that the schema does not know; their paths are added to `unknown`."""
+    """Return a copy without unknown fields, and add their paths to `unknown`."""
     if isinstance(value, list):
         items = schema.get("items") or {}
         return [pruned(items, element, f"{path}[{index}]", unknown) for index, element in enumerate(value)]
@@ -37,7 +37,7 @@ def pruned(schema: Json, value: Any, path: str, unknown: list[str], root: bool =
 
 
 def defaulted(schema: Json, value: Any) -> Any:
-    """The value with nulls that the schema does not allow removed and defaults filled in, changed in place."""
+    """Fill in defaults, and remove nulls that the schema does not allow, in place."""
     if isinstance(value, list):
         for element in value:
             defaulted(schema.get("items") or {}, element)

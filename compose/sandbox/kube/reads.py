@@ -23,7 +23,7 @@ class Page:
     items: list[StoredObject]
     version: int
     next: str
-    """Token of the next page, '' when this is the last."""
+    """Token of the next page, '' on the last page."""
     remaining: int
     """As in the real API 0, for unknown, where a selector chose."""
 
@@ -36,7 +36,7 @@ class Page:
 
 
 def page(store: Store, kind: ServedKind, selection: Selection, query: Mapping[str, str]) -> Page:
-    """Raises 400, or 410 for a token or exact version that is no longer known."""
+    """Return a page of a list. Raises 400, or 410 for a token or exact version that has expired."""
     limit = number(query, "limit")
     version, after = read_token(query["continue"]) if query.get("continue") else (exact(store, query), ("", ""))
     source: Iterable[StoredObject] = store.all(kind.key) if version is None else store.at(kind.key, version)
@@ -65,7 +65,7 @@ def version_of(query: Mapping[str, str]) -> int:
 
 
 def exact(store: Store, query: Mapping[str, str]) -> int | None:
-    """The version that the list must show, None for the present one."""
+    """Return the version that the list must show, None for the present one."""
     version = version_of(query)
     if version > store.version:
         raise ApiRefusal(504, "Timeout", f"Timeout: Too large resource version: {version}, current: {store.version}")

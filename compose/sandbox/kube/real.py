@@ -30,7 +30,7 @@ HOW_TO_GET = "It is not built: `make apiserver` builds it (about 14 min, once)."
 
 
 def executables() -> Path | None:
-    """The folder with all of them, or None."""
+    """Return the folder with all executables, or None."""
     named = os.environ.get("KUBEBUILDER_ASSETS")
     if not named and BUILD.exists():
         named = subprocess.run([str(BUILD), "--where"], check=True, capture_output=True, text=True).stdout.strip()
@@ -43,7 +43,7 @@ def available() -> bool:
 
 
 def write_signing_key(path: Path) -> None:
-    """Service accounts need one, even if nobody uses them."""
+    """Write the key that service accounts need, even if nobody uses it."""
     from cryptography.hazmat.primitives import serialization  # here: only the sandbox extra has it
     from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -61,7 +61,7 @@ rules:
     userGroups: ["system:serviceaccounts:berthmaster"]
   - level: None
 """
-"""What our own accounts ask, as they are deployed."""
+"""Audit policy that records the requests of our own accounts."""
 
 LAST_ROLE = (
     "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler"

@@ -1,4 +1,4 @@
-"""Every way in which the API says no, with status, reason and wording of the real one."""
+"""The refusals of the API, with status, reason and wording of the real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SelfSubjectAccessReview: whether who asks may do something, without doing it."""
+"""SelfSubjectAccessReview: answer whether the caller may do something."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHICH: Final = (
 
 
 def review(access: Access, user: str, client: str, body: bytes) -> Json:
-    """The answer. Everybody may ask. Raises 422."""
+    """Answer a review. Everybody may ask. Raises 422."""
     spec = parsed_object(body).get("spec") or {}
     asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (asked is None) == (path is None):

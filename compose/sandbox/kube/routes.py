@@ -1,4 +1,4 @@
-"""From a method and a path to what is asked for: the only place that knows how the API spells its addresses."""
+"""Parse the method and path of a request. Only this module knows the paths of the API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RequestTarget:
 
 
 def target_of(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> RequestTarget:
-    """Raises 404 for what is not served, 405 for what cannot be done there."""
+    """Return what a request is about. Raises 404 if it is not served, 405 if it does not allow the method."""
     group, version, rest = api_of(path)
     namespace = ""
     if rest[:1] == ["namespaces"] and len(rest) >= 3 and rest[2] not in SUBRESOURCES:
@@ -52,7 +52,7 @@ def api_of(path: str) -> tuple[str, str, list[str]]:
 
 
 def fits(kind: ServedKind, namespace: str, name: str) -> bool:
-    """A namespaced object has a namespace in its path; its collection need not."""
+    """Return whether the path fits the scope: a namespaced object needs a namespace, its collection does not."""
     return not namespace if not kind.namespaced else bool(namespace or not name)
 
 

@@ -40,19 +40,19 @@ def index_of(values: list[Any], value: Any) -> int:
 
 @lru_cache(maxsize=1000)
 def compiled(rule: str) -> Any:
-    """Raises ValueError with the place of the fault."""
+    """Compile a rule. Raises ValueError with the place of the error."""
     return cel.compile(rule)
 
 
 def spelled(name: str) -> str:
-    """A property's name as rules must write it."""
+    """Return the name by which rules refer to a property."""
     if name in RESERVED:
         return f"__{name}__"
     return re.sub("__|[.\\-/]", lambda match: ESCAPES[match[0]], name)
 
 
 def visible(schema: Json, value: Any) -> Any:
-    """The value as rules see it: properties under their escaped names, whole numbers of type `number` as floats."""
+    """Return the value as rules see it: with escaped names, and integers of type `number` as floats."""
     if isinstance(value, list):
         return [visible(schema.get("items") or {}, element) for element in value]
     if isinstance(value, dict):
@@ -64,7 +64,7 @@ def visible(schema: Json, value: Any) -> Any:
 
 
 def all_rules(schema: Json) -> Iterator[str]:
-    """Every rule anywhere in a schema."""
+    """Yield all rules of a schema."""
     for rule in schema.get("x-kubernetes-validations") or ():
         yield rule["rule"]
     inner = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
@@ -74,7 +74,7 @@ def all_rules(schema: Json) -> Iterator[str]:
 
 
 def broken(schema: Json, value: Any, old: Any, path: str = "") -> Iterator[str]:
-    """Each "path: what is wrong" of a value that fits its schema. `old` None: created, or nothing to compare with."""
+    """Yield "path: what is wrong" for a value that fits its schema. `old`: None if there is nothing to compare with."""
     for rule in schema.get("x-kubernetes-validations") or ():
         if (message := verdict(rule, schema, value, old)) is not None:
             at = path + rule.get("fieldPath", "") if path else rule.get("fieldPath", "").removeprefix(".")
@@ -97,14 +97,14 @@ def children(schema: Json, value: Any, old: Any) -> Iterator[tuple[str, Json, An
 
 
 def counterpart(element: Any, old: Any, keys: list[str]) -> Any:
-    """The element of the old list with the same keys; lists without keys cannot be compared."""
+    """Return the element of the old list with the same keys, None for lists without keys."""
     if not keys or not isinstance(old, list):
         return None
     return next((candidate for candidate in old if all(candidate.get(key) == element.get(key) for key in keys)), None)
 
 
 def verdict(rule: Json, schema: Json, value: Any, old: Any) -> str | None:
-    """What is wrong, or None. A rule about `oldSelf` is only asked when there is one."""
+    """Return what is wrong, or None. A rule about `oldSelf` is evaluated only if there is an old value."""
     if old is None and re.search(r"\boldSelf\b", rule["rule"]) and not rule.get("optionalOldSelf"):
         return None
     context = cel.Context({"self": visible(schema, value), "oldSelf": visible(schema, old)})

@@ -33,7 +33,7 @@ def to_scale(kind: ServedKind, body: Json) -> Json:
 
 
 def from_scale(kind: ServedKind, scale: Json, old: Json) -> Json:
-    """The object as an update of its scale wants it."""
+    """Return the object as an update of its scale changes it."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         raise bad_request("spec.replicas: must be a number of 0 or more")

@@ -1,4 +1,4 @@
-"""Judges a custom object by the structural schema of its definition, in the words of the real API."""
+"""Validate a custom object against the structural schema of its definition, with the messages of the real API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 def faults(schema: Json, value: Any, path: str = "") -> Iterator[str]:
-    """Each "path: what is wrong"."""
+    """Yield "path: what is wrong" for each fault."""
     if value is None and schema.get("nullable"):
         return
     if wrong := wrong_type(schema, value, path):

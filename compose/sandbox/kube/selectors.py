@@ -1,4 +1,4 @@
-"""Label and field selectors: parsed once, asked of many objects."""
+"""Label and field selectors, parsed once and applied to many objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REQUIREMENT: Final = re.compile(
 
 
 def label_tests(text: str) -> list[Test]:
-    """Raises 400 for what the grammar does not know."""
+    """Parse a label selector. Raises 400 for a syntax error."""
     tests, at = [], 0
     while at < len(text):
         match = REQUIREMENT.match(text, at)
@@ -45,7 +45,7 @@ def label_test(requirement: re.Match[str]) -> Test:
 
 
 def field_tests(text: str, kind: ServedKind) -> list[tuple[list[str], str, bool]]:
-    """(path, value, whether equal is asked for). Raises 400 for fields that the kind cannot be selected by."""
+    """Parse a field selector into (path, value, is equality). Raises 400 for fields that the kind does not support."""
     tests = []
     for term in filter(None, text.split(",")):
         match = re.fullmatch(r"([^=!]+)(!=|==|=)(.*)", term)
@@ -66,7 +66,7 @@ def field_value(body: Json, path: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which objects of a kind a list or watch is about."""
+    """The objects of a kind that a list or watch selects."""
 
     namespace: str
     labels: list[Test]

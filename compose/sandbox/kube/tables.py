@@ -71,7 +71,7 @@ def cell(body: Json, column: Json) -> Any:
 
 
 def looked_up(value: Any, path: str) -> Iterator[Any]:
-    """The simple part of JSONPath that printer columns use: names, indexes, `[*]` and `[?(@.a=="b")]`."""
+    """Yield what a simple JSONPath selects: names, indexes, `[*]` and `[?(@.a=="b")]`."""
     match = re.match(r"\.?([\w/-]+)|\.?\[(\d+|\*)\]|\[\?\(@\.(\w+)\s*==\s*[\"']([^\"']*)[\"']\)\]", path)
     if not match:
         yield value
@@ -93,7 +93,7 @@ def steps(value: Any, name: str | None, index: str | None, key: str | None, want
 
 
 def age(stamp: str) -> str:
-    """As kubectl writes it, a little coarser."""
+    """Return an age as kubectl writes it, a little coarser."""
     seconds = int((wall_clock() - datetime.fromisoformat(stamp)).total_seconds())
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= 2 * size:

@@ -25,17 +25,17 @@ LONGEST: Final = 1800.0
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """What a client asked for."""
+    """The options of a watch."""
 
     kind: ServedKind
     selection: Selection
     call: ApiCall
     version: int | None
-    """None: begin with what is there."""
+    """None: begin with the present objects."""
     seconds: float
     bookmarks: bool
     initial_end: bool
-    """A bookmark marks the end of what was there at first."""
+    """A bookmark marks the end of the objects at the beginning."""
 
 
 def line(event: str, data: bytes) -> bytes:
@@ -53,7 +53,7 @@ def bookmark(kind: ServedKind, version: int, annotations: Json | None = None) ->
 
 
 def line_of(change: StoredChange, selection: Selection, shape: Shape) -> bytes | None:
-    """What a change means to one who sees only the selection: an object may enter or leave it by changing."""
+    """Return the event that a change is for a selection: a changed object may enter or leave it."""
     before, after = selection.matches(change.before), selection.matches(change.after)
     if after:
         assert change.after is not None
@@ -65,7 +65,7 @@ def line_of(change: StoredChange, selection: Selection, shape: Shape) -> bytes |
 
 
 class WatchStream:
-    """One stream."""
+    """One stream of events."""
 
     def __init__(
         self, store: Store, faults: ApiFaults, options: WatchOptions, shape: Shape, bookmark_every: float
@@ -76,7 +76,7 @@ class WatchStream:
         self.marked = time.monotonic()
 
     async def blocks(self) -> AsyncIterator[bytes]:
-        """Lines, all that there are at a time. Ends after the wish's seconds, or with a line that says why."""
+        """Yield all lines that are ready. Ends after the seconds of the options, or with a line that says why."""
         if self.faults.take("empty", self.options.call):
             return
         if self.faults.take("expire", self.options.call):
@@ -116,7 +116,7 @@ class WatchStream:
         return self.faults.stands("stall", self.options.call)
 
     async def pause(self, signal: asyncio.Event) -> None:
-        """Until a change of this kind, the next bookmark or the end."""
+        """Wait for a change of this kind, the next bookmark or the end."""
         now = time.monotonic()
         wait = self.deadline - now
         if self.options.bookmarks:

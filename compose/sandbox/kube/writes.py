@@ -1,4 +1,4 @@
-"""Creating, changing and deleting objects: the rules of optimistic concurrency, subresources, finalizers and grace."""
+"""Create, change and delete objects: optimistic concurrency, subresources, finalizers and grace periods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Writes:
         self.store = store
 
     def existing(self, kind: ServedKind, namespace: str, name: str) -> StoredObject:
-        """Raises 404."""
+        """Return an object. Raises 404."""
         item = self.store.get(kind.key, (namespace, name))
         if item is None:
             raise not_found(kind.resource, name)
@@ -66,7 +66,7 @@ class Writes:
     def replace(
         self, kind: ServedKind, namespace: str, name: str, subresource: str, given: Json, how: How
     ) -> StoredObject:
-        """A PUT, or the result of a patch. Raises 404 unless the kind is created by PUT."""
+        """Store a PUT or the result of a patch. Raises 404 unless PUT may create the kind."""
         check_type(kind, given)
         old = self.store.get(kind.key, (namespace, name))
         if old is None and kind.create_by_put and not subresource:
@@ -82,7 +82,7 @@ class Writes:
         return self.changed(kind, old, body, how)
 
     def joined(self, kind: ServedKind, subresource: str, given: Json, old: Json) -> Json:
-        """Each path's own part from `given`, the other's from `old`."""
+        """Take the part of the subresource from `given`, and the other part from `old`."""
         metadata = kept_metadata(kind, given.get("metadata") or {}, old["metadata"])
         if subresource == "status":
             about = old["metadata"] if kind.custom else metadata
@@ -94,7 +94,7 @@ class Writes:
         return body
 
     def changed(self, kind: ServedKind, old: StoredObject, body: Json, how: How) -> StoredObject:
-        """Stores what differs; an object that only waited for this change is removed."""
+        """Store a difference. Removes the object if only this change was missing for its deletion."""
         if body == old.body:
             return old
         if "generation" in body["metadata"] and spec_of(body) != spec_of(old.body):
@@ -105,7 +105,7 @@ class Writes:
         return self.stored(kind, body, how)
 
     def delete(self, kind: ServedKind, namespace: str, name: str, options: Json, how: How) -> StoredObject | None:
-        """None when the object is gone now; else what it has become. Pods are always returned, as the real API does."""
+        """Delete an object. Returns what is left, None if it is gone. Pods are always returned, as by the real API."""
         old = self.existing(kind, namespace, name)
         check_preconditions(kind, options, old.metadata)
         if kind.key == NAMESPACES:
@@ -123,7 +123,7 @@ class Writes:
         return item
 
     def marked(self, kind: ServedKind, old: StoredObject, grace: int) -> StoredObject:
-        """Being deleted; asking again only shortens the grace."""
+        """Mark an object as being deleted. A second deletion can only shorten the grace period."""
         if old.metadata.get("deletionTimestamp") and grace >= old.metadata.get("deletionGracePeriodSeconds", 0):
             return old
         marks = {"deletionTimestamp": timestamp(grace), "deletionGracePeriodSeconds": grace}
@@ -141,7 +141,7 @@ class Writes:
         return self.store.put(NAMESPACES, {**old.body, "metadata": metadata, "status": {"phase": "Terminating"}})
 
     def bind(self, kind: ServedKind, namespace: str, name: str, given: Json) -> None:
-        """The binding subresource of pods: the only way to give one its node. Raises 409 when it has one."""
+        """Bind a pod to a node (the only way to do that). Raises 409 if it has a node."""
         old = self.existing(kind, namespace, name)
         node = (given.get("target") or {}).get("name")
         if not node:
@@ -165,19 +165,19 @@ def check_type(kind: ServedKind, given: Json) -> None:
 
 
 def spec_of(body: Json) -> Json:
-    """What a change of counts as a new generation."""
+    """Return the part whose change makes a new generation."""
     return {key: value for key, value in body.items() if key not in ("metadata", "status")}
 
 
 def ended(kind: ServedKind, body: Json) -> bool:
-    """Whether nothing holds back a deletion that has begun."""
+    """Return whether the object is being deleted and nothing holds that back."""
     metadata = body["metadata"]
     waiting = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
     return bool(metadata.get("deletionTimestamp")) and not waiting and kind.key != NAMESPACES
 
 
 def grace_period(kind: ServedKind, body: Json, options: Json) -> int:
-    """Seconds. Only a pod that has a node, and so a kubelet that ends it, gets any."""
+    """Return the grace period in seconds. Only a pod on a node has one, because a kubelet ends it."""
     if kind.key != PODS or not body["spec"].get("nodeName") or body["status"].get("phase") in ("Succeeded", "Failed"):
         return 0
     asked = options.get("gracePeriodSeconds")

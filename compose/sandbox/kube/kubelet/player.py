@@ -1,4 +1,4 @@
-"""Follows all pods of an API and takes one step after the other with each, as scheduler and kubelet of one node."""
+"""Follow all pods of an API and take one step after another with each, as scheduler and kubelet of one node."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ log = structlog.get_logger()
 AGAIN: Final = 0.5
 """Seconds until a refused call is repeated."""
 QUIET: Final = 60.0
-"""Seconds after which a silent watch is opened anew."""
+"""Seconds after which a silent watch is opened again."""
 
 
 class Player:
-    """`start` and `stop`; nothing here blocks the caller."""
+    """Simulates the pods. Call `start` and `stop`; neither blocks for long."""
 
     def __init__(
         self,
@@ -40,14 +40,14 @@ class Player:
         runners: Runners | None = None,
         threads: int = 4,
     ) -> None:
-        """`namespace`: '' plays the pods of all. `runners`: None plays those of pod pools like all others."""
+        """`namespace`: '' for all. `runners`: None treats pods of pod pools like all others."""
         self.path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
         self.api, self.node, self.pace, self.runners = api, Node(api, node), pace or Pace(), runners
         self.pods: dict[Key, Json] = {}
         self.sightings: dict[Key, tuple[str, bool, float]] = {}
-        """Of which uid, whether terminating, since when."""
+        """UID of the pod, whether it is terminating, and since when."""
         self.drawn: dict[str, list[str]] = {}
-        """Addresses by uid: the watch shows what was reported only later, and a pod has its address once."""
+        """Addresses by UID. A pod gets its addresses once, and the watch shows them only later."""
         self.addresses, self.timers, self.stopped = AddressPool(), Timers(), Event()
         loops = [self.follow, self.live, *[self.work] * threads]
         self.threads = [Thread(target=loop, name=loop.__name__, daemon=True) for loop in loops]
@@ -65,7 +65,7 @@ class Player:
             self.runners.stop()
 
     def live(self) -> None:
-        """The node must say that it lives, or a real control plane evicts its pods."""
+        """Renew the node's Lease, or a real control plane evicts its pods."""
         while not self.stopped.is_set():
             try:
                 self.node.beat()
@@ -85,7 +85,7 @@ class Player:
                     self.stopped.wait(AGAIN)
 
     def list_pods(self) -> str:
-        """Returns the version to watch from."""
+        """List all pods. Returns the version to watch from."""
         reply = self.api.list(self.path)
         listed = {key_of(pod): pod for pod in reply["items"]}
         for key in self.pods.keys() - listed.keys():
@@ -95,7 +95,7 @@ class Player:
         return str(reply["metadata"]["resourceVersion"])
 
     def watch(self, version: str) -> None:
-        """Resumes where a stream ended. Raises KubeError."""
+        """Watch, and resume where a stream ended. Raises KubeError."""
         while not self.stopped.is_set():
             for lines in self.api.lines(
                 self.path, QUIET, resourceVersion=version, allowWatchBookmarks=True, timeoutSeconds=50

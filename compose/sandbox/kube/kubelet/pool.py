@@ -1,4 +1,4 @@
-"""Addresses of pods: each given out once, those of pods that ran before are skipped."""
+"""The addresses of pods. Each is given out once; those of pods that ran before are skipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NETWORKS: Final = {"IPv4": "10.244.0.0/16", "IPv6": "fd00:10:244::/112"}
 
 
 class AddressPool:
-    """Threads may share one."""
+    """A pool of addresses that threads may share."""
 
     def __init__(self) -> None:
         self.lock, self.taken = Lock(), set[str]()
@@ -28,7 +28,7 @@ class AddressPool:
         return address
 
     def note(self, addresses: Sequence[str]) -> None:
-        """In use already."""
+        """Note addresses that are in use already."""
         with self.lock:
             self.taken.update(addresses)
 

@@ -1,4 +1,4 @@
-"""The containers of runner pods: for each pod of a pod pool one process, a Celery worker of the example application.
+"""The containers of runner pods: each pod of a pod pool is a process, a Celery worker of the example application.
 
 Whatever a pod names as its image and command, this is what runs, with the variables of a runner and no others: the API
 is open to everybody on this machine, and must not start for them what they like.
@@ -27,16 +27,16 @@ EXAMPLE: Final = "compose.runner_example.app"
 OPTIONS: Final = ("--pool", "threads", "--without-gossip", "--without-mingle", "--loglevel", "INFO")
 VARIABLES: Final = "BERTHMASTER_RUNNER__"
 LONGEST_GRACE: Final = 5.0
-"""Seconds between SIGTERM and SIGKILL, if the pod does not say less."""
+"""Seconds between SIGTERM and SIGKILL, unless the pod asks for less."""
 POLL_EVERY: Final = 0.3
-"""Seconds between two looks at a process."""
+"""Seconds between two checks of a process."""
 
 
 class Runners:
-    """Processes by the UID of their pod. Threads may share it, except for one and the same pod."""
+    """Processes by the UID of their pod. Threads may share it, but not for the same pod."""
 
     def __init__(self, directory: Path, api: KubeApi) -> None:
-        """`directory`: for a log a pod, and what runners remember. `api`: where Secrets are read."""
+        """`directory`: for logs and spools of the runners. `api`: to read Secrets."""
         self.directory, self.api, self.lock = directory, api, Lock()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.asked: set[str] = set()
@@ -60,7 +60,7 @@ class Runners:
         return ReportStatus(ended(pod["status"], process.returncode, now))
 
     def start(self, pod: Json) -> bool:
-        """Once a pod: a process that ends takes its pod with it. False: a Secret that it needs is not there yet."""
+        """Start the process of a pod, once. Returns False while a Secret that it needs is missing."""
         meta = pod["metadata"]
         if meta["uid"] in self.processes:
             return True
@@ -81,7 +81,7 @@ class Runners:
         return True
 
     def ending(self, uid: str, *, patient: bool) -> bool:
-        """Asks the process of a pod to end, or makes it. False: there is none any more."""
+        """Ask the process of a pod to end, or kill it. Returns False if it has ended."""
         process = self.processes.get(uid)
         if process is None or process.poll() is not None:
             return False
@@ -93,7 +93,7 @@ class Runners:
         return True
 
     def forget(self, uid: str) -> None:
-        """The pod is gone: nothing of it stays."""
+        """Remove everything of a deleted pod."""
         with self.lock:
             process = self.processes.pop(uid, None)
         self.asked.discard(uid)
@@ -103,7 +103,7 @@ class Runners:
             shutil.rmtree(self.spool(uid), ignore_errors=True)
 
     def stop(self, patience: float = LONGEST_GRACE) -> None:
-        """All of them. Nobody starts one after this."""
+        """Stop all processes. Nothing may be started afterwards."""
         until = time.monotonic() + patience
         while sum(self.ending(uid, patient=time.monotonic() < until) for uid in list(self.processes)):
             time.sleep(0.05)
@@ -117,7 +117,7 @@ class Runners:
 
 
 def is_runner(pod: Json) -> bool:
-    """Pods of a pool without slots run no jobs."""
+    """Return whether the pod runs jobs; pods of a pool without slots run none."""
     variables = pod["spec"]["containers"][0].get("env") or ()
     return POOL in (pod["metadata"].get("labels") or {}) and any(
         variable["name"].startswith(VARIABLES) for variable in variables
@@ -125,11 +125,11 @@ def is_runner(pod: Json) -> bool:
 
 
 Secret = Callable[[str, str], Mapping[str, str]]
-"""What a Secret holds, by namespace and name."""
+"""Returns the data of a Secret, by namespace and name."""
 
 
 def environment(pod: Json, spool: Path, secret: Secret) -> dict[str, str]:
-    """What the template of the pool and the worker gave the first container, in an environment that leads nowhere."""
+    """Return the variables of the first container, in an environment without links to the user's systems."""
     env = dict(os.environ)
     mark = env.get(MARK, "")
     cut_off(env)
@@ -143,7 +143,7 @@ def environment(pod: Json, spool: Path, secret: Secret) -> dict[str, str]:
 
 
 def value_of(variable: Json, meta: Json, secret: Secret) -> str:
-    """Of fields only those of the metadata are known. Raises NotFound or KeyError for what no Secret has."""
+    """Return the value of a variable. Supports fields of the metadata only. Raises NotFound or KeyError."""
     source = variable.get("valueFrom") or {}
     if key := source.get("secretKeyRef"):
         return secret(meta["namespace"], key["name"])[key["key"]]
@@ -153,7 +153,7 @@ def value_of(variable: Json, meta: Json, secret: Secret) -> str:
 
 
 def ended(status: Json, code: int, now: str) -> Json:
-    """The status of a pod whose process has ended: as with `restartPolicy: Never`, it does not start again."""
+    """Return the status of a pod whose process has ended; it does not restart, as with `restartPolicy: Never`."""
     conditions = list(status.get("conditions") or ())
     for kind in ("ContainersReady", "Ready"):
         conditions = with_condition(conditions, kind, "False", now)

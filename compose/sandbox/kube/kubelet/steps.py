@@ -1,4 +1,4 @@
-"""What the player does next with a pod, decided from the pod alone.
+"""Decide the next step of the simulated kubelet from the pod alone.
 
 Annotations of the pod steer it (prefix `sandbox.berthmaster.dev/`): `start-delay` (seconds until it runs),
 `ready: "false"` (runs, but is not Ready), `ip` (its addresses, separated by commas; may be changed while it runs),
@@ -22,26 +22,26 @@ class Pace:
     """Seconds."""
 
     start: float = 0.3
-    """From being seen to Running and Ready."""
+    """Until a new pod is Running and Ready."""
     longest_grace: float = 1.0
-    """A terminating pod ends after its own grace, but no later than this."""
+    """A terminating pod ends after its own grace period, but no later than this."""
 
 
 @dataclass(frozen=True)
 class Bind:
-    """Give it the node."""
+    """Bind the pod to the node."""
 
 
 @dataclass(frozen=True)
 class ReportStatus:
-    """Patch its status."""
+    """Patch the status of the pod."""
 
     status: Json
 
 
 @dataclass(frozen=True)
 class End:
-    """Delete it for good."""
+    """Delete the pod for good."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def option(pod: Json, name: str) -> str:
 
 
 def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, now: str) -> Step | None:
-    """`age`: seconds since the pod, or its deletion, was first seen. `now`: for timestamps. None: nothing to do."""
+    """Return the next step, or None. `age`: seconds since the pod or its deletion appeared. `now`: a timestamp."""
     metadata, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
     if metadata.get("deletionTimestamp"):
         ends = min(float(metadata.get("deletionGracePeriodSeconds") or 0), pace.longest_grace)
@@ -86,7 +86,7 @@ def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, no
 
 
 def answer(pod: Json) -> AnswerDrain | None:
-    """To a drain that asks."""
+    """Answer a drain that asks for the number of sessions."""
     notes = pod["metadata"].get("annotations") or {}
     said = f"{option(pod, 'sessions')} {notes.get(DRAIN, '')}"
     asked = notes.get(DRAIN) and option(pod, "sessions")
@@ -125,7 +125,7 @@ def addresses(pod: Json, status: Json, fresh: Addresses) -> list[str]:
 
 
 def with_condition(conditions: list[Json], kind: str, status: str, now: str) -> list[Json]:
-    """The time is that of the change: a condition that stays is left alone."""
+    """Set a condition. Its time is that of the last change, so an equal condition is left alone."""
     current = next((condition for condition in conditions if condition["type"] == kind), None)
     if current and current["status"] == status:
         return conditions
