@@ -66,6 +66,7 @@ def why_not(present: Identity | None, heir: Identity, named: str) -> str:
 
 
 def in_lines(record: dict[str, Any], dry_run: bool) -> str:
+    """Return the report as text for people."""
     has = ", ".join(f"{kind} {count}" for kind, count in record["has"].items()) or "nothing"
     lines = [
         f"This Redis belongs to {record['owner'] or 'no fleet'} and knows: {has}",

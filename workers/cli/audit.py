@@ -45,6 +45,7 @@ class AuditReport:
     problems: list[str] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, Any]]:
+        """Return the differences for `--json`."""
         names = ("pool", "lb", "port", "kind", "owner", "detail", "arn", "target")
         fields = ((difference, {name: getattr(difference, name) for name in names}) for difference in self.outcomes)
         return [

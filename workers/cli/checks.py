@@ -32,6 +32,7 @@ QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
 
 def redis_checks(settings: StateSettings, fleet: Callable[[], Identity]) -> Iterator[Check]:
+    """Check the Redis of the fleet, and Sentinel if there is one. `fleet`: our identity, read only when needed."""
     address = SentinelAddress.parse(settings.url) if by_sentinel(settings.url) else None
     sentinels = list(sentinel_facts(address)) if address else []
     yield from judge_sentinels(sentinels, address) if address else ()
@@ -51,6 +52,7 @@ def redis_checks(settings: StateSettings, fleet: Callable[[], Identity]) -> Iter
 
 
 def judge_server(facts: ServerFacts) -> list[Check]:
+    """Check version, durability, eviction, role, memory and clock of the server."""
     if facts.loading:  # while it loads, INFO says that it has no append-only file
         return [Check("Redis has its data", ok=False, finding="still loading it, wait")]
     version, primary = ".".join(map(str, facts.version)), facts.role == "master"
@@ -69,6 +71,7 @@ def judge_server(facts: ServerFacts) -> list[Check]:
 
 
 def judge_owner(owner: Identity | None, fleet: Identity) -> Check:
+    """Check that the Redis belongs to this fleet."""
     name = "Redis belongs to this fleet"
     if owner is None:
         return Check(name, ok=True, finding="to none yet: no publisher has claimed it")
@@ -89,6 +92,7 @@ def judge_scripting(facts: ServerFacts) -> Check:
 
 
 def judge_password(*, open_to_all: bool) -> Check:
+    """Warn if Redis needs no password."""
     advice = (
         "no: everybody who reaches it may do everything, a runner too, whatever its pool's token says; set requirepass "
         "(or give the ACL user default a password, or turn it off), and the password in BERTHMASTER_REDIS__URL"
@@ -97,6 +101,7 @@ def judge_password(*, open_to_all: bool) -> Check:
 
 
 def judge_memory(used: float | None) -> Check:
+    """Check how full Redis is. `used`: the share of maxmemory, None without a limit."""
     name = "Redis has memory left"
     if used is None:
         return Check(name, ok=True, finding="no limit of its own")
@@ -113,6 +118,7 @@ def judge_queue(depth: dict[str, float]) -> Check:
 
 
 def broker_checks(settings: WorkerSettings) -> Iterator[Check]:
+    """Check that the broker answers, if it is not the Redis of the fleet."""
     if not settings.broker_is_state:
         problem = broker_problem(settings.broker_url)
         yield Check("broker answers", problem is None, problem or "yes")

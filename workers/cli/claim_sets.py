@@ -72,6 +72,7 @@ def document(explanation: SetStory) -> Json:
 
 
 def lines(explanation: SetStory) -> Iterator[str]:
+    """Yield the explanation as lines for people."""
     status = explanation.claim_set.status
     counts = ", ".join(f"{status.get(key, 0)} {key}" for key in COUNTS) if status else "no worker has reconciled it yet"
     yield f"{explanation.name}: {explanation.wanted} wanted; {counts}"

@@ -107,6 +107,7 @@ def document(explanation: ClaimStory, step: str) -> Json:
 
 
 def lines(explanation: ClaimStory, step: str) -> Iterator[str]:
+    """Yield the explanation as lines for people."""
     row = summary(explanation.claim)
     where = f" on {row['pod']}" if row["pod"] else ""
     yield f"{explanation.name}: {row['phase'] or 'no worker has reconciled it yet'}{where}"
@@ -135,6 +136,7 @@ def conditions(resource: KubeObject) -> list[Json]:
 
 
 def condition_lines(resource: KubeObject) -> Iterator[str]:
+    """Yield a line for each condition."""
     for condition in conditions(resource):
         message = f", {condition['message']}" if condition["message"] else ""
         yield f"  {condition['type']}: {condition['reason']}{message}"
@@ -146,6 +148,7 @@ def claims(kube: KubeApi) -> list[Json]:
 
 
 def summary(resource: KubeObject) -> Json:
+    """Return a claim as a row of `status`."""
     spec, status = resource.spec, resource.status
     move = status.get("migration") or {}
     wrong = next(

@@ -28,11 +28,13 @@ BAD_CREDENTIALS: Final = (
 
 
 def cloud_checks(kube: KubeApi, settings: AwsSettings) -> Iterator[Check]:
+    """Check AWS in each region that a port pool names."""
     for region in regions(listed(kube, PORT_POOL)):
         yield from region_checks(settings, region)
 
 
 def regions(pools: list[dict[str, Any]]) -> list[str]:
+    """Return the regions of the pools, sorted."""
     return sorted({str(region) for pool in pools if (region := (pool.get("spec") or {}).get("region"))})
 
 
@@ -45,15 +47,17 @@ def region_checks(settings: AwsSettings, region: str) -> Iterator[Check]:
     elif len(problems) == len(LOOKS) and len(set(problems.values())) == 1:
         yield Check(name, ok=False, finding=next(iter(problems.values())))
     else:
-        yield from each_problem(name, problems)
+        yield from problem_checks(name, problems)
 
 
-def each_problem(name: str, problems: Mapping[str, str]) -> Iterator[Check]:
+def problem_checks(name: str, problems: Mapping[str, str]) -> Iterator[Check]:
+    """Yield a failed check for each action."""
     for action, problem in problems.items():
         yield Check(f"{name}: {action}", ok=False, finding=problem)
 
 
 def in_plain(error: CloudError) -> str:
+    """Explain an error of AWS, and say what to do."""
     if error.code in NO_CREDENTIALS:
         return "no credentials: give the pod's service account a role (IRSA), or set AWS_ACCESS_KEY_ID or AWS_PROFILE"
     if error.code in BAD_CREDENTIALS:

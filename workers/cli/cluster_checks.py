@@ -37,6 +37,7 @@ def cluster_checks(kube: KubeApi, process: Account) -> Iterator[Check]:
 
 
 def definition_checks(kube: KubeApi) -> Iterator[Check]:
+    """Check that each of our kinds is installed in this version."""
     served = schemas(kube)
     for kind in OUR_KINDS:
         schema = served.get(kind.name)
@@ -65,6 +66,7 @@ def permission_checks(kube: KubeApi, process: Account) -> Iterator[Check]:
 
 
 def with_pod_pools(kube: KubeApi) -> list[str]:
+    """Return the namespaces that have pod pools, sorted."""
     return sorted({KubeObject(pool).namespace for pool in listed(kube, POD_POOL)})
 
 
@@ -77,6 +79,7 @@ def listed(kube: KubeApi, kind: ResourceKind) -> list[Json]:
 
 
 def granted(kube: KubeApi, role: str, permissions: Iterable[Permission]) -> Iterator[Check]:
+    """Check the permissions of one role."""
     wanted = list(permissions)
     missing = [permission for permission in wanted if not allowed(kube, permission)]
     for permission in missing:
@@ -86,6 +89,7 @@ def granted(kube: KubeApi, role: str, permissions: Iterable[Permission]) -> Iter
 
 
 def allowed(kube: KubeApi, permission: Permission) -> bool:
+    """Ask the API server whether this account has a permission."""
     resource, _, subresource = permission.resource.partition("/")
     about = {"verb": permission.verb, "group": permission.group, "resource": resource, "subresource": subresource}
     place = {"namespace": permission.namespace, "name": permission.name}

@@ -70,6 +70,7 @@ def unknown_settings(environment: Iterable[str]) -> Iterator[Check]:
 
 
 def line(check: Check) -> Text:
+    """Return a check as a coloured line."""
     mark = ("ok  ", "green") if check.ok else ("fail", "red")
     mark = ("warn", "yellow") if check.ok and check.warns else mark
     return Text.assemble(mark, visible_line(f" {check.name}: {check.finding}"))

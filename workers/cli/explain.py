@@ -84,6 +84,7 @@ def document(explanation: Story) -> dict[str, Any]:
 
 
 def show(explanation: Story) -> None:
+    """Print the explanation with its tables."""
     out = console()
     for line in lines(explanation):
         out.print(line)
@@ -96,6 +97,7 @@ def show(explanation: Story) -> None:
 
 
 def lines(explanation: Story) -> Iterator[str]:
+    """Yield what concerns the pod as a whole."""
     if explanation.pod is None:
         yield f"{explanation.name}: Kubernetes has no such pod"
     else:
@@ -112,6 +114,7 @@ def lines(explanation: Story) -> Iterator[str]:
 
 
 def run_in_words(run: Standing) -> str:
+    """Describe the state of a key in the workqueue."""
     tries = f", after {run.tries} failures in a row" if run.tries else ""
     if run.held:
         return f"a worker runs it{tries}"
@@ -127,6 +130,7 @@ def _seconds(ms: int) -> str:
 
 
 def pool_lines(pool: PoolStory, explanation: Story) -> Iterator[str]:
+    """Yield what concerns one of the pod's pools."""
     yield ""
     yield f"pool {pool.name}: {pool.state}"
     if not pool.epoch:

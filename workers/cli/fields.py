@@ -31,6 +31,7 @@ def difference(kind: ResourceKind, served: Json) -> str | None:
 
 
 def fields_of(model: type[BaseModel], path: str) -> set[str]:
+    """Return the fields of a model, as `fields` does for a schema."""
     schema = model.model_json_schema(by_alias=True)
     return set(fields(schema, path, schema.get("$defs", {})))
 
@@ -52,5 +53,6 @@ def fields(schema: Json, path: str, definitions: Json | None = None) -> Iterator
 
 
 def some(paths: set[str]) -> str:
+    """Name the first few paths."""
     shown = sorted(paths)[:SHOWN]
     return ", ".join(shown) + (f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else "")

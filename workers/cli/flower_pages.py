@@ -26,6 +26,7 @@ def format_task(task: Any) -> Any:
 
 
 def arguments(text: str) -> str:
+    """Return the arguments of a task as people read them."""
     value = literal(text)
     return ", ".join(str(argument) for argument in value) if isinstance(value, tuple) else text
 

@@ -57,6 +57,7 @@ def flower(port: Port = 5555) -> None:
 
 
 def judge_file(settings: WorkerSettings, file: Path, ready: bool, did: str = "consumed") -> None:
+    """Judge a process by its heartbeat file, and exit. `did`: what the heartbeat proves, for the message."""
     broker = settings.broker_url
     refused = refusal(settings.redis.url) or (refusal(broker) if broker != settings.redis.url else None)
     verdict = judge(file, lambda: broker_problem(broker) is None, did, refused)
@@ -75,6 +76,7 @@ def ask(host: str, port: int, path: str) -> None:
 
 
 def end(well: bool, reason: str) -> None:
+    """Print the reason, and exit with status 1 if not `well`."""
     say(*reason.splitlines())
     if not well:
         raise typer.Exit(1)

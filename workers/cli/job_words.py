@@ -36,6 +36,7 @@ class JobExplanation:
 
 
 def explain_job(ledger: SlotLedger, name: str) -> JobExplanation | None:
+    """Explain a job. None if the ledger does not know it."""
     record = ledger.record(name)
     if record is None:
         return None

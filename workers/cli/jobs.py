@@ -108,11 +108,13 @@ def is_present(ledger: SlotLedger) -> bool:
 
 
 def refused(why: str) -> typer.Exit:
+    """Print why to standard error, and return the exit to raise."""
     say(why, err=True)
     return typer.Exit(1)
 
 
 def dry_run_of(pool: str) -> Foreseen | None:
+    """Return what the next run of the pool would do, None without such a pool."""
     from workers.pod_pools.explain import foresee
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 

@@ -76,6 +76,7 @@ class Permission:
 
 
 def of_worker() -> Iterator[Permission]:
+    """Yield the permissions of a worker in the whole cluster."""
     yield from _all("berthmaster-worker", WORKER, "")
 
 
@@ -95,6 +96,7 @@ def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
 
 
 def of_pod_pools(namespace: str) -> Iterator[Permission]:
+    """Yield the permissions of a worker in a namespace with pod pools."""
     out = (
         f"kubectl create rolebinding berthmaster-pod-pools -n {namespace} "
         "--clusterrole=berthmaster-pod-pools --serviceaccount=berthmaster:worker"

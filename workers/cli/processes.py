@@ -47,6 +47,8 @@ UNGUARDED = """Flower would let everybody in. Do one of these:
 
 
 class ProcessCommand(NamedTuple):
+    """Arguments of Python, and variables on top of our environment."""
+
     arguments: list[str]
     environment: Mapping[str, str] = {}
 
@@ -79,10 +81,12 @@ def celery(grace: float, *arguments: str, environment: Mapping[str, str] | None 
 
 
 def beat_command(rest: Sequence[str]) -> ProcessCommand:
+    """Return the command of beat. `rest`: arguments that are passed on."""
     return celery(GRACE, "beat", *rest)
 
 
 def flower_command(address: str, port: int, rest: Sequence[str]) -> ProcessCommand:
+    """Return the command of Flower. `rest`: arguments that are passed on."""
     own = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}", f"--conf={flower_pages.__file__}"]
     return celery(GRACE, "flower", *own, *rest)
 
@@ -94,6 +98,7 @@ def asks_who_comes(arguments: Sequence[str], environment: Mapping[str, str]) -> 
 
 
 def add_to(application: typer.Typer) -> None:
+    """Add the commands of this module."""
     for command in (publisher, worker, beat, flower):
         application.command(context_settings=PASSED_ON)(command)
     application.command(context_settings=PASSED_ON | {"help_option_names": []})(sandbox)  # --help is passed on as well

@@ -24,6 +24,7 @@ class Progress:
         self._thread = Thread(target=self._tell, name="progress", daemon=True)
 
     def at(self, what: str) -> None:
+        """Set what the command is doing now."""
         self._what = what
 
     def _tell(self) -> None:

@@ -13,6 +13,7 @@ ADVICE = "the master's name is in BERTHMASTER_REDIS__URL, redis+sentinel://HOST:
 
 
 def judge_sentinels(sentinels: Sequence[SentinelFacts], address: SentinelAddress) -> Iterator[Check]:
+    """Check the Sentinels of the address."""
     answering = [sentinel for sentinel in sentinels if not sentinel.error]
     yield judge_answers(sentinels, answering)
     if answering:
@@ -22,6 +23,7 @@ def judge_sentinels(sentinels: Sequence[SentinelFacts], address: SentinelAddress
 
 
 def judge_answers(sentinels: Sequence[SentinelFacts], answering: Sequence[SentinelFacts]) -> Check:
+    """Check that Sentinels answer. Warns if only one is named or one is silent."""
     silent = "; ".join(f"{sentinel.at}: {sentinel.error}" for sentinel in sentinels if sentinel.error)
     counts = f"{len(answering)} of {len(sentinels)}" + (f"; {silent}" if silent else "")
     if len(sentinels) == 1 and answering:
@@ -30,6 +32,7 @@ def judge_answers(sentinels: Sequence[SentinelFacts], answering: Sequence[Sentin
 
 
 def judge_names(answering: Sequence[SentinelFacts], name: str) -> Check:
+    """Check that the Sentinels name one master."""
     title, places = "Sentinels know the master", {sentinel.master for sentinel in answering if sentinel.master}
     if not places:
         others = sorted({other for sentinel in answering for other in sentinel.masters})
@@ -43,6 +46,7 @@ def judge_names(answering: Sequence[SentinelFacts], name: str) -> Check:
 
 
 def judge_quorum(informed: Sequence[SentinelFacts]) -> Check:
+    """Check that enough Sentinels run to elect another master."""
     lacking = next((sentinel for sentinel in informed if sentinel.quorum), None)
     report = f"{lacking.at}: {lacking.quorum}: start the others, or lower the quorum" if lacking else "yes"
     return Check("Sentinels could name another master", lacking is None, report)

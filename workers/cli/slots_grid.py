@@ -34,6 +34,7 @@ def pod_pools(kube: KubeApi) -> list[Json]:
 
 
 def summary(pool: KubeObject) -> Json:
+    """Return a pod pool as a row of `status`."""
     status = pool.status
     wrong = [condition for condition in pool.conditions if condition.get("status") == "False"]
     return {
@@ -66,6 +67,7 @@ def _cells(pod: PodSlots) -> Iterator[Json]:
 
 
 def show(out: Console, pools: list[Json]) -> None:
+    """Print the table of pod pools and their grids."""
     table = Table("pod pool", "pods", "wanted", "waiting", "slots", "why")
     for pool in pools:
         numbers = ("-" if pool[name] is None else str(pool[name]) for name in ("desired", "waiting"))

@@ -69,11 +69,13 @@ def read_or_note(question: Callable[[], T], problems: list[str]) -> T | None:
 
 
 def pools(settings: WorkerSettings) -> list[Json]:
+    """Return all port pools as rows, sorted by name. Raises KubeError."""
     listed = [KubeObject(pool) for pool in kubernetes(settings).list(PATH)["items"]]
     return [summary(pool) for pool in sorted(listed, key=lambda pool: pool.name)]
 
 
 def summary(pool: KubeObject) -> Json:
+    """Return a port pool as a row of `status`."""
     status = pool.status
     balancers = [balancer.get("name", "") for balancer in status.get("loadBalancers", [])]
     wrong = (
@@ -86,6 +88,7 @@ def summary(pool: KubeObject) -> Json:
 
 
 def show(report: Json) -> None:
+    """Print everything as tables."""
     out = console()
     table = Table("pool", *COLUMNS, "load balancers", "problem")
     for pool in report["pools"]:
