@@ -37,7 +37,7 @@ class RowMarkers:
 
 
 def collect(root: Path) -> Tests:
-    """Raises SystemExit with pytest's own words when a test module cannot be collected."""
+    """Collect the tests. Raises SystemExit with pytest's output if a test module cannot be collected."""
     markers, output = RowMarkers(), io.StringIO()
     arguments = ["--collect-only", "-qq", "-p", "no:cacheprovider", "--rootdir", str(root), str(root / "tests")]
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
