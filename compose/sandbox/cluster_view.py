@@ -16,6 +16,7 @@ from compose.sandbox import jobs, tenants
 from compose.sandbox.picture import Notice, Picture, Pool, RunnerStatus
 from compose.sandbox.tenants import Tenant
 from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
+from domain.kubernetes.objects import KubeObject
 from domain.ports.pod import PodView, PortsState
 from events.kube.api import KubeApi
 from events.publisher import resources
@@ -49,7 +50,7 @@ class Mirror:
                 self.put(event["object"], gone=event["type"] == "DELETED")
 
     def put(self, obj: Json, gone: bool) -> None:
-        key = self.resource.key(obj["metadata"])
+        key = self.resource.key(KubeObject(obj))
         if gone:
             self.objects.pop(key, None)
         else:
