@@ -1,6 +1,6 @@
-"""Writes the rules about our own kinds into the roles of deploy/base, from the table of kinds: `make crds`.
+"""Write the rules about our own kinds into the roles of deploy/base, from the table of kinds: `make crds`.
 
-What stands above the marker in a role is written by hand. With `--check` it only says whether they are current.
+The part above the marker in a role is written by hand. With `--check` it only says whether the roles are current.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ READ: Final = ("get", "list", "watch")
 CHANGE: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
-class Rule(NamedTuple):
-    """Of our API group."""
+class RoleRule(NamedTuple):
+    """A rule of a role about our API group."""
 
     resource: str
     verbs: Verbs
 
 
-def roles() -> dict[tuple[str, str], list[Rule]]:
-    """File and name of each role -> what it says of our own kinds."""
+def roles() -> dict[tuple[str, str], list[RoleRule]]:
+    """Return the rules about our own kinds, by file and name of the role."""
     namespaced = [kind for kind in OUR_KINDS if kind.namespaced]
     return {
         ("publisher-access.yaml", "berthmaster-publisher"): list(_ours(permissions.PUBLISHER)),
@@ -38,19 +38,19 @@ def roles() -> dict[tuple[str, str], list[Rule]]:
     }
 
 
-def _ours(rules: permissions.Rules) -> Iterator[Rule]:
-    return (Rule(resource, verbs) for (group, resource), verbs in rules.items() if group == GROUP)
+def _ours(rules: permissions.Rules) -> Iterator[RoleRule]:
+    return (RoleRule(resource, verbs) for (group, resource), verbs in rules.items() if group == GROUP)
 
 
-def _of_people(kinds: Iterable[ResourceKind], verbs: Verbs, scale_verbs: Verbs) -> Iterator[Rule]:
+def _of_people(kinds: Iterable[ResourceKind], verbs: Verbs, scale_verbs: Verbs) -> Iterator[RoleRule]:
     for kind in kinds:
-        yield Rule(kind.plural, verbs)
+        yield RoleRule(kind.plural, verbs)
         if definition_of(kind).replicas_path:
-            yield Rule(f"{kind.plural}/scale", scale_verbs)
+            yield RoleRule(f"{kind.plural}/scale", scale_verbs)
 
 
-def text_of(rules: Iterable[Rule]) -> str:
-    """One rule of YAML for all resources of the same verbs."""
+def text_of(rules: Iterable[RoleRule]) -> str:
+    """Return the rules as YAML, one for all resources with the same verbs."""
     resources: dict[Verbs, list[str]] = {}
     for rule in rules:
         resources.setdefault(rule.verbs, []).append(rule.resource)
@@ -61,7 +61,7 @@ def text_of(rules: Iterable[Rule]) -> str:
 
 
 def files(folder: Path) -> dict[str, str]:
-    """The text of each file, with its rules as they should be. Raises ValueError for a role without the marker."""
+    """Return the text of each file with its current rules. Raises ValueError for a role without the marker."""
     texts: dict[str, str] = {}
     for (file, role), rules in roles().items():
         text = texts.get(file) or (folder / file).read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def _replaced(documents: Sequence[str], role: str, rules: str) -> Iterator[str]:
 
 
 def stale(folder: Path) -> Mapping[str, str]:
-    """The files that do not say what the table says, as they should be."""
+    """Return the files that differ from the table, with the text that they should have."""
     return {file: text for file, text in files(folder).items() if text != (folder / file).read_text(encoding="utf-8")}
 
 

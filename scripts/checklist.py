@@ -15,7 +15,7 @@ LATER: Final = "[later]"
 
 
 @dataclass(frozen=True)
-class Row:
+class ChecklistRow:
     name: str
     behaviour: str
     shown_by: str
@@ -26,6 +26,6 @@ class Row:
         return LATER in self.behaviour
 
 
-def rows_of(checklist: Path) -> Iterator[Row]:
+def rows_of(checklist: Path) -> Iterator[ChecklistRow]:
     for match in ROW.finditer(checklist.read_text(encoding="utf-8")):
-        yield Row(match["name"], match["behaviour"].strip(), match["shown_by"].strip())
+        yield ChecklistRow(match["name"], match["behaviour"].strip(), match["shown_by"].strip())

@@ -79,7 +79,7 @@ def option(parameter: inspect.Parameter, kind: Any, declared: OptionInfo) -> Opt
 
 
 def placeholder(kind: Any) -> str:
-    """What stands for a value: the words that there are, or its kind."""
+    """Return the placeholder of a value: its choices, or its type."""
     kind = next(member for member in get_args(kind) or (kind,) if member is not NoneType)
     if issubclass(kind, StrEnum):
         return "|".join(kind)

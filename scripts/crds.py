@@ -93,19 +93,19 @@ def _name_rule(limit: NameLimit) -> Json:
 
 
 def definitions() -> dict[str, Json]:
-    """What each file of deploy/crds holds."""
+    """Return the content of each file of deploy/crds."""
     return {f"{crd['metadata']['name']}.yaml": crd for crd in map(custom_resource, OUR_KINDS)}
 
 
 def files() -> dict[str, Json]:
-    """The definitions, and what `kubectl apply -k` reads."""
+    """Return the definitions, and the file that `kubectl apply -k` reads."""
     crds = definitions()
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     return {**crds, "kustomization.yaml": {**head, "resources": sorted(crds)}}
 
 
 def stale(folder: Path) -> list[str]:
-    """The files that do not say what the models say; the order of keys does not matter."""
+    """Return the files that differ from the models; the order of keys does not matter."""
     wanted = files()
     there = {path.name: yaml.safe_load(path.read_text(encoding="utf-8")) for path in folder.glob("*.yaml")}
     return sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))

@@ -23,7 +23,7 @@ HEIGHTS: Final = {"stat": 4, "timeseries": 8}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status: 1 when a file is not what the panels say."""
+    """Return the exit status: 1 if a file differs from the panels."""
     stale = [name for name, text in texts().items() if not _current(FOLDER / name, text)]
     if "--check" in arguments:
         print("dashboards: " + (f"run `make dashboards`: {', '.join(stale)}" if stale else "ok"))

@@ -23,7 +23,7 @@ def offences(root: Path) -> Iterator[str]:
 
 
 def header_of(text: str) -> str:
-    """The comment that the script begins with, without its marks, or ''."""
+    """Return the comment at the beginning of the script without its marks, '' if there is none."""
     comment = HEADER.match(text)
     if not comment:
         return ""

@@ -27,14 +27,14 @@ QUOTED: Final = re.compile(r"\b[Rr]ules?\s+(" + _NAMES.format(name="`[a-z][a-z-]
 
 
 @dataclass(frozen=True)
-class Rule:
+class ProtocolRule:
     name: str
     tests: tuple[str, ...]
 
 
-def rules_of(page: str) -> list[Rule]:
+def rules_of(page: str) -> list[ProtocolRule]:
     return [
-        Rule(row["name"], tuple(f"{test['path']}::{test['name']}" for test in TEST.finditer(row["cells"])))
+        ProtocolRule(row["name"], tuple(f"{test['path']}::{test['name']}" for test in TEST.finditer(row["cells"])))
         for row in ROW.finditer(page)
     ]
 
@@ -77,7 +77,7 @@ def offences(root: Path) -> Iterator[str]:
             yield f"{where}: rule `{name}` is not in {PAGE}"
 
 
-def _unproven(root: Path, rule: Rule) -> Iterator[str]:
+def _unproven(root: Path, rule: ProtocolRule) -> Iterator[str]:
     docstrings = {test: docstring_of(root, test) for test in rule.tests}
     for test in (test for test, text in docstrings.items() if text is None):
         yield f"{PAGE}: rule `{rule.name}`: there is no {test}"

@@ -24,7 +24,7 @@ def offences(root: Path) -> Iterator[str]:
 
 
 def faults_of(path: str, text: str) -> Iterator[str]:
-    """A line for each place that spells the field: as a subscript, an argument, or a key of a dictionary."""
+    """Yield a line for each use of the field: as a subscript, an argument, or a key of a dictionary."""
     for node in ast.walk(ast.parse(text, path)):
         if isinstance(node, ast.Constant) and node.value == FIELD:
             yield f"{path}:{node.lineno}: take a view of domain.kubernetes.objects instead of {FIELD!r}"

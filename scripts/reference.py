@@ -64,7 +64,7 @@ SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
 
 
 def resources() -> str:
-    """A section a kind: the fields of its spec and status, then what they must say together."""
+    """Return a section for each kind: the fields of its spec and status, then its rules about several fields."""
     parts = [HEADER, "# Resources\n", f"Group `{GROUP}`, version `{VERSION}`.\n"]
     for crd in crds.definitions().values():
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -108,7 +108,7 @@ def type_of(schema: Json) -> str:
 
 
 def settings() -> str:
-    """A section a group of variables, for worker (with beat, Flower and the command line) and publisher."""
+    """Return a section for each group of variables, for worker (with beat, Flower and command line) and publisher."""
     parts = [HEADER, "# Settings\n", "Settings are environment variables. Durations are written `90s`, `10m`, `24h`.\n"]
     for title, prefix, model in SETTINGS:
         rows = list(variables(model, prefix))
@@ -117,7 +117,7 @@ def settings() -> str:
 
 
 def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = None) -> Iterator[tuple[str, str, str]]:
-    """`filled`: the group as it is by default, where it is not that of its class."""
+    """Yield the rows of a group. `filled`: its default, if that differs from the default of its class."""
     for name, field in model.model_fields.items():
         variable, value = f"{prefix}{name.upper()}", getattr(filled, name) if filled else field.default
         if inner := nested(field):
@@ -155,7 +155,7 @@ def metrics() -> str:
 
 
 def celery_tasks() -> str:
-    """A section a task that other services send, and a table of our own."""
+    """Return a section for each task that other services send, and a table of internal tasks."""
     documented = tasks()
     own = [(f"`{task.name}`", f"`{task.queue}`", arguments(task), task.text) for task in documented if not task.public]
     parts = [HEADER, "# Tasks\n", TASKS_WORDS]
@@ -172,7 +172,7 @@ def arguments(task: AnyTask) -> str:
 
 
 def commands() -> str:
-    """A section a command."""
+    """Return a section for each command."""
     parts = [HEADER, "# Command line\n", COMMAND_WORDS]
     for command in command_line.commands():
         parts += [f"## {command.name}\n", f"`{command.usage}`\n", f"{command.text}\n"]
@@ -202,7 +202,7 @@ def documents() -> dict[str, str]:
 
 
 def stale(folder: Path) -> list[str]:
-    """Names of the documents that do not say what the models say."""
+    """Return the names of the documents that differ from the models."""
     there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
     wanted = documents()
     return sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import pytest
 
-from scripts.checklist import Row, rows_of
+from scripts.checklist import ChecklistRow, rows_of
 
 Tests: TypeAlias = Mapping[str, Collection[str]]  # name of a row -> the tests that show it
 
@@ -37,7 +37,7 @@ class RowMarkers:
 
 
 def collect(root: Path) -> Tests:
-    """Raises SystemExit with pytest's own words when a test module cannot be collected."""
+    """Collect the tests. Raises SystemExit with pytest's output if a test module cannot be collected."""
     markers, output = RowMarkers(), io.StringIO()
     arguments = ["--collect-only", "-qq", "-p", "no:cacheprovider", "--rootdir", str(root), str(root / "tests")]
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
@@ -59,7 +59,7 @@ def markers(root: Path) -> Tests:
     return places
 
 
-def unknown(rows: Collection[Row], tests: Tests) -> list[str]:
+def unknown(rows: Collection[ChecklistRow], tests: Tests) -> list[str]:
     names = {row.name for row in rows}
     return [
         f"{name}: not in the checklist, named by {', '.join(sorted(tests[name]))}"
@@ -68,11 +68,11 @@ def unknown(rows: Collection[Row], tests: Tests) -> list[str]:
     ]
 
 
-def selected(rows: Collection[Row], prefixes: Sequence[str]) -> list[Row]:
+def selected(rows: Collection[ChecklistRow], prefixes: Sequence[str]) -> list[ChecklistRow]:
     return [row for row in rows if not prefixes or row.name.startswith(tuple(prefixes))]
 
 
-def table(rows: Sequence[Row], tests: Tests) -> str:
+def table(rows: Sequence[ChecklistRow], tests: Tests) -> str:
     width = max((len(row.behaviour) for row in rows), default=0)
     lines = [f"{row.name}  {row.behaviour:{width}}  {shown(row, tests)}" for row in rows]
     covered = sum(row.name in tests for row in rows)
@@ -80,12 +80,12 @@ def table(rows: Sequence[Row], tests: Tests) -> str:
     return "\n".join([*lines, f"{covered} of {len(rows)} rows have a test, {missing} have none"])
 
 
-def shown(row: Row, tests: Tests) -> str:
+def shown(row: ChecklistRow, tests: Tests) -> str:
     count = len(tests.get(row.name, ()))
     return f"{count} test{'s' * (count > 1)}" if count else "later" if row.later else "-"
 
 
-def as_json(rows: Sequence[Row], tests: Tests) -> str:
+def as_json(rows: Sequence[ChecklistRow], tests: Tests) -> str:
     return json.dumps(
         [{"row": row.name, "behaviour": row.behaviour, "tests": sorted(tests.get(row.name, ()))} for row in rows],
         indent=2,

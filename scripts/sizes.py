@@ -23,24 +23,24 @@ MEDIAN_TREES: Final = ("berthmaster", "domain", "events", "workers")
 
 
 @dataclass(frozen=True)
-class Part:
+class CodePart:
     """A file, or a function in it."""
 
     name: str
     lines: int
 
 
-def functions_of(path: str, text: str) -> Iterator[Part]:
+def functions_of(path: str, text: str) -> Iterator[CodePart]:
     for node in ast.walk(ast.parse(text, path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            yield Part(f"{path}:{node.lineno} {node.name}", lines)
+            yield CodePart(f"{path}:{node.lineno} {node.name}", lines)
 
 
 def offences(root: Path) -> Iterator[str]:
     for tree in TREES:
         texts = dict(sources(root, ".py", (tree,)))
-        files = [Part(path, len(text.splitlines())) for path, text in texts.items()]
+        files = [CodePart(path, len(text.splitlines())) for path, text in texts.items()]
         functions = [part for path, text in texts.items() for part in functions_of(path, text)]
         yield from too_long(files, FILE_LINES)
         yield from too_long(functions, FUNCTION_LINES)
@@ -50,12 +50,12 @@ def offences(root: Path) -> Iterator[str]:
             yield from median_too_long(f"{tree}: median function", functions, MEDIAN_FUNCTION_LINES)
 
 
-def too_long(parts: Sequence[Part], limit: int) -> Iterator[str]:
+def too_long(parts: Sequence[CodePart], limit: int) -> Iterator[str]:
     for part in parts:
         if part.lines > limit:
             yield f"{part.name}: {part.lines} lines, at most {limit}"
 
 
-def median_too_long(what: str, parts: Sequence[Part], limit: int) -> Iterator[str]:
+def median_too_long(what: str, parts: Sequence[CodePart], limit: int) -> Iterator[str]:
     if parts and (middle := median(part.lines for part in parts)) > limit:
         yield f"{what}: {middle:g} lines, at most {limit}"

@@ -17,7 +17,7 @@ def structural(schema: Json) -> Json:
 
 
 def resolved(schema: Json, definitions: Json) -> Json:
-    """The schema with every reference replaced by its definition, and optional values as plain ones without default."""
+    """Replace every reference by its definition, and optional values by plain ones without a default."""
     if "anyOf" in schema:
         present = next(option for option in schema["anyOf"] if option.get("type") != "null")
         schema = {**present, **{key: value for key, value in schema.items() if key not in ("anyOf", "default")}}
@@ -39,7 +39,7 @@ def resolved(schema: Json, definitions: Json) -> Json:
 
 
 def opened(schema: Json) -> Json:
-    """The schema for objects that a newer version may write as well: nothing is required, unknown fields are kept."""
+    """Relax a schema for objects that a newer version may write: nothing is required, unknown fields are kept."""
     kept = {key: value for key, value in schema.items() if key != "required"}
     if "properties" in schema:
         kept["properties"] = {name: opened(field) for name, field in schema["properties"].items()}

@@ -25,7 +25,7 @@ CHECKS: Final[dict[str, Check]] = {
 
 
 def main(root: Path) -> int:
-    """The exit status: 0 when no check finds a fault."""
+    """Return the exit status: 0 if no check finds a fault."""
     try:
         faults = {name: list(check(root)) for name, check in CHECKS.items()}
     except (SyntaxError, TokenError) as error:

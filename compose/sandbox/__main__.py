@@ -19,7 +19,7 @@ from compose.sandbox.directory import DirectoryRefused, sandbox_directory
 from compose.sandbox.drawing import draw
 from compose.sandbox.environment import cut_off
 from compose.sandbox.interruption import Interrupted, Interruption
-from compose.sandbox.lines import Lines, Report
+from compose.sandbox.lines import PlainLines, ProgressReport
 from compose.sandbox.live import Screen
 from compose.sandbox.run import Options, Sandbox
 from compose.sandbox.stack import ProcessEnded, Stack
@@ -32,35 +32,35 @@ MISUSE = 2
 PICTURE = typer.Option(dir_okay=False, writable=True, help="Write the last live view to this file, as SVG")
 
 
-class Api(StrEnum):
+class ApiChoice(StrEnum):
     SANDBOX = "sandbox"
     REAL = "real"
 
 
 def main(  # noqa: PLR0913 - typer takes each option as an argument
-    pods: Annotated[int, typer.Option(min=1, max=1000, help="Pods to make; each asks for one port")] = 60,
-    jobs: Annotated[int, typer.Option(min=0, max=1000, help="Jobs to submit to runner pods; 0 makes no runners")] = 18,
-    runners: Annotated[int, typer.Option(min=1, max=8, help="Most runner pods: processes of about 80 MB each")] = 3,
-    claims: Annotated[int, typer.Option(min=0, max=200, help="Claims to make, each on a warm pod of its own")] = 4,
-    api: Annotated[Api, typer.Option(help="Our small Kubernetes API, or a real kube-apiserver (make apiserver)")] = (
-        Api.SANDBOX
-    ),
+    pods: Annotated[int, typer.Option(min=1, max=1000, help="Number of pods; each asks for one port")] = 60,
+    jobs: Annotated[
+        int, typer.Option(min=0, max=1000, help="Number of jobs for runner pods; 0 starts no runners")
+    ] = 18,
+    runners: Annotated[int, typer.Option(min=1, max=8, help="At most this many runner pods, of about 80 MB each")] = 3,
+    claims: Annotated[int, typer.Option(min=0, max=200, help="Number of claims, each on a warm pod of its own")] = 4,
+    api: Annotated[
+        ApiChoice, typer.Option(help="Our small Kubernetes API, or a real kube-apiserver (make apiserver)")
+    ] = ApiChoice.SANDBOX,
     once: Annotated[
-        bool, typer.Option("--once", help="End when all is bound and done; exit status 1 if that fails")
+        bool, typer.Option("--once", help="Exit when all pods are bound and all jobs done; exit status 1 if that fails")
     ] = False,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds that --once may take")] = 120,
-    churn: Annotated[
-        bool, typer.Option(help="Once all is done, replace a few pods now and then, and submit jobs again")
-    ] = True,
+    timeout: Annotated[float, typer.Option(min=1, help="Time limit of --once in seconds")] = 120,
+    churn: Annotated[bool, typer.Option(help="Afterwards, keep replacing a few pods and submitting jobs")] = True,
     flower: Annotated[bool, typer.Option(help="Run Flower, which shows tasks and workers in a browser")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; progress goes to stderr")] = False,
     picture: Annotated[Path | None, PICTURE] = None,
-    directory: Annotated[Path, typer.Option("--dir", help="For logs, data and kubeconfig; emptied at the start")] = (
-        Path(".sandbox")
-    ),
+    directory: Annotated[
+        Path, typer.Option("--dir", help="Directory for logs, data and kubeconfig; emptied at the start")
+    ] = (Path(".sandbox")),
 ) -> None:
-    """Starts everything on this machine: Redis, a Kubernetes API with a kubelet, an AWS, publisher, workers, beat and
-    Flower; makes pods that ask for ports and jobs for runner pods, and shows how they get them.
+    """Start everything on this machine: Redis, a Kubernetes API with a kubelet, an AWS, publisher, workers, beat and
+    Flower. Create pods that ask for ports and jobs for runner pods, and show how they get them.
     """
     began, interruption = time.monotonic(), Interruption()
     interruption.listen()
@@ -77,7 +77,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
 
 
 class Course:
-    """One sandbox from start to end, and what its end means for the exit status."""
+    """One sandbox from start to end, and its exit status."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Course:
         self.once, self.picture = options.once, picture
         live = self.console.is_terminal or picture
         self.screen = Screen(self.console, began, options.pods) if live else None
-        self.report: Report = self.screen or Lines(self.console, began)
+        self.report: ProgressReport = self.screen or PlainLines(self.console, began)
         self.stack, self.sandbox = stack, Sandbox(stack, options, self.report, interruption, began)
 
     def status(self) -> int:

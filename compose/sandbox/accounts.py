@@ -1,4 +1,4 @@
-"""The service accounts and roles that deploy/ gives publisher and workers, for processes outside of a cluster."""
+"""The service accounts and roles of publisher and workers, as in deploy/, for processes outside of a cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A_DAY: Final = 86_400
 
 
 def admit(api: KubeApi, server: KubeServer, directory: Path) -> None:
-    """Makes accounts and roles, and writes a kubeconfig for each account. Raises KubeError."""
+    """Create accounts and roles, and write a kubeconfig for each account. Raises KubeError."""
     for file in ACCESS:
         apply(api, manifests(DEPLOY / file))
     for account in ACCOUNTS:
@@ -31,7 +31,7 @@ def admit(api: KubeApi, server: KubeServer, directory: Path) -> None:
 
 
 def token(api: KubeApi, account: str) -> str:
-    """As a kubelet would put it into the account's pods."""
+    """Return a token of the account, as a kubelet mounts it into the account's pods."""
     path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
     kind = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
     return str(api.create(path, {**kind, "spec": {"expirationSeconds": A_DAY}})["status"]["token"])
@@ -42,7 +42,7 @@ def kubeconfig(account: str, directory: Path) -> Path:
 
 
 def settings_of(account: str, directory: Path) -> dict[str, str]:
-    """As the manifests set them."""
+    """Return the settings that the manifests give the process."""
     return {
         "BERTHMASTER_KUBERNETES__KUBECONFIG": str(kubeconfig(account, directory)),
         "BERTHMASTER_PUBLISHER__LEASE__NAMESPACE": NAMESPACE,

@@ -1,4 +1,4 @@
-"""A little change now and then, so that people who look see ports given back and given out again."""
+"""Replace a few pods now and then, so that people see ports released and allocated again."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ MOST: Final = 3  # pods at a time
 
 
 class Churn:
-    """Replaces a few pods by new ones, so that their number stays."""
+    """Replaces a few pods by new ones; the number of pods stays the same."""
 
     def __init__(self, workload: Workload, pods: int, random: Random) -> None:
         self.workload, self.pods, self.random = workload, pods, random
         self.due = time.monotonic() + EVERY
 
-    def step(self, seen: Picture) -> None:
-        """To be called often; does something every few seconds."""
+    def step(self, picture: Picture) -> None:
+        """Replace pods every few seconds. Call it often."""
         if time.monotonic() < self.due:
             return
         self.due = time.monotonic() + EVERY
         try:
-            self.replace(seen)
+            self.replace(picture)
         except KubeError as error:  # deleted by hand, for example; a dead API server is noticed elsewhere
             log.info("churn_refused", error=str(error))
 
-    def replace(self, seen: Picture) -> None:
-        """Pods that somebody else made are left alone."""
-        ours = self.workload.made
-        for _ in range(min(MOST, self.pods - sum(name in ours for name in seen.pods))):
+    def replace(self, picture: Picture) -> None:
+        """Replace some of our pods. Pods that somebody else created are left alone."""
+        ours = self.workload.created
+        for _ in range(min(MOST, self.pods - sum(name in ours for name in picture.pods))):
             self.workload.add_pod()
-        names = sorted(pod.name for pod in seen.bound if pod.name in ours)
+        names = sorted(pod.name for pod in picture.bound if pod.name in ours)
         for name in self.random.sample(names, min(len(names), self.random.randint(1, MOST))):
             self.workload.delete_pod(name)

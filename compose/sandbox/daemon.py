@@ -1,4 +1,4 @@
-"""One server process of ours: started, waited for, stopped by its own id.
+"""Start, await and stop one server process.
 
 What it says goes to a file; the end of that file is in the error when it does not come up, and whoever supervises it
 can show the same when it ends too soon. It leads a process group of its own: Ctrl-C in a terminal reaches the
@@ -19,7 +19,7 @@ from pathlib import Path
 from compose.sandbox.orphans import end_with_us
 
 PATIENCE = 60.0
-"""Seconds until a server must answer; a busy machine of two cores takes 4 to 20."""
+"""Seconds that a server has to answer; a busy machine of two cores takes 4 to 20."""
 
 
 def answers(port: int) -> bool:
@@ -31,7 +31,7 @@ def answers(port: int) -> bool:
 
 
 class Daemon:
-    """May be started again after it ended; the log goes on."""
+    """A server process. It may be started again after it ended; the log continues."""
 
     def __init__(
         self, name: str, command: Sequence[str], directory: Path, env: Mapping[str, str] | None = None
@@ -42,12 +42,12 @@ class Daemon:
         self.swept = False
 
     def start(self, ready: Callable[[], bool]) -> None:
-        """Returns once `ready()`. Raises RuntimeError with the end of its log when it ended or took too long."""
+        """Start it and wait for `ready()`. Raises RuntimeError with the end of its log if it ends or takes too long."""
         self.launch()
         self.await_ready(ready)
 
     def launch(self) -> None:
-        """Returns at once."""
+        """Start it without waiting."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.swept = False
@@ -55,7 +55,7 @@ class Daemon:
         end_with_us(self.process)
 
     def await_ready(self, ready: Callable[[], bool]) -> None:
-        """As `start`, of one that was launched. Not ready in time, it is killed."""
+        """Wait for a launched process. Kills it and raises RuntimeError if it is not ready in time."""
         deadline = time.monotonic() + PATIENCE
         while not ready():
             if not self.running() or time.monotonic() > deadline:
@@ -70,11 +70,11 @@ class Daemon:
         return self.process is not None and self.process.poll() is None
 
     def ended(self) -> bool:
-        """Whether it was launched and runs no more."""
+        """Return whether it was launched and has ended."""
         return self.process is not None and self.process.poll() is not None
 
     def stop(self, patience: float = 15.0) -> None:
-        """SIGTERM, then SIGKILL after `patience` seconds; also to what it left behind when it ended by itself."""
+        """Send SIGTERM, then SIGKILL after `patience` seconds. If it has ended already, kill what it left behind."""
         if not self.running():
             self.sweep()
             return
@@ -86,20 +86,20 @@ class Daemon:
             self.kill()
 
     def kill(self) -> None:
-        """SIGKILL to it and what it started."""
+        """Kill it and the processes that it started."""
         if self.process is not None and self.running():
             self.sweep()
             self.process.wait()
 
     def sweep(self) -> None:
-        """SIGKILL to its group, once: later the number may be somebody else's."""
+        """Kill its process group, once: later the id may belong to another group."""
         if self.process is not None and not self.swept:
             self.swept = True
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def pause(self) -> None:
-        """Stops answering while connections stay open, until `resume`."""
+        """Stop the process until `resume`; its connections stay open but get no answer."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
 

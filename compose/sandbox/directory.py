@@ -1,4 +1,4 @@
-"""The one directory of a sandbox: logs, data, kubeconfig. Emptied at the next start, and never another's."""
+"""The directory of a sandbox: logs, data, kubeconfig. The next start empties it, but never another directory."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ MARKER = "sandbox.lock"
 
 
 class DirectoryRefused(Exception):  # noqa: N818 - says what happened
-    """This directory cannot be a sandbox's. The message says why and what to do."""
+    """The directory cannot be used for a sandbox. The message says why and what to do."""
 
 
 @contextmanager
 def sandbox_directory(path: Path) -> Iterator[Path]:
-    """Ours alone while the context lasts, without what an earlier sandbox left. Raises DirectoryRefused."""
+    """Lock the directory for this context, and empty it. Raises DirectoryRefused."""
     directory = path.absolute()
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        found = sorted(directory.iterdir())
-        if found and not (directory / MARKER).exists():
+        entries = sorted(directory.iterdir())
+        if entries and not (directory / MARKER).exists():
             raise DirectoryRefused(
                 f"{path} has files that are not a sandbox's: name an empty or new directory by --dir"
             )

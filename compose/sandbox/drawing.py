@@ -1,4 +1,4 @@
-"""The live view as an SVG picture, for documents: `berthmaster sandbox --once --picture FILE`."""
+"""Draw the live view as an SVG picture for the documentation: `berthmaster sandbox --once --picture FILE`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variables by which every process of the sandbox finds the others, and nobody outside."""
+"""The environment of the sandbox's processes: they find each other, and nothing outside."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Final
 CLUSTER: Final = "sandbox"
 REGION: Final = "us-east-1"
 MARK: Final = "BERTHMASTER_SANDBOX"
-"""In the environment of every process of a sandbox: its directory."""
+"""Variable with the directory of the sandbox, in the environment of each of its processes."""
 OUTSIDE: Final = ("AWS_", "BERTHMASTER_", "CELERY_", "FLOWER_", "KUBECONFIG")
-"""Beginnings of variables that point to a cluster, a Redis or an account of the user, or change how we work."""
+"""Prefixes of variables that point to a cluster, Redis or account of the user, or that configure us."""
 LOOPBACK: Final = "127.0.0.1,localhost"
 
 
 def cut_off(environ: MutableMapping[str, str]) -> None:
-    """The sandbox must not touch what the user has elsewhere, and no proxy stands between its processes."""
+    """Remove what points to the user's own systems, and bypass proxies between the processes."""
     for name in [name for name in environ if name.upper().startswith(OUTSIDE)]:
         del environ[name]
     environ["NO_PROXY"] = environ["no_proxy"] = LOOPBACK
 
 
 def variables(directory: Path, redis: str, kubeconfig: Path, aws: str) -> dict[str, str]:
-    """Addresses and credentials, for our processes and for whoever looks in with kubectl, aws or berthmaster."""
+    """Return addresses and credentials for our processes, and for people who use kubectl, aws or berthmaster."""
     return {
         MARK: str(directory),
         "KUBECONFIG": str(kubeconfig),
@@ -43,6 +43,6 @@ def variables(directory: Path, redis: str, kubeconfig: Path, aws: str) -> dict[s
 
 
 def write(path: Path, values: Mapping[str, str]) -> None:
-    """A file to read with `.` in a shell, which then finds the `berthmaster` of this very environment."""
+    """Write a file to source in a shell, which then finds the `berthmaster` of this virtual environment."""
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in values.items()]
     path.write_text("".join([*lines, f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"\n']))

@@ -1,6 +1,6 @@
-"""Ports of the loopback for servers that are about to start.
+"""Find free loopback ports for servers that are about to start.
 
-A port that is free now may be taken before its server binds it: two processes that look at the same time would find
+A free port may be taken before its server binds it: two processes that search at the same time would find
 the same one. Each process therefore has a range of its own, locked for as long as it lives, and goes round in it.
 """
 
@@ -17,13 +17,13 @@ from pathlib import Path
 from random import SystemRandom
 
 PORTS = range(12_000, 30_000)
-"""Below those that systems give to outgoing connections (from 32768, or higher)."""
+"""Below the ports that systems use for outgoing connections (32768 or higher)."""
 
 OF_A_PROCESS = 400
 
 
 def free_port() -> int:
-    """It stays free until its server starts, also one that is killed and starts again.
+    """Return a port that stays free until its server starts, also if the server is killed and restarts.
 
     Raises OSError when none was found.
     """
@@ -36,7 +36,7 @@ def free_port() -> int:
 
 @cache
 def ports_of(_process: int) -> Iterator[int]:
-    """By the id of the process that asks: a forked child must not go on with those of its parent.
+    """Return the ports of a process. A forked child has another id, so it does not continue with its parent's ports.
 
     Raises OSError when as many processes as there are ranges have locked them all.
     """
@@ -48,7 +48,7 @@ def ports_of(_process: int) -> Iterator[int]:
 
 
 def locked(start: int) -> bool:
-    """Until this process ends: its system closes the file."""
+    """Lock the port range until this process ends; the operating system closes the file."""
     folder = Path(tempfile.gettempdir()) / f"berthmaster-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     marker = os.open(folder / str(start), os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end the sandbox at the next look, not in the middle of a step.
+"""Ctrl-C and SIGTERM end the sandbox between two steps, never in the middle of one.
 
 An exception out of a signal handler could strike between the start of a process and the note of its id: that process
 would stay behind.
@@ -11,11 +11,11 @@ import time
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LOOK = 0.1  # seconds
+CHECK_EVERY = 0.1  # seconds
 
 
 class Interrupted(Exception):  # noqa: N818 - says what happened
-    """Somebody asked to end. `status` is what a shell expects for the signal."""
+    """A signal asked the sandbox to end. `status` is the exit status that a shell expects for it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -34,14 +34,14 @@ class Interruption:
         self.number = self.number or number
 
     def check(self) -> None:
-        """Raises Interrupted."""
+        """Raise Interrupted if a signal has arrived."""
         if self.number:
             raise Interrupted(self.number)
 
     def sleep(self, seconds: float) -> None:
-        """Raises Interrupted, soon after the signal."""
+        """Sleep. Raises Interrupted soon after a signal."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.check()
-            time.sleep(min(LOOK, left))
+            time.sleep(min(CHECK_EVERY, left))
         self.check()

@@ -1,4 +1,4 @@
-"""Another service, which has jobs done: it submits them at a steady pace, confirms most plans and cancels some.
+"""A service that uses the fleet: it submits jobs at a steady pace, confirms most plans and cancels some.
 
 It knows the fleet by `berthmaster.client` alone, as any service does.
 """
@@ -31,14 +31,14 @@ AGAIN: Final = 15.0
 REST: Final = 30.0
 """Seconds between two waves of jobs, in which the pool shrinks."""
 THOUGHT: Final = 0.5
-"""Seconds that a person looks at a plan."""
+"""Seconds that the simulated person reviews a plan."""
 EXAMPLES: Final = 3
 AT_ONCE: Final = timedelta(milliseconds=1)
 BOTH: Final = ("plan", "apply")
 
 
 @dataclass
-class Job:
+class SandboxJob:
     """`state`: submitted, reserved (a plan waits for its person), decided, or an outcome. `due`: when to say it again,
     as in `time.monotonic()`.
     """
@@ -59,8 +59,8 @@ class Job:
         return self.state not in ("submitted", "reserved", "decided")
 
 
-def job(number: int) -> Job:
-    """In turn: a plan; one that is applied; two of one serial key; a plan that goes first; one that is refused."""
+def job(number: int) -> SandboxJob:
+    """Return a job. By turns: a plan; plan and apply; two with one serial key; an urgent plan; one that is refused."""
     kind, service = number % 6, f"shop-{number % 6}"
     request = Request(
         id=f"job-{number:04}",
@@ -71,13 +71,13 @@ def job(number: int) -> Job:
         serial_key="shop" if kind in (2, 3) else "",
         priority=1 if kind == 4 else 5,
     )
-    return Job(request, refused=kind == 5)
+    return SandboxJob(request, refused=kind == 5)
 
 
 def pod_pool(most: int) -> Json:
-    """Each pod has a slot for any job and one for plans; its runners are a Redis user of their own."""
-    told = [{"name": "BERTHMASTER_RUNNER__HEARTBEAT", "value": "1s"}]
-    containers = [{"name": "runner", "image": "registry.example.com/runner:1.0", "env": told}]
+    """Return the pod pool. Each pod has a slot for any job and one for plans, and a Redis user of its own."""
+    variables = [{"name": "BERTHMASTER_RUNNER__HEARTBEAT", "value": "1s"}]
+    containers = [{"name": "runner", "image": "registry.example.com/runner:1.0", "env": variables}]
     return {
         "apiVersion": "berthmaster.dev/v1alpha1",
         "kind": "PodPool",
@@ -95,14 +95,14 @@ def pod_pool(most: int) -> Json:
 
 @dataclass
 class Jobs:
-    """`prepare` once, `step` often. What has ended as it should is only counted."""
+    """The jobs of the service. Call `prepare` once and `step` often. Jobs that end as expected are only counted."""
 
     fleet: Fleet
     number: int
     most_pods: int
-    made: int = 0
-    open: dict[str, Job] = field(default_factory=dict)
-    lost: list[Job] = field(default_factory=list)
+    submitted: int = 0
+    open: dict[str, SandboxJob] = field(default_factory=dict)
+    lost: list[SandboxJob] = field(default_factory=list)
     ended: Counter[str] = field(default_factory=Counter)
     at: str = "0"
     next: float = 0.0
@@ -112,41 +112,41 @@ class Jobs:
         apply(api, [pod_pool(self.most_pods)])
 
     def step(self, now: float, *, more: bool = False) -> None:
-        """`now` as in `time.monotonic()`. `more`: begins another wave when the last one is over."""
+        """Read results, submit what is due. `now`: as `time.monotonic()`. `more`: start another wave after the last."""
         try:
-            for told in self.fleet.results(f"{NAMESPACE}/{POOL}", self.at, AT_ONCE):
-                self._hear(told, now)
-            if self._turn(now, more=more):
+            for result in self.fleet.results(f"{NAMESPACE}/{POOL}", self.at, AT_ONCE):
+                self._hear(result, now)
+            if self._is_time_for_another(now, more=more):
                 self._add(now)
-            for each in [each for each in self.open.values() if now >= each.due]:
-                self._say(each, now)
+            for job in [job for job in self.open.values() if now >= job.due]:
+                self._say(job, now)
         except OUTAGE as error:  # who watches the processes says more
             log.info("jobs_not_seen", reason=str(error))
 
-    def _hear(self, told: Result, now: float) -> None:
-        self.at = told.at
-        if (known := self.open.get(told.job)) is None:
+    def _hear(self, result: Result, now: float) -> None:
+        self.at = result.at
+        if (job := self.open.get(result.job)) is None:
             return
-        known.state, known.plan, known.result, known.due = told.state, told.attempt, told.result, now + THOUGHT
-        if known.ended:
-            del self.open[told.job]
-            self.ended[known.state] += 1
-            self.lost += [known] if known.state != known.wanted else []
+        job.state, job.plan, job.result, job.due = result.state, result.attempt, result.result, now + THOUGHT
+        if job.ended:
+            del self.open[result.job]
+            self.ended[job.state] += 1
+            self.lost += [job] if job.state != job.wanted else []
 
-    def _turn(self, now: float, *, more: bool) -> bool:
+    def _is_time_for_another(self, now: float, *, more: bool) -> bool:
         if now < self.next:
             return False
-        if self.made and self.made % self.number == 0:
+        if self.submitted and self.submitted % self.number == 0:
             return more and not self.open and now >= self.next + REST
         return True
 
     def _add(self, now: float) -> None:
-        self.made, self.next = self.made + 1, now + EVERY
-        fresh = job(self.made)
+        self.submitted, self.next = self.submitted + 1, now + EVERY
+        fresh = job(self.submitted)
         self.open[fresh.request.id] = fresh
 
-    def _say(self, job: Job, now: float) -> None:
-        """Said again until it has an effect: a message may be lost."""
+    def _say(self, job: SandboxJob, now: float) -> None:
+        """Submit or decide the job. It is repeated until it has an effect, because a message may be lost."""
         job.due = now + AGAIN
         if job.state == "submitted":
             self.fleet.submit(job.request)
@@ -158,23 +158,23 @@ class Jobs:
 
     @property
     def counts(self) -> Counter[str]:
-        return Counter(each.state for each in self.open.values()) + self.ended
+        return Counter(job.state for job in self.open.values()) + self.ended
 
     def pending(self) -> Iterator[str]:
-        """What is still to come."""
-        if self.made < self.number:
-            yield f"{self.made} of {self.number} jobs were submitted"
+        """Yield what has not happened yet."""
+        if self.submitted < self.number:
+            yield f"{self.submitted} of {self.number} jobs were submitted"
         if self.open:
             yield f"{len(self.open)} jobs have not ended: {named(list(self.open.values()))}"
 
     def wrong(self) -> Iterator[str]:
-        """What will not be as it should be, however long one waits."""
+        """Yield what went wrong for good."""
         if self.lost:
             yield f"{len(self.lost)} jobs ended as they should not: {named(self.lost)}"
 
 
-def named(jobs: list[Job]) -> str:
+def named(jobs: list[SandboxJob]) -> str:
     some = ", ".join(
-        f"{each.request.id} ({': '.join(filter(None, (each.state, each.result)))})" for each in jobs[:EXAMPLES]
+        f"{job.request.id} ({': '.join(filter(None, (job.state, job.result)))})" for job in jobs[:EXAMPLES]
     )
     return f"{some}{', ...' if len(jobs) > EXAMPLES else ''}"

@@ -1,4 +1,4 @@
-"""Progress as plain lines, for pipes and logs: each once, and only what changed."""
+"""Show progress as plain lines for pipes and logs: only what changed."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ PERIOD: Final = 1.0
 """Seconds between two lines about pods."""
 
 
-class Report(Protocol):
-    """How the sandbox tells what happens. `close` may be called twice."""
+class ProgressReport(Protocol):
+    """Shows people the progress of the sandbox. `close` may be called twice."""
 
     def step(self, what: str) -> None:
-        """Something is done, now."""
+        """Show that a step is done."""
 
-    def look(self, seen: Picture) -> None:
-        """To be called a few times a second."""
+    def show(self, picture: Picture) -> None:
+        """Show the cluster. Called a few times a second."""
 
     def close(self) -> None: ...
 
 
-class Lines:
+class PlainLines:
     def __init__(self, console: Console, started: float) -> None:
         """`started` as in `time.monotonic()`."""
         self.console, self.started = console, started
-        self.told, self.notices, self.at = dict[str, str](), 0, 0.0
+        self.latest, self.notices, self.at = dict[str, str](), 0, 0.0
 
     def step(self, what: str) -> None:
         seconds = time.monotonic() - self.started
         self.console.print(f"{seconds:6.1f} s  {what}", soft_wrap=True)
 
-    def look(self, seen: Picture) -> None:
+    def show(self, picture: Picture) -> None:
         if time.monotonic() - self.at < PERIOD:
             return
         self.at = time.monotonic()
-        fresh, self.notices = seen.notices[self.notices :], len(seen.notices)
+        fresh, self.notices = picture.notices[self.notices :], len(picture.notices)
         for line in events(fresh):
             self.step(line)
-        for about, line in (("pods", summary(seen)), ("jobs", jobs(seen)), ("claims", claims(seen))):
-            if line != self.told.get(about, ""):
-                self.told[about] = line
+        for about, line in (("pods", summary(picture)), ("jobs", jobs(picture)), ("claims", claims(picture))):
+            if line != self.latest.get(about, ""):
+                self.latest[about] = line
                 self.step(line)
 
     def close(self) -> None:
@@ -54,27 +54,27 @@ class Lines:
 
 
 def events(notices: tuple[Notice, ...]) -> list[str]:
-    """Those of pools in full, those of pods counted."""
+    """Return Events as lines: those of pools in full, those of pods as counts."""
     pods = Counter(notice.reason for notice in notices if notice.kind == "Pod")
-    pools = [f"event: {each.name} {each.reason}: {each.message}" for each in notices if each.kind != "Pod"]
+    pools = [f"event: {notice.name} {notice.reason}: {notice.message}" for notice in notices if notice.kind != "Pod"]
     return [*pools, *(["events of pods: " + counted(pods)] if pods else [])]
 
 
-def summary(seen: Picture) -> str:
-    balancers = ", ".join(f"{each.allocated}/{each.capacity}" for each in seen.pool.balancers) or "none"
-    return f"pods: {counted(seen.states) or 'none'}; load balancers: {balancers}; waiting: {seen.pool.waiting}"
+def summary(picture: Picture) -> str:
+    balancers = ", ".join(f"{balancer.allocated}/{balancer.capacity}" for balancer in picture.pool.balancers) or "none"
+    return f"pods: {counted(picture.states) or 'none'}; load balancers: {balancers}; waiting: {picture.pool.waiting}"
 
 
-def jobs(seen: Picture) -> str:
-    """'' before the first, and where there are none."""
-    if not seen.jobs:
+def jobs(picture: Picture) -> str:
+    """Return the line about jobs, '' while there are none."""
+    if not picture.jobs:
         return ""
-    runners = seen.runners
-    return f"jobs: {counted(seen.jobs)}; runner pods: {runners.present or 'none'}; {runners.told}"
+    runners = picture.runners
+    return f"jobs: {counted(picture.jobs)}; runner pods: {runners.present or 'none'}; {runners.slots_in_words}"
 
 
-def claims(seen: Picture) -> str:
-    return f"claims: {counted(seen.phases)}" if seen.claims else ""
+def claims(picture: Picture) -> str:
+    return f"claims: {counted(picture.phases)}" if picture.claims else ""
 
 
 def counted(counts: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""Progress on a terminal: steps, pods by state, load balancers as they fill, jobs, and the latest Kubernetes Events."""
+"""Show progress on a terminal: steps, pods by state, filling load balancers, jobs and the latest Kubernetes Events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.text import Text
 from compose.sandbox.picture import Picture
 
 LATEST: Final = 8
-"""Events shown at a time."""
+"""How many Events are shown."""
 PORTS: Final = {"Bound": "green", "NoPortAvailable": "yellow", "Failed": "red", "Releasing": "magenta"}
 JOBS: Final = {"succeeded": "green", "cancelled": "green", "reserved": "yellow", "failed": "red", "lost": "red"}
 COLOURS: Final = PORTS | JOBS
@@ -23,10 +23,10 @@ WIDTH: Final = 40
 
 
 class Screen:
-    """A Report (see `lines`)."""
+    """A ProgressReport (see `lines`) that redraws a terminal."""
 
     def __init__(self, console: Console, started: float, pods: int) -> None:
-        self.started, self.pods, self.seen = started, pods, Picture()
+        self.started, self.pods, self.picture = started, pods, Picture()
         self.steps: list[tuple[float, str]] = []
         self.live = Live(console=console, get_renderable=self.render, refresh_per_second=5)
         self.live.start()
@@ -34,8 +34,8 @@ class Screen:
     def step(self, what: str) -> None:
         self.steps.append((time.monotonic() - self.started, what))
 
-    def look(self, seen: Picture) -> None:
-        self.seen = seen
+    def show(self, picture: Picture) -> None:
+        self.picture = picture
 
     def close(self) -> None:
         if not self.live.is_started:
@@ -45,52 +45,58 @@ class Screen:
             self.live.console.line()  # the last view ends without one there
 
     def render(self) -> RenderableType:
-        seen = self.seen
+        picture = self.picture
         return Group(
-            *self.done(), *self.bound(seen), *self.balancers(seen), *jobs(seen), *claims(seen), *self.latest(seen)
+            *self.done(),
+            *self.bound(picture),
+            *self.balancers(picture),
+            *jobs(picture),
+            *claims(picture),
+            *self.latest(picture),
         )
 
     def done(self) -> Iterator[RenderableType]:
         for seconds, what in self.steps:
             yield Text.assemble((f"{seconds:6.1f} s ", "dim"), ("✓ ", "green"), what)
 
-    def bound(self, seen: Picture) -> Iterator[RenderableType]:
-        if not seen.pods:
+    def bound(self, picture: Picture) -> Iterator[RenderableType]:
+        if not picture.pods:
             return
         now = time.monotonic() - self.started
-        states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(seen.states.items())]
-        yield Text.assemble((f"{now:6.1f} s ", "dim"), f"{len(seen.bound)} of {self.pods} pods bound ", *states)
+        states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(picture.states.items())]
+        yield Text.assemble((f"{now:6.1f} s ", "dim"), f"{len(picture.bound)} of {self.pods} pods bound ", *states)
         line = Table.grid()  # a bar alone does not end its line
-        line.add_row(bar(len(seen.bound), self.pods))
+        line.add_row(bar(len(picture.bound), self.pods))
         yield line
 
-    def balancers(self, seen: Picture) -> Iterator[RenderableType]:
-        if not seen.pool.balancers:
+    def balancers(self, picture: Picture) -> Iterator[RenderableType]:
+        if not picture.pool.balancers:
             return
         table = Table.grid(padding=(0, 2))
-        for each in seen.pool.balancers:
-            use = f"{each.allocated}/{each.capacity}"
-            table.add_row(Text(each.name, "cyan"), bar(each.allocated, each.capacity), use)
+        for balancer in picture.pool.balancers:
+            use = f"{balancer.allocated}/{balancer.capacity}"
+            table.add_row(Text(balancer.name, "cyan"), bar(balancer.allocated, balancer.capacity), use)
         yield table
 
-    def latest(self, seen: Picture) -> Iterator[RenderableType]:
-        for notice in seen.notices[-LATEST:]:
+    def latest(self, picture: Picture) -> Iterator[RenderableType]:
+        for notice in picture.notices[-LATEST:]:
             what = (f"{notice.kind.lower()}/{notice.name} ", "dim"), (notice.reason, "bold"), f" {notice.message}"
             yield Text.assemble(*what, no_wrap=True, overflow="ellipsis")
 
 
-def jobs(seen: Picture) -> Iterator[RenderableType]:
-    if not seen.jobs:
+def jobs(picture: Picture) -> Iterator[RenderableType]:
+    if not picture.jobs:
         return
-    states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(seen.jobs.items())]
-    yield Text.assemble(f"{sum(seen.jobs.values())} jobs ", *states)
-    yield Text(f"  runner pods {seen.runners.present}; {seen.runners.told}; {seen.runners.reason}", "dim")
+    states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(picture.jobs.items())]
+    yield Text.assemble(f"{sum(picture.jobs.values())} jobs ", *states)
+    runners = picture.runners
+    yield Text(f"  runner pods {runners.present}; {runners.slots_in_words}; {runners.reason}", "dim")
 
 
-def claims(seen: Picture) -> Iterator[RenderableType]:
-    if seen.claims:
-        states = [(f"  {number} {phase}", COLOURS.get(phase, "")) for phase, number in sorted(seen.phases.items())]
-        yield Text.assemble(f"{len(seen.claims)} claims ", *states)
+def claims(picture: Picture) -> Iterator[RenderableType]:
+    if picture.claims:
+        states = [(f"  {number} {phase}", COLOURS.get(phase, "")) for phase, number in sorted(picture.phases.items())]
+        yield Text.assemble(f"{len(picture.claims)} claims ", *states)
 
 
 def bar(done: int, total: int) -> ProgressBar:

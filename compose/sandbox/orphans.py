@@ -1,4 +1,4 @@
-"""Ends the processes that this one started when this one ends, however it ends: SIGKILL runs no `finally`.
+"""End the processes that this one started when this one ends, even by SIGKILL, which runs no `finally`.
 
 A small process of its own reads the ids of what was started from a pipe. The pipe ends with us, whatever happens to us;
 what runs then and is still the process that was named is killed, with its process group if it leads one.
@@ -20,7 +20,7 @@ LOCK = Lock()
 
 
 def end_with_us(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
-    """Safe to call from any thread, and for a process that has ended already."""
+    """Register a process to end with this one. Safe from any thread, and for a process that has ended already."""
     with LOCK, suppress(BrokenPipeError):
         pipe = _watcher(os.getpid()).stdin
         assert pipe
@@ -30,7 +30,7 @@ def end_with_us(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> Non
 
 @lru_cache(maxsize=1)
 def _watcher(_of: int) -> subprocess.Popen[bytes]:
-    """One a process; a forked child makes its own."""
+    """Return the watcher of this process; a forked child gets its own."""
     command = [sys.executable, "-S", "-E", __file__]
     watcher = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     atexit.register(_dismiss, watcher, os.getpid())
@@ -38,14 +38,14 @@ def _watcher(_of: int) -> subprocess.Popen[bytes]:
 
 
 def _dismiss(watcher: subprocess.Popen[bytes], of: int) -> None:
-    """An orderly end. A forked child leaves its parent's watcher alone, and one that lives on delays nobody."""
+    """Let the watcher end, but do not wait for long. A forked child leaves its parent's watcher alone."""
     if os.getpid() == of:
         with suppress(BrokenPipeError, subprocess.TimeoutExpired):
             watcher.communicate(timeout=10)
 
 
 def started(pid: int) -> str:
-    """When a process was started, in the kernel's words; '' for none. A number may be another process's by now."""
+    """Return the start time of a process as the kernel counts it, '' if it has ended. Process ids are reused."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -53,8 +53,8 @@ def started(pid: int) -> str:
 
 
 def main() -> None:
-    known = {int(line): started(int(line)) for line in sys.stdin}
-    for pid, when in known.items():
+    starts = {int(line): started(int(line)) for line in sys.stdin}
+    for pid, when in starts.items():
         if when and started(pid) == when:
             with suppress(ProcessLookupError, PermissionError):
                 leads = os.getpgid(pid) == pid

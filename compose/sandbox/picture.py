@@ -1,4 +1,4 @@
-"""What users of the cluster see of the sandbox at one moment, and what of it is not as it should be in the end."""
+"""A snapshot of what users of the cluster see, and what in it has not converged yet."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from domain.ports.pod import PodView, PortsState
 
 Json = Mapping[str, Any]
 EXAMPLES: Final = 3
-"""Pods that an explanation names."""
+"""How many pods an explanation names."""
 
 
 EACH_ONCE: Final = ("open", "booting", "away", "claimed", "draining")
-"""What a pod of a pool is; other counts of its status are parts of these."""
+"""The exclusive states of a pod in a pool's status. The other counts of the status are parts of these."""
 SLOTS: Final = ("used", "reserved", "idle")
-"""What people are told of slots, in this order: an API server answers in one of its own."""
+"""The states of slots that are shown, in this order; an API server returns them in any order."""
 
 
 @dataclass(frozen=True)
-class Balancer:
+class BalancerUse:
     name: str
     allocated: int
     capacity: int
@@ -31,12 +31,12 @@ class Balancer:
 
 @dataclass(frozen=True)
 class Pool:
-    """The status of the pool, as far as it was written."""
+    """The status of the port pool, as far as it has been written."""
 
     state: str = "absent"
     allocated: int = 0
     waiting: int = 0
-    balancers: tuple[Balancer, ...] = ()
+    balancers: tuple[BalancerUse, ...] = ()
 
     @classmethod
     def from_object(cls, obj: Json) -> Pool:
@@ -46,13 +46,13 @@ class Pool:
             state=status.get("state") or "Pending",
             allocated=status.get("allocated") or 0,
             waiting=status.get("waiting") or 0,
-            balancers=tuple(Balancer(row["name"], row["allocated"], row["capacity"]) for row in rows),
+            balancers=tuple(BalancerUse(row["name"], row["allocated"], row["capacity"]) for row in rows),
         )
 
 
 @dataclass(frozen=True)
-class Runners:
-    """The status of the pod pool, as far as it was written. `pods` and `slots` by state."""
+class RunnerStatus:
+    """The status of the pod pool, as far as it has been written. `pods` and `slots`: counts by state."""
 
     pods: Mapping[str, int] = field(default_factory=dict)
     slots: Mapping[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Runners:
     reason: str = ""
 
     @classmethod
-    def from_object(cls, obj: Json) -> Runners:
+    def from_object(cls, obj: Json) -> RunnerStatus:
         status = obj.get("status") or {}
         pods, slots = (status.get(name) or {} for name in ("pods", "slots"))
         pods = {state: number for state, number in pods.items() if state in EACH_ONCE}
@@ -70,20 +70,20 @@ class Runners:
 
     @property
     def present(self) -> str:
-        """In words, '' where there is no such pool."""
+        """Describe the pods in words, '' if there is no such pool."""
         pods = ", ".join(f"{number} {state}" for state, number in self.pods.items() if number)
         return f"{pods or 'none'}, {self.wanted} wanted" if self.pods else ""
 
     @property
-    def told(self) -> str:
-        """In words. A status is written now and then, so that it may know less than who waits for the jobs."""
+    def slots_in_words(self) -> str:
+        """Describe the slots in words. The status may be older than what the service knows about its jobs."""
         use = ", ".join(f"{self.slots[state]} {state}" for state in SLOTS if state in self.slots)
         return f"slots as its status last said: {use or 'none'}"
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A Kubernetes Event of ours."""
+    """A Kubernetes Event that we wrote."""
 
     kind: str
     name: str
@@ -101,10 +101,10 @@ class Picture:
     pods: Mapping[str, PodView] = field(default_factory=dict)
     pool: Pool = Pool()
     notices: tuple[Notice, ...] = ()
-    """All so far, oldest first."""
-    runners: Runners = Runners()
+    """All Events so far, oldest first."""
+    runners: RunnerStatus = RunnerStatus()
     jobs: Mapping[str, int] = field(default_factory=dict)
-    """By state, as the service sees them that submits them."""
+    """Counts by state, as seen by the service that submits the jobs."""
     claims: Mapping[str, Tenant] = field(default_factory=dict)
 
     @property
@@ -113,7 +113,7 @@ class Picture:
 
     @property
     def phases(self) -> Counter[str]:
-        """Of claims."""
+        """Count claims by phase."""
         return Counter(claim.phase for claim in self.claims.values())
 
     @property
@@ -122,24 +122,24 @@ class Picture:
 
     @property
     def endpoints(self) -> list[tuple[str, int]]:
-        """(load balancer, port) of each endpoint of each bound pod."""
+        """Return (load balancer, port) of each endpoint of each bound pod."""
         return [(row.lb, row.port) for pod in self.bound for row in parse_endpoints(pod.outputs.endpoints)]
 
     @property
     def rounds(self) -> int:
-        """Scale-ups that added load balancers."""
+        """Return the number of scale-ups that added load balancers."""
         return sum(notice.reason == "LoadBalancersAdded" for notice in self.notices)
 
 
-def missing(seen: Picture, pods: int) -> list[str]:
-    """What is not converged; nothing when `pods` pods are bound, each to its own endpoint, and the pool says so."""
-    return [*_of_pods(seen, pods), *_of_endpoints(seen), *_of_pool(seen, pods)]
+def missing(picture: Picture, pods: int) -> list[str]:
+    """Return what has not converged: `pods` pods must be bound, each to its own endpoint, and the pool must say so."""
+    return [*_of_pods(picture, pods), *_of_endpoints(picture), *_of_pool(picture, pods)]
 
 
-def _of_pods(seen: Picture, pods: int) -> Iterator[str]:
-    if len(seen.pods) != pods:
-        yield f"there are {len(seen.pods)} pods instead of {pods}"
-    unbound = [pod for pod in seen.pods.values() if pod.outputs.state != PortsState.BOUND]
+def _of_pods(picture: Picture, pods: int) -> Iterator[str]:
+    if len(picture.pods) != pods:
+        yield f"there are {len(picture.pods)} pods instead of {pods}"
+    unbound = [pod for pod in picture.pods.values() if pod.outputs.state != PortsState.BOUND]
     if unbound:
         named = ", ".join(f"{pod.name} ({_why(pod)})" for pod in sorted(unbound, key=lambda pod: pod.name)[:EXAMPLES])
         yield f"{len(unbound)} pods are not bound: {named}{', ...' if len(unbound) > EXAMPLES else ''}"
@@ -149,17 +149,17 @@ def _why(pod: PodView) -> str:
     return ": ".join(filter(None, (pod.outputs.state or "no state yet", pod.outputs.message)))
 
 
-def _of_endpoints(seen: Picture) -> Iterator[str]:
-    places = seen.endpoints
-    if len(places) != len(seen.bound):
-        yield f"{len(seen.bound)} bound pods publish {len(places)} endpoints"
+def _of_endpoints(picture: Picture) -> Iterator[str]:
+    places = picture.endpoints
+    if len(places) != len(picture.bound):
+        yield f"{len(picture.bound)} bound pods publish {len(places)} endpoints"
     if twice := sorted(place for place, number in Counter(places).items() if number > 1):
         yield f"{len(twice)} endpoints are published more than once, first {twice[0][0]}:{twice[0][1]}"
 
 
-def _of_pool(seen: Picture, pods: int) -> Iterator[str]:
-    pool = seen.pool
+def _of_pool(picture: Picture, pods: int) -> Iterator[str]:
+    pool = picture.pool
     if (pool.state, pool.allocated, pool.waiting) != ("Active", pods, 0):
         yield f"the pool says: {pool.state}, {pool.allocated} ports in use, {pool.waiting} pods waiting"
-    if used := {balancer for balancer, _ in seen.endpoints} - {balancer.name for balancer in pool.balancers}:
+    if used := {balancer for balancer, _ in picture.endpoints} - {balancer.name for balancer in pool.balancers}:
         yield f"load balancers that the pool does not list are in use: {', '.join(sorted(used))}"

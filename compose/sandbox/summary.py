@@ -1,4 +1,4 @@
-"""What a sandbox did, as a table for people and JSON for scripts."""
+"""Summarize a sandbox, as a table for people and as JSON for scripts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from compose.sandbox.tenants import NAMESPACE as TENANTS
 from compose.sandbox.workload import NAMESPACE as GAMES
 
 A_POD: Final = f'kubectl -n {GAMES} describe "$(kubectl -n {GAMES} get pods -o name | tail -n 1)"'
-"""Of the youngest one: those that were there at the start may be gone."""
+"""Describes the youngest pod, because the first ones may be gone."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Seconds count from the start of the sandbox; None: it did not happen."""
+    """What a sandbox did. Times are in seconds since its start; None if it did not happen."""
 
     converged: bool
     missing: tuple[str, ...]
@@ -51,7 +51,7 @@ class Summary:
         return orjson.dumps(asdict(self), default=str, option=orjson.OPT_INDENT_2).decode()
 
     def table(self, lasting: bool = True) -> Table:
-        """`lasting`: everything goes on running, and has addresses that lead somewhere."""
+        """Return a table. `lasting`: the sandbox keeps running, so its addresses are shown."""
         table = Table(show_header=False, title="Sandbox" if self.converged else "Sandbox, not converged")
         for name, value in [*self._rows(), *(self._addresses() if lasting else ()), ("logs", f"{self.directory}")]:
             table.add_row(name, value)
@@ -88,7 +88,7 @@ class Summary:
         ]
 
     def hints(self) -> list[str]:
-        """What to type in another terminal."""
+        """Return commands to type in another terminal."""
         env = shlex.quote(str(self.directory / "env"))
         return [
             f". {env}   # sets KUBECONFIG, PATH and the addresses of Redis and AWS, then for example:",
@@ -107,28 +107,30 @@ def seconds(number: float | None) -> str:
     return "-" if number is None else f"{number:.1f} s"
 
 
-def summarize(stack: Stack, seen: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:
-    """`times`: started, first_bound, seconds."""
+def summarize(stack: Stack, picture: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:
+    """Summarize. `times` has started, first_bound and seconds."""
     aws = stack.remote_aws
     flower = {"url": stack.flower_url, "user": FLOWER_USER, "password": stack.flower_password}
     return Summary(
         converged=not missing,
         missing=tuple(missing),
-        pods=len(seen.pods),
-        bound=len(seen.bound),
-        endpoints=len(set(seen.endpoints)),
-        load_balancers={each.name: f"{each.allocated}/{each.capacity}" for each in seen.pool.balancers},
-        rounds=seen.rounds,
+        pods=len(picture.pods),
+        bound=len(picture.bound),
+        endpoints=len(set(picture.endpoints)),
+        load_balancers={
+            balancer.name: f"{balancer.allocated}/{balancer.capacity}" for balancer in picture.pool.balancers
+        },
+        rounds=picture.rounds,
         aws_calls=aws.counts(),
         aws_refusals=aws.refusals(),
         directory=stack.directory,
         kubernetes=stack.kube.url,
         kubeconfig=stack.kube.kubeconfig,
         flower=flower if stack.flower else {},
-        jobs=dict(seen.jobs),
-        runner_pods=dict(seen.runners.pods),
-        slots=dict(seen.runners.slots),
-        claims=dict(seen.phases),
+        jobs=dict(picture.jobs),
+        runner_pods=dict(picture.runners.pods),
+        slots=dict(picture.runners.slots),
+        claims=dict(picture.phases),
         **fixed(times),
     )
 

@@ -21,14 +21,14 @@ POOL: Final = "warm"
 API: Final = "berthmaster.dev/v1alpha1"
 CLAIMS: Final = f"/apis/{API}/namespaces/{NAMESPACE}/podclaims"
 WARM: Final = 2
-"""Pods that are kept warm."""
+"""How many pods are kept warm."""
 EVERY: Final = 5.0
-"""Seconds between two tenants that go or move, once all is shown."""
+"""Seconds between two tenants that leave, once the summary is shown."""
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """A claim, as people see it. `pod` is the one that it has, or moves to."""
+    """A claim, as people see it. `pod`: the pod that it has or moves to."""
 
     name: str
     phase: str = "Pending"
@@ -61,53 +61,53 @@ def pod_pool(tenants: int) -> Json:
 
 
 class Tenants:
-    """`prepare` once, `step` often with what the claims look like."""
+    """Creates and deletes claims. Call `prepare` once, and `step` often with the present claims."""
 
     def __init__(self, api: KubeApi, number: int) -> None:
-        self.api, self.number, self.made, self.due = api, number, 0, 0.0
+        self.api, self.number, self.created, self.due = api, number, 0, 0.0
         self.ended = set[str]()
 
     def prepare(self) -> None:
         apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
         apply(self.api, [pod_pool(self.number)])
 
-    def step(self, seen: Mapping[str, Tenant], now: float, *, more: bool = False) -> None:
-        """`now` as in `time.monotonic()`. `more`: tenants also go, move, and come."""
+    def step(self, claims: Mapping[str, Tenant], now: float, *, more: bool = False) -> None:
+        """Create a claim if one is due. `now`: as `time.monotonic()`. `more`: also replace tenants."""
         if now < self.due:
             return
         try:
-            if self.made < self.number:
+            if self.created < self.number:
                 self._come(now + 0.3)
             elif more:
-                self._churn(seen)
+                self._churn(claims)
                 self.due = now + EVERY
         except KubeError as error:  # deleted by hand, for example
             log.info("tenant_refused", error=str(error))
 
     def _come(self, due: float) -> None:
-        self.made, self.due = self.made + 1, due
-        spec = {"poolName": POOL, "ownerName": f"tenant-{self.made % 10}"}
-        meta = {"name": f"db-{self.made:03}"}
+        self.created, self.due = self.created + 1, due
+        spec = {"poolName": POOL, "ownerName": f"tenant-{self.created % 10}"}
+        meta = {"name": f"db-{self.created:03}"}
         self.api.create(CLAIMS, {"apiVersion": API, "kind": "PodClaim", "metadata": meta, "spec": spec})
 
-    def _churn(self, seen: Mapping[str, Tenant]) -> None:
-        """In turn: one ends, and another comes."""
-        if name := next_to_end(seen, self.ended):
+    def _churn(self, claims: Mapping[str, Tenant]) -> None:
+        """Delete the oldest claim, and let a new one be created."""
+        if name := next_to_end(claims, self.ended):
             self.api.delete(f"{CLAIMS}/{name}")
             self.ended.add(name)
             self.number += 1
 
 
-def next_to_end(seen: Mapping[str, Tenant], ended: Set[str]) -> str:
-    """The oldest that has its pod, '' for none. A claim that was ended is seen for a while, still bound."""
-    return min((name for name, each in seen.items() if each.phase == "Bound" and name not in ended), default="")
+def next_to_end(claims: Mapping[str, Tenant], ended: Set[str]) -> str:
+    """Return the oldest bound claim, '' if there is none. `ended`: deleted claims, which stay visible for a while."""
+    return min((name for name, claim in claims.items() if claim.phase == "Bound" and name not in ended), default="")
 
 
-def pending(seen: Mapping[str, Tenant], number: int) -> Iterator[str]:
-    """What is still to come."""
-    bound = [each.pod for each in seen.values() if each.phase == "Bound"]
+def pending(claims: Mapping[str, Tenant], number: int) -> Iterator[str]:
+    """Yield what has not happened yet."""
+    bound = [claim.pod for claim in claims.values() if claim.phase == "Bound"]
     if len(bound) < number:
-        others = ", ".join(f"{each.name} ({each.phase})" for each in seen.values() if each.phase != "Bound")
+        others = ", ".join(f"{claim.name} ({claim.phase})" for claim in claims.values() if claim.phase != "Bound")
         yield f"{len(bound)} of {number} claims are bound{': ' + others if others else ''}"
     if twice := sorted({pod for pod in bound if bound.count(pod) > 1}):
         yield f"pods with more than one claim: {', '.join(twice)}"

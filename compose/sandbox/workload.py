@@ -1,4 +1,4 @@
-"""What the sandbox shows: a pool that may grow, and pods that ask it for one port each."""
+"""The workload of the sandbox: a pool that may grow, and pods that ask it for one port each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ POOL: Final = "arena"
 PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 PORTPOOLS: Final = "/apis/berthmaster.dev/v1alpha1/portpools"
 REQUESTS: Final = (f"game=7777/UDP@{POOL}", f"game=7777/UDP@{POOL}", f"lobby=8080/TCP@{POOL}")
-"""In turn: one port a pod, so that endpoints can be counted."""
+"""Used by turns. Each asks for one port, so that endpoints can be counted."""
 
 
 def balancers_for(pods: int) -> int:
-    """Load balancers that so many pods need."""
+    """Return the number of load balancers that so many pods need."""
     return -(-pods // NLB_LISTENERS)
 
 
 def pool(pods: int, network: Network) -> Json:
-    """With room for growth beyond what `pods` need, so that the demand decides, not the limit."""
+    """Return a pool that may grow beyond what `pods` need, so that demand decides and not the limit."""
     create = {
         "enabled": True,
         "maxLoadBalancers": balancers_for(pods) + 2,
@@ -59,19 +59,19 @@ def pod(number: int) -> Json:
 
 
 class Workload:
-    """Pods get numbers that are never used again."""
+    """Creates and deletes pods. A pod's number is never reused."""
 
     def __init__(self, api: KubeApi) -> None:
-        self.api, self.numbers, self.made = api, count(1), set[str]()
+        self.api, self.numbers, self.created = api, count(1), set[str]()
 
     def prepare(self, pods: int, network: Network) -> None:
-        """Namespace and pool."""
+        """Create the namespace and the pool."""
         apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
         apply(self.api, [pool(pods, network)])
 
     def add_pod(self) -> str:
         name = str(self.api.create(PODS, pod(next(self.numbers)))["metadata"]["name"])
-        self.made.add(name)
+        self.created.add(name)
         return name
 
     def delete_pod(self, name: str) -> None:

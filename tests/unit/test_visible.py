@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from compose.sandbox.lines import Lines
+from compose.sandbox.lines import PlainLines
 from compose.sandbox.live import Screen
 from compose.sandbox.picture import Notice, Picture
 from domain.port_audit.difference import Difference, DifferenceKind, Remedy
@@ -72,8 +72,8 @@ def test_a_table_has_room_for_what_it_spells_out() -> None:
 @pytest.mark.row("HO-10")
 def test_what_doctor_audit_and_explain_print_of_aws_and_pods_is_inert(capsys: pytest.CaptureFixture[str]) -> None:
     difference = Difference(HOSTILE, HOSTILE, 1, DifferenceKind.MISSING, HOSTILE, HOSTILE, Remedy.NONE)
-    audit.show(audit.Report({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
-    InertConsole(width=300).print(line(Check(HOSTILE, ok=False, found=HOSTILE)))
+    audit.show(audit.AuditReport({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
+    InertConsole(width=300).print(line(Check(HOSTILE, ok=False, finding=HOSTILE)))
     pools = PortPoolExplanation(HOSTILE, HOSTILE, epoch="1", quota=HOSTILE, auto_create=HOSTILE, trouble=HOSTILE)
     run = KeyState(dirty=True, held=False, hint_ms=None, due_ms=None, now_ms=0, tries=0, pools=())
     explain.show(PodExplanation(HOSTILE, None, HOSTILE, run, None, (pools,)))
@@ -87,9 +87,9 @@ def test_what_doctor_audit_and_explain_print_of_aws_and_pods_is_inert(capsys: py
 def test_lines_of_the_sandbox_are_inert(live: bool) -> None:
     out = io.StringIO()
     console = InertConsole(file=out, width=300)
-    report = Screen(console, 0, 1) if live else Lines(console, 0)
+    report = Screen(console, 0, 1) if live else PlainLines(console, 0)
     report.step(HOSTILE)
-    report.look(Picture(notices=(Notice("PortPool", HOSTILE, HOSTILE, HOSTILE),)))
+    report.show(Picture(notices=(Notice("PortPool", HOSTILE, HOSTILE, HOSTILE),)))
     if isinstance(report, Screen):
         console.print(report.render())
     report.close()

@@ -1,4 +1,4 @@
-"""`berthmaster adopt-redis`: moves a Redis from one fleet to another, on purpose."""
+"""`berthmaster adopt-redis`: hand the Redis of one fleet over to another."""
 
 from __future__ import annotations
 
@@ -17,50 +17,61 @@ from workers.cli.doctor import AsJson
 from workers.cli.output import say, say_json
 from workers.cli.troubles import in_words
 
-From = Annotated[str, typer.Option("--from", metavar="FLEET", help="Whose it is now, as this command says without it")]
-Trial = Annotated[bool, typer.Option("--dry-run", help="Say what is there and whether it can be done; change nothing")]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from", metavar="FLEET", help="The fleet that owns this Redis now; run the command without --from to see it"
+    ),
+]
+Trial = Annotated[
+    bool, typer.Option("--dry-run", help="Show what Redis holds and whether it can be adopted; change nothing")
+]
 WHAT_FOLLOWS: Final = (
-    "The old fleet must have ended. What this cluster lacks is given back: listeners of pods that it does not have are "
-    "deleted in AWS"
+    "Stop the old fleet first. This fleet releases what its cluster does not have: in AWS it deletes the "
+    "listeners of pods that do not exist here"
 )
 
 
 def adopt_redis(owner: From = "", dry_run: Trial = False, as_json: AsJson = False) -> None:
-    """Makes the Redis of another fleet this one's; exit status 1 if it is not the one that --from names."""
+    """Take over the Redis of another fleet. Exit status 1 if the fleet in --from does not own it."""
     from workers.wiring.process import fleet_of  # here: it knows every client, which take long to load
 
     settings = configured()
     heir, queue = fleet_of(settings), Workqueue(connect_state(settings.redis), hint_queue=routing.LATENCY)
     try:
         present = queue.owner()
-        living = Counter(key.partition("/")[0] for key, stored in queue.stored_versions().items() if not stored.gone)
+        living = Counter(key.partition("/")[0] for key, entry in queue.stored_versions().items() if not entry.gone)
         why = why_not(present, heir, owner)
         if not why and present and not dry_run and not queue.adopt(present, heir):
-            why = "another process changed whose it is meanwhile: look again"
+            why = "another process changed the owner meanwhile: run this command again"
     except OUTAGE as error:
         say(in_words(error), err=True)
         raise typer.Exit(1) from None
-    told: dict[str, Any] = {"owner": str(present or ""), "fleet": str(heir), "has": dict(sorted(living.items()))}
-    told |= {"done": not (why or dry_run), "why": why}
-    say_json(told) if as_json else say(*in_lines(told, dry_run).splitlines())
+    record: dict[str, Any] = {"owner": str(present or ""), "fleet": str(heir), "has": dict(sorted(living.items()))}
+    record |= {"done": not (why or dry_run), "why": why}
+    say_json(record) if as_json else say(*in_lines(record, dry_run).splitlines())
     if why and present and not present.matches(heir):
         raise typer.Exit(1)
 
 
 def why_not(present: Identity | None, heir: Identity, named: str) -> str:
-    """'' if it can be moved."""
+    """Return why this fleet cannot adopt the Redis, or '' if it can."""
     if present is None:
-        return "it belongs to no fleet: the publisher that claims it first makes it its own"
+        return "it belongs to no fleet: the first publisher that starts takes it"
     if present.matches(heir):
-        return "it is this fleet's already"
+        return "it belongs to this fleet already"
     if not named:
-        return f"name the fleet that it is taken from: --from {present}"
+        return f"name the fleet that owns it now: --from {present}"
     return "" if Identity.parse(named) == present else f"it does not belong to {named}"
 
 
-def in_lines(told: dict[str, Any], dry_run: bool) -> str:
-    has = ", ".join(f"{kind} {count}" for kind, count in told["has"].items()) or "nothing"
-    lines = [f"This Redis belongs to {told['owner'] or 'no fleet'} and knows: {has}", f"This fleet is {told['fleet']}"]
-    if told["why"]:
-        return "\n".join([*lines, told["why"]])
-    return "\n".join([*lines, WHAT_FOLLOWS, "It could be done" if dry_run else "It is this fleet's now"])
+def in_lines(record: dict[str, Any], dry_run: bool) -> str:
+    """Return the report as text for people."""
+    has = ", ".join(f"{kind} {count}" for kind, count in record["has"].items()) or "nothing"
+    lines = [
+        f"This Redis belongs to {record['owner'] or 'no fleet'} and knows: {has}",
+        f"This fleet is {record['fleet']}",
+    ]
+    if record["why"]:
+        return "\n".join([*lines, record["why"]])
+    return "\n".join([*lines, WHAT_FOLLOWS, "It could be adopted" if dry_run else "It belongs to this fleet now"])

@@ -1,4 +1,4 @@
-"""`berthmaster audit`: what AWS, the ledgers and the pods say differently, and, if asked, one pass of repair."""
+"""`berthmaster audit`: compare AWS, the ledgers and the pods, and repair the differences on request."""
 
 from __future__ import annotations
 
@@ -25,17 +25,21 @@ if TYPE_CHECKING:
     from workers.port_audit.observe import AuditObservation
     from workers.port_services import PortServices
 
-Fix = Annotated[bool, typer.Option("--fix", help="Repair what is ours, in one pass")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="With --fix: only say what it would do")]
-Only = Annotated[list[str] | None, typer.Option("--pool", help="Only this pool; may be repeated")]
-Targets = Annotated[int, typer.Option(min=0, help="Most target groups of a pool whose targets are compared")]
-DONE = "done, or on its way"
+Fix = Annotated[bool, typer.Option("--fix", help="Repair, once, the differences in what belongs to us")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="With --fix: show what it would do; change nothing")]
+Only = Annotated[list[str] | None, typer.Option("--pool", help="Audit only this pool; may be given several times")]
+Targets = Annotated[int, typer.Option(min=0, help="Compare the targets of at most this many target groups a pool")]
+DONE = "done, or in progress"
 COLUMNS = ("pool", "load balancer", "port", "kind", "pod", "what", "repair")
 
 
 @dataclass
-class Report:
-    """`outcomes`: what becomes of a difference, '' for nothing but being told. `targets`: looked at, of each pool."""
+class AuditReport:
+    """The result of an audit.
+
+    `outcomes`: what happens to each difference, '' if it is only reported. `targets`: by pool, how many target groups
+    were compared.
+    """
 
     outcomes: dict[Difference, str] = field(default_factory=dict)
     open: int = 0
@@ -43,6 +47,7 @@ class Report:
     problems: list[str] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, Any]]:
+        """Return the differences for `--json`."""
         names = ("pool", "lb", "port", "kind", "owner", "detail", "arn", "target")
         rows = ((difference, {name: getattr(difference, name) for name in names}) for difference in self.outcomes)
         return [row | {"remedy": str(item.remedy), "outcome": self.outcomes[item]} for item, row in rows]
@@ -51,16 +56,16 @@ class Report:
 def audit(
     as_json: AsJson = False, fix: Fix = False, dry_run: DryRun = False, pool: Only = None, targets: Targets = 200
 ) -> None:
-    """Compares AWS, ledgers and pods; exit status 1 if something differs (with --fix: still), or cannot be read."""
-    report = Report()
+    """Compare AWS, ledgers and pods. Exit status 1 if a difference remains or something cannot be read."""
+    report = AuditReport()
     try:
         with Progress("audit", lambda: f"{calls()} AWS calls") as progress:
             _examine(report, pool or [], targets, _Pass(fix, dry_run), progress)
     except (*OUTAGE, KubeError, Unconfigured, TransientError, TerminalError) as error:
         report.problems.append(in_words(error))
     if as_json:
-        found = {"differences": report.rows(), "targets": report.targets, "problems": report.problems}
-        say_json(found)
+        document = {"differences": report.rows(), "targets": report.targets, "problems": report.problems}
+        say_json(document)
     else:
         show(report)
     if report.open or report.problems:
@@ -73,7 +78,7 @@ class _Pass:
     dry: bool
 
 
-def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
+def _examine(report: AuditReport, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
     from workers.port_audit.observe import live_pods_of, observe
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
@@ -83,7 +88,7 @@ def _examine(report: Report, only: list[str], targets: int, how: _Pass, progress
     services = build(settings).ports
     names = [name for name in services.pool_names.all() if not only or name in only]
     report.problems += [f"no PortPool {name} is known" for name in only if name not in names]
-    progress.at("reads the pods")
+    progress.at("reading the pods")
     pods = live_pods_of(services.pods.all()) if names else {}
     for number, name in enumerate(names, 1):
         progress.at(f"pool {name} ({number} of {len(names)}), up to {targets} target groups one by one")
@@ -111,8 +116,8 @@ def _outcomes(services: PortServices, pool: str, observed: AuditObservation, how
     return {difference: unrepaired.get(difference, DONE) for difference in sorted(repair_plan)}
 
 
-def show(report: Report) -> None:
-    """What was not compared has no number of differences."""
+def show(report: AuditReport) -> None:
+    """Print the report. Without a comparison it prints problems only, and no number of differences."""
     out = console()
     if report.outcomes:
         out.print(_table(report))
@@ -123,10 +128,18 @@ def show(report: Report) -> None:
         say(problem, err=True)
 
 
-def _table(report: Report) -> Table:
+def _table(report: AuditReport) -> Table:
     table = Table(*COLUMNS)
-    for found, outcome in report.outcomes.items():
-        port = str(found.port) if found.port else "-"
-        cells = (found.pool, found.lb, port, found.kind, found.owner or "-", found.detail, outcome or found.remedy)
+    for difference, outcome in report.outcomes.items():
+        port = str(difference.port) if difference.port else "-"
+        cells = (
+            difference.pool,
+            difference.lb,
+            port,
+            difference.kind,
+            difference.owner or "-",
+            difference.detail,
+            outcome or difference.remedy,
+        )
         table.add_row(*(str(cell) for cell in cells))
     return table

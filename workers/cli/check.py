@@ -1,4 +1,4 @@
-"""A line of `doctor`."""
+"""One line of `doctor`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import NamedTuple
 
 
 class Check(NamedTuple):
-    """`warns`: it is well, but somebody should look."""
+    """The result of one check. `warns`: it passes, but somebody should look at it."""
 
     name: str
     ok: bool
-    found: str
+    finding: str
     warns: bool = False
+
+    def document(self) -> dict[str, str | bool]:
+        """Return the check as `doctor --json` prints it."""
+        return {"name": self.name, "ok": self.ok, "found": self.finding, "warns": self.warns}

@@ -1,4 +1,4 @@
-"""What `doctor` checks. Each check is a line: what, whether it is well, and what was found, with the way out."""
+"""The checks of `doctor`. Each check says what it checks, whether that is in order, what it found and what to do."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ LUA_FIXED: Final = {
     "Redis": ((7, 2, 11), (7, 4, 6), (8, 0, 4), (8, 2, 2)),
     "Valkey": ((7, 2, 11), (8, 0, 6), (8, 1, 4)),
 }
-"""First of each branch with the fixes of CVE-2025-49844, -46817, -46818 and -46819; later branches have them."""
+"""The first version of each branch that fixes CVE-2025-49844, -46817, -46818 and -46819. Later branches are fixed."""
 MEMORY_WARNS, MEMORY_FAILS = 0.75, 0.9
 QUEUE_LONG, QUEUE_OLD = 10_000, 60.0  # keys, seconds
 
 
 def redis_checks(settings: StateSettings, fleet: Callable[[], Identity]) -> Iterator[Check]:
+    """Check the Redis of the fleet, and Sentinel if there is one. `fleet`: our identity, read only when needed."""
     address = SentinelAddress.parse(settings.url) if by_sentinel(settings.url) else None
-    told = list(sentinel_facts(address)) if address else []
-    yield from judge_sentinels(told, address) if address else ()
+    sentinels = list(sentinel_facts(address)) if address else []
+    yield from judge_sentinels(sentinels, address) if address else ()
     redis = connect_state(settings)
     try:
         facts = server_facts(redis)
@@ -47,12 +48,13 @@ def redis_checks(settings: StateSettings, fleet: Callable[[], Identity]) -> Iter
             yield judge_owner(queue.owner(), fleet())
             yield judge_queue(queue.depth())
     except OUTAGE as error:
-        yield Check("Redis answers", ok=False, found=in_words(error))
+        yield Check("Redis answers", ok=False, finding=in_words(error))
 
 
 def judge_server(facts: ServerFacts) -> list[Check]:
-    if facts.loading:  # until it has, it denies that it keeps a file
-        return [Check("Redis has its data", ok=False, found="still loading it, wait")]
+    """Check version, durability, eviction, role, memory and clock of the server."""
+    if facts.loading:  # while it loads, INFO says that it has no append-only file
+        return [Check("Redis has its data", ok=False, finding="still loading it, wait")]
     version, primary = ".".join(map(str, facts.version)), facts.role == "master"
     log = "on" if facts.append_only else "off: a crash loses data; set appendonly yes"
     evicts = facts.eviction != "noeviction"
@@ -69,50 +71,54 @@ def judge_server(facts: ServerFacts) -> list[Check]:
 
 
 def judge_owner(owner: Identity | None, fleet: Identity) -> Check:
+    """Check that the Redis belongs to this fleet."""
     name = "Redis belongs to this fleet"
     if owner is None:
-        return Check(name, ok=True, found="to none yet: no publisher has claimed it")
+        return Check(name, ok=True, finding="to none yet: no publisher has claimed it")
     return Check(name, owner.matches(fleet), str(owner) if owner.matches(fleet) else str(AnotherFleet(owner, fleet)))
 
 
 def judge_scripting(facts: ServerFacts) -> Check:
-    """Not wrong by itself: providers mend servers without another version."""
+    """Warn about an old version, but never fail: providers patch servers without a new version number."""
     kind, version = ("Valkey", facts.valkey) if facts.valkey else ("Redis", facts.version)
     fixed, name = LUA_FIXED[kind], f"{kind} {'.'.join(map(str, version))}"
     ok = version > fixed[-1] or any(version[:2] == first[:2] and version >= first for first in fixed)
-    first = ", ".join(".".join(map(str, each)) for each in fixed)
+    first = ", ".join(".".join(map(str, version_fixed)) for version_fixed in fixed)
     advice = (
-        f"{name}: whoever may send scripts may run code on it (CVE-2025-49844 and others); take {first} or newer, "
-        "unless its provider has mended it"
+        f"{name}: whoever may send scripts may run code on it (CVE-2025-49844 and others); use {first} or newer, "
+        "unless its provider has patched it"
     )
-    return Check("Redis has the fixes of 2025 for scripts", ok=True, found=name if ok else advice, warns=not ok)
+    return Check("Redis has the fixes of 2025 for scripts", ok=True, finding=name if ok else advice, warns=not ok)
 
 
 def judge_password(*, open_to_all: bool) -> Check:
-    found = (
+    """Warn if Redis needs no password."""
+    advice = (
         "no: everybody who reaches it may do everything, a runner too, whatever its pool's token says; set requirepass "
         "(or give the ACL user default a password, or turn it off), and the password in BERTHMASTER_REDIS__URL"
     )
-    return Check("Redis asks for a password", ok=True, found=found if open_to_all else "yes", warns=open_to_all)
+    return Check("Redis asks for a password", ok=True, finding=advice if open_to_all else "yes", warns=open_to_all)
 
 
 def judge_memory(used: float | None) -> Check:
+    """Check how full Redis is. `used`: the share of maxmemory, None without a limit."""
     name = "Redis has memory left"
     if used is None:
-        return Check(name, ok=True, found="no limit of its own")
-    found = f"{used:.0%} of maxmemory in use" + (": full, it refuses writes; raise it" if used >= MEMORY_WARNS else "")
-    return Check(name, used < MEMORY_FAILS, found, used >= MEMORY_WARNS)
+        return Check(name, ok=True, finding="no limit of its own")
+    usage = f"{used:.0%} of maxmemory in use" + (": full, it refuses writes; raise it" if used >= MEMORY_WARNS else "")
+    return Check(name, used < MEMORY_FAILS, usage, used >= MEMORY_WARNS)
 
 
 def judge_queue(depth: dict[str, float]) -> Check:
-    """Never wrong by itself: a storm passes."""
+    """Warn about a long or old queue, but never fail: a storm of changes passes."""
     dirty, oldest = depth["dirty"], depth["oldest_queued_seconds"]
     warns = dirty > QUEUE_LONG or oldest > QUEUE_OLD
     advice = ": do workers run, and enough of them?" if warns else ""
-    return Check("Workqueue", ok=True, found=f"{dirty:g} keys, the oldest {oldest:.0f} s{advice}", warns=warns)
+    return Check("Workqueue", ok=True, finding=f"{dirty:g} keys, the oldest {oldest:.0f} s{advice}", warns=warns)
 
 
 def broker_checks(settings: WorkerSettings) -> Iterator[Check]:
+    """Check that the broker answers, if it is not the Redis of the fleet."""
     if not settings.broker_is_state:
         problem = broker_problem(settings.broker_url)
         yield Check("broker answers", problem is None, problem or "yes")

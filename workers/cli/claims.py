@@ -1,4 +1,4 @@
-"""`berthmaster migrate NAMESPACE/CLAIM --to POD`, and why a claim is as it is."""
+"""`berthmaster migrate NAMESPACE/CLAIM --to POD` and `berthmaster explain claim`: why a claim is in its state."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 T = TypeVar("T")
 Claim = Annotated[str, typer.Argument(metavar="NAMESPACE/CLAIM")]
-To = Annotated[str, typer.Option("--to", metavar="POD", help="the pod that it shall move to")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="only says whether it could; nothing is changed")]
+To = Annotated[str, typer.Option("--to", metavar="POD", help="The pod to move the claim to")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show whether the claim could move; change nothing")]
 CLAIMS = POD_CLAIM.collection()
 COLUMNS = ("name", "phase", "pod", "node", "owner", "move", "why")
 
 
 def migrate(name: Claim, to: To, dry_run: DryRun = False, as_json: AsJson = False) -> None:
-    """Moves a claim to another free pod; exit status 1 if it cannot have that one, with the reason."""
-    told = ask(name, "CLAIM", lambda parts, namespace, short: _moved(parts.claims, namespace, short, to, dry_run))
-    if told is None:
+    """Move a claim to another free pod. Exit status 1, with the reason, if the claim cannot have that pod."""
+    move = ask(name, "CLAIM", lambda parts, namespace, short: _moved(parts.claims, namespace, short, to, dry_run))
+    if move is None:
         raise refused(f"there is no PodClaim {name}")
     if as_json:
-        say_json(told)
-    elif not told["why"]:
+        say_json(move)
+    elif not move["why"]:
         did = "would move" if dry_run else "is asked to move"
-        say(f"{name} {did} from {told['source']} to {to}")
-    if told["why"]:
-        raise refused(f"{name} cannot move to {to}: {told['why']}")
+        say(f"{name} {did} from {move['source']} to {to}")
+    if move["why"]:
+        raise refused(f"{name} cannot move to {to}: {move['why']}")
 
 
 def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_run: bool) -> Json | None:
     from workers.claims.explain import why_not
 
-    found = services.claims.read(namespace, name)
-    if found is None:
+    claim_object = services.claims.read(namespace, name)
+    if claim_object is None:
         return None
-    why = why_not(services, namespace, found, target)
+    why = why_not(services, namespace, claim_object, target)
     if not why and not dry_run:
         try:
-            services.claims.move(found, target)
+            services.claims.move(claim_object, target)
         except Conflict:
             why = "the claim has just changed: ask again"
-    source = found.spec.get("podName") or ""
+    source = claim_object.spec.get("podName") or ""
     return {
         "claim": f"{namespace}/{name}",
         "source": source,
@@ -74,72 +74,94 @@ def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_
 
 
 def claim(name: Claim, as_json: AsJson = False) -> None:
-    """What a claim has, what its next run does, and why it cannot have the pods that there are."""
+    """Show what a claim has, what its next run does, and why it cannot have each of the pods."""
     from workers.claims.explain import explain_claim
     from workers.claims.explain import in_words as step_in_words
 
-    told = ask(name, "CLAIM", lambda parts, namespace, short: explain_claim(parts.claims, namespace, short))
-    if told is None:
+    explanation = ask(name, "CLAIM", lambda parts, namespace, short: explain_claim(parts.claims, namespace, short))
+    if explanation is None:
         raise refused(f"there is no PodClaim {name}")
     if as_json:
-        say_json(document(told, step_in_words(told.step)))
+        say_json(document(explanation, step_in_words(explanation.step)))
         return
-    say(*lines(told, step_in_words(told.step)))
-    if told.candidates:
-        console().print(_table(told))
+    say(*lines(explanation, step_in_words(explanation.step)))
+    if explanation.candidates:
+        console().print(_table(explanation))
 
 
-def document(told: ClaimExplanation, step: str) -> Json:
-    """The same for programs."""
-    rest = {"pods": dict(told.pods), "next": step, "ahead": told.ahead, "nominated": told.nominated}
-    seen = {"name": told.name, **summary(told.claim), "conditions": conditions(told.claim)}
-    return {**seen, **rest, "candidates": [asdict(each) for each in told.candidates], "run": told.run._asdict()}
+def document(explanation: ClaimExplanation, step: str) -> Json:
+    """Return the explanation for `--json`."""
+    rest = {
+        "pods": dict(explanation.pods),
+        "next": step,
+        "ahead": explanation.ahead,
+        "nominated": explanation.nominated,
+    }
+    head = {"name": explanation.name, **summary(explanation.claim), "conditions": conditions(explanation.claim)}
+    return {
+        **head,
+        **rest,
+        "candidates": [asdict(candidate) for candidate in explanation.candidates],
+        "run": explanation.run._asdict(),
+    }
 
 
-def lines(told: ClaimExplanation, step: str) -> Iterator[str]:
-    seen = summary(told.claim)
-    where = f" on {seen['pod']}" if seen["pod"] else ""
-    yield f"{told.name}: {seen['phase'] or 'no worker has looked at it yet'}{where}"
-    for each in conditions(told.claim):
-        yield f"  {each['type']}: {each['reason']}{', ' + each['message'] if each['message'] else ''}"
-    yield f"  pods with its label: {', '.join(f'{pod} ({phase})' for pod, phase in told.pods) or 'none'}"
-    yield f"  next: {step}; run: {run_in_words(told.run)}"
-    if told.ahead >= 0:
-        grows = f"; pool {told.nominated} grows for it" if told.nominated else "; no pool grows for it"
-        yield f"  waits, behind {told.ahead} claims{grows}"
+def lines(explanation: ClaimExplanation, step: str) -> Iterator[str]:
+    """Yield the explanation as lines for people."""
+    row = summary(explanation.claim)
+    where = f" on {row['pod']}" if row["pod"] else ""
+    yield f"{explanation.name}: {row['phase'] or 'no worker has reconciled it yet'}{where}"
+    yield from condition_lines(explanation.claim)
+    yield f"  pods with its label: {', '.join(f'{pod} ({phase})' for pod, phase in explanation.pods) or 'none'}"
+    yield f"  next: {step}; run: {run_in_words(explanation.run)}"
+    if explanation.ahead >= 0:
+        grows = f"; pool {explanation.nominated} grows for it" if explanation.nominated else "; no pool grows for it"
+        yield f"  waits, behind {explanation.ahead} claims{grows}"
 
 
-def _table(told: ClaimExplanation) -> Table:
+def _table(explanation: ClaimExplanation) -> Table:
     table = Table("pod", "pool", "phase", "why not")
-    for each in told.candidates[:MOST_ROWS]:
-        table.add_row(*(each.pod, each.pool, each.phase, each.why or "-"))
-    if len(told.candidates) > MOST_ROWS:
-        table.add_row(f"... and {len(told.candidates) - MOST_ROWS} more")
+    for candidate in explanation.candidates[:MOST_ROWS]:
+        table.add_row(*(candidate.pod, candidate.pool, candidate.phase, candidate.why or "-"))
+    if len(explanation.candidates) > MOST_ROWS:
+        table.add_row(f"... and {len(explanation.candidates) - MOST_ROWS} more")
     return table
 
 
-def conditions(found: KubeObject) -> list[Json]:
-    """Of a claim, or a set; that its spec is valid goes without saying."""
-    return [each for each in found.conditions if each["type"] != "Valid" or each["status"] == "False"]
+def conditions(resource: KubeObject) -> list[Json]:
+    """Return the conditions of a claim or a claim set, without `Valid` where it is true."""
+    return [
+        condition for condition in resource.conditions if condition["type"] != "Valid" or condition["status"] == "False"
+    ]
+
+
+def condition_lines(resource: KubeObject) -> Iterator[str]:
+    """Yield a line for each condition."""
+    for condition in conditions(resource):
+        message = f", {condition['message']}" if condition["message"] else ""
+        yield f"  {condition['type']}: {condition['reason']}{message}"
 
 
 def claims(kube: KubeApi) -> list[Json]:
-    """As their status says, sorted. Raises KubeError."""
-    return sorted(
-        (summary(KubeObject(each)) for each in kube.list(CLAIMS)["items"]), key=lambda each: str(each["name"])
-    )
+    """Return all claims as rows of `status`, sorted by name. Raises KubeError."""
+    return sorted((summary(KubeObject(item)) for item in kube.list(CLAIMS)["items"]), key=lambda row: str(row["name"]))
 
 
-def summary(found: KubeObject) -> Json:
-    spec, seen = found.spec, found.status
-    move = seen.get("migration") or {}
+def summary(resource: KubeObject) -> Json:
+    """Return a claim as a row of `status`."""
+    spec, status = resource.spec, resource.status
+    move = status.get("migration") or {}
     wrong = next(
-        (each["message"] for each in found.conditions if each["status"] == "False" and each["type"] != "Moved"),
+        (
+            condition["message"]
+            for condition in resource.conditions
+            if condition["status"] == "False" and condition["type"] != "Moved"
+        ),
         "",
     )
     return {
-        "name": f"{found.namespace}/{found.name}",
-        "phase": seen.get("phase") or "",
+        "name": f"{resource.namespace}/{resource.name}",
+        "phase": status.get("phase") or "",
         "pod": spec.get("podName") or "",
         "node": spec.get("nodeName") or "",
         "owner": spec.get("ownerName") or "",
@@ -148,16 +170,16 @@ def summary(found: KubeObject) -> Json:
     }
 
 
-def show(out: Console, found: list[Json]) -> None:
-    """For `berthmaster status`."""
+def show(out: Console, rows: list[Json]) -> None:
+    """Print the table of claims of `berthmaster status`."""
     table = Table("claim", *COLUMNS[1:])
-    for each in found:
-        table.add_row(*(str(each[name]) for name in COLUMNS))
+    for row in rows:
+        table.add_row(*(str(row[name]) for name in COLUMNS))
     out.print(table)
 
 
 def ask(name: str, what: str, question: Callable[[Services, str, str], T]) -> T:
-    """Of one claim, or one set. Raises typer.Exit with what is wrong on standard error."""
+    """Ask our services about one claim or claim set. Prints what is wrong to standard error and raises typer.Exit."""
     if name.count("/") != 1 or not all(name.split("/")):
         say(f"name the {what.lower()} as NAMESPACE/{what}", err=True)
         raise typer.Exit(MISUSE)

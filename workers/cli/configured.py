@@ -1,4 +1,4 @@
-"""Settings for a command, or the end of it with a line for each setting that is wrong."""
+"""Load the settings of a command, or end the command with a line for each wrong setting."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MISUSE = 2
 
 
 def configured() -> WorkerSettings:
-    """Raises typer.Exit(2) after saying which variables are missing or wrong."""
+    """Return the settings of the worker. Prints which variables are wrong and raises typer.Exit(2)."""
     return or_exit(WorkerSettings)
 
 
 def or_exit(kind: type[AnySettings]) -> AnySettings:
-    """The same for settings of another process."""
+    """Return the settings of any process. Prints which variables are wrong and raises typer.Exit(2)."""
     try:
         return settings_of(kind)
     except Misconfigured as error:
@@ -31,14 +31,14 @@ def or_exit(kind: type[AnySettings]) -> AnySettings:
 
 
 class Unconfigured(Exception):  # noqa: N818 - says what is, not what failed
-    """Nothing says how to reach the Kubernetes API, or what says so makes no sense."""
+    """The settings do not say how to reach the Kubernetes API, or they make no sense."""
 
 
 def kubernetes(settings: WorkerSettings) -> KubeApi:
-    """Raises Unconfigured."""
-    from events.kube.api import KubeApi  # here: its client takes half of the time of a probe that needs none
+    """Return a client of the Kubernetes API. Raises Unconfigured."""
+    from events.kube.api import KubeApi  # here: loading the client takes half of the time of a probe, which needs none
 
     try:
         return KubeApi.connect(settings.kubernetes)
-    except Exception as error:  # the client's own kinds: no file, no account, no sense
+    except Exception as error:  # the client raises errors of many types for a missing or wrong kubeconfig
         raise Unconfigured(str(error)) from error

@@ -1,4 +1,4 @@
-"""`berthmaster doctor`: what must be so before anything can work."""
+"""`berthmaster doctor`: check everything that Berthmaster depends on."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from workers.cli.check import Check
 from workers.cli.checks import broker_checks, redis_checks
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.output import console, say_json
-from workers.cli.permissions import Process
+from workers.cli.permissions import Account
 
 if TYPE_CHECKING:
     from workers.settings import WorkerSettings
 
 PREFIX: Final = "BERTHMASTER_"
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table")]
-For = Annotated[Process, typer.Option("--for", help="Whose permissions in Kubernetes this account should have")]
+For = Annotated[Account, typer.Option("--for", help="The process whose Kubernetes permissions this account needs")]
 
 
-def doctor(as_json: AsJson = False, process: For = Process.WORKER) -> None:
-    """Checks Redis, broker, Kubernetes with our kinds and permissions, and AWS; exit status 1 if a check fails."""
+def doctor(as_json: AsJson = False, process: For = Account.WORKER) -> None:
+    """Check Redis, broker, Kubernetes (our kinds and permissions) and AWS. Exit status 1 if a check fails."""
     out, checks = console(), []
     for check in examine(configured(), process):
         checks.append(check)
         if not as_json:
             out.print(line(check))
     if as_json:
-        say_json([check._asdict() for check in checks])
+        say_json([check.document() for check in checks])
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
 
 
-def examine(settings: WorkerSettings, process: Process) -> Iterator[Check]:
-    """One after the other, so that the first lines are there while a time-out runs."""
+def examine(settings: WorkerSettings, process: Account) -> Iterator[Check]:
+    """Run the checks one by one, so that the first lines are visible while a later check times out."""
     from workers.wiring.process import fleet_of  # here: it knows every client, which take long to load
 
     yield from unknown_settings(os.environ)
@@ -48,28 +48,29 @@ def examine(settings: WorkerSettings, process: Process) -> Iterator[Check]:
     try:
         kube = kubernetes(settings)
     except Unconfigured as error:
-        yield Check("Kubernetes is configured", ok=False, found=str(error))
+        yield Check("Kubernetes is configured", ok=False, finding=str(error))
         return
     from workers.cli.cloud_checks import cloud_checks  # here: the clients take longer than most commands
     from workers.cli.cluster_checks import cluster_checks
 
     yield from cluster_checks(kube, process)
-    if process is Process.WORKER:
+    if process is Account.WORKER:
         yield from cloud_checks(kube, settings.aws)
 
 
 def unknown_settings(environment: Iterable[str]) -> Iterator[Check]:
-    """Groups that no process has, mostly mistyped: what belongs to one is refused where it is not known."""
+    """Warn about unknown setting groups (usually typos). An unknown setting in a known group is an error elsewhere."""
     from workers.settings import WorkerSettings
 
-    known = {*WorkerSettings.model_fields, *ProcessSettings.model_fields, "runner"}
+    groups = {*WorkerSettings.model_fields, *ProcessSettings.model_fields, "runner"}
     names = [name for name in environment if name.startswith(PREFIX) and "__" in name]
-    strange = [name for name in names if name.removeprefix(PREFIX).partition("__")[0].lower() not in known]
+    strange = [name for name in names if name.removeprefix(PREFIX).partition("__")[0].lower() not in groups]
     if strange:
-        yield Check("Settings are known", ok=True, found=f"nobody reads {', '.join(sorted(strange))}", warns=True)
+        yield Check("Settings are known", ok=True, finding=f"nobody reads {', '.join(sorted(strange))}", warns=True)
 
 
 def line(check: Check) -> Text:
+    """Return a check as a coloured line."""
     mark = ("ok  ", "green") if check.ok else ("fail", "red")
     mark = ("warn", "yellow") if check.ok and check.warns else mark
-    return Text.assemble(mark, visible_line(f" {check.name}: {check.found}"))
+    return Text.assemble(mark, visible_line(f" {check.name}: {check.finding}"))

@@ -24,38 +24,44 @@ if TYPE_CHECKING:
     from workers.ports.explain import PodExplanation, PortPoolExplanation
 
 MOST_ROWS = 15
-explain = typer.Typer(help="Why something is as it is.", no_args_is_help=True)
+explain = typer.Typer(
+    help="Explain why a pod, claim, claim set, job or pod pool is in its state.", no_args_is_help=True
+)
 Pod = Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")]
 
 
 @explain.callback()
 def kinds() -> None:
-    """Without this, typer makes the only command the whole application."""
+    """Keep `explain` a group: with a single command and no callback, typer would drop the command's name."""
 
 
 @explain.command()
 def pod(name: Pod, as_json: AsJson = False) -> None:
-    """What the pod has, what it waits for and why; exit status 1 if there is no such pod, or nothing can be read."""
+    """Show what a pod has, what it waits for and why. Exit status 1 if there is no such pod or it cannot be read."""
     namespace, slash, short = name.partition("/")
     if not (namespace and slash and short) or "/" in short:
         say("name the pod as NAMESPACE/NAME", err=True)
         raise typer.Exit(MISUSE)
     try:
-        told = _story(namespace, short)
+        explanation = _explanation(namespace, short)
     except (*OUTAGE, KubeError, Unconfigured, TransientError) as error:
         say(in_words(error), err=True)
         raise typer.Exit(1) from None
     if as_json:
-        say_json(document(told))
-    elif told.pod or told.pools:
-        show(told)
-    if told.pod is None:
-        held = "its name still has ports, or waits: see above" if told.pools else "and nothing is held under its name"
-        say(f"{told.name}: Kubernetes has no such pod, {held}", err=True)
+        say_json(document(explanation))
+    elif explanation.pod or explanation.pools:
+        show(explanation)
+    if explanation.pod is None:
+        held = (
+            "its name still has ports, or waits: see above"
+            if explanation.pools
+            else "and nothing is held under its name"
+        )
+        say(f"{explanation.name}: Kubernetes has no such pod, {held}", err=True)
         raise typer.Exit(1)
 
 
-def _story(namespace: str, name: str) -> PodExplanation:
+def _explanation(namespace: str, name: str) -> PodExplanation:
     from workers.ports.explain import explain_pod
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
@@ -65,59 +71,66 @@ def _story(namespace: str, name: str) -> PodExplanation:
     return explain_pod(build(settings).ports, namespace, name)
 
 
-def document(told: PodExplanation) -> dict[str, Any]:
-    """The same for programs."""
-    pod = told.pod
-    seen = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs)} if pod else None
-    run = told.run._asdict() | {"doing": run_in_words(told.run)}
-    rest = {"trouble": asdict(told.trouble) if told.trouble else None, "pools": [asdict(pool) for pool in told.pools]}
-    return {"name": told.name, "pod": seen, "problem": told.problem, "run": run, **rest}
+def document(explanation: PodExplanation) -> dict[str, Any]:
+    """Return the explanation for `--json`."""
+    pod = explanation.pod
+    summary = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs)} if pod else None
+    run = explanation.run._asdict() | {"doing": run_in_words(explanation.run)}
+    rest = {
+        "trouble": asdict(explanation.trouble) if explanation.trouble else None,
+        "pools": [asdict(pool) for pool in explanation.pools],
+    }
+    return {"name": explanation.name, "pod": summary, "problem": explanation.problem, "run": run, **rest}
 
 
-def show(told: PodExplanation) -> None:
+def show(explanation: PodExplanation) -> None:
+    """Print the explanation with its tables."""
     out = console()
-    for line in lines(told):
+    for line in lines(explanation):
         out.print(line)
-    for pool in told.pools:
-        for line in pool_lines(pool, told):
+    for pool in explanation.pools:
+        for line in pool_lines(pool, explanation):
             out.print(line)
         for table in (_entries(pool), _candidates(pool)):
             if table.row_count:
                 out.print(table)
 
 
-def lines(told: PodExplanation) -> Iterator[str]:
-    if told.pod is None:
-        yield f"{told.name}: Kubernetes has no such pod"
+def lines(explanation: PodExplanation) -> Iterator[str]:
+    """Yield what concerns the pod as a whole."""
+    if explanation.pod is None:
+        yield f"{explanation.name}: Kubernetes has no such pod"
     else:
-        state, message = told.pod.outputs.state or "no state yet", told.pod.outputs.message
-        asks = "" if told.pod.wants_ports else " (it asks for no ports, or has ended)"
-        yield f"{told.name}: {state}{asks}{', ' + message if message else ''}"
-        yield f"  phase {told.pod.phase}, address {', '.join(told.pod.ips) or 'none yet'}"
-    if told.problem:
-        yield f"  annotation: {told.problem}"
-    yield f"  run: {run_in_words(told.run)}"
-    if trouble := told.trouble:
-        age = timedelta(seconds=max(0, told.run.now_ms // 1000 - trouble.at))
+        state, message = explanation.pod.outputs.state or "no state yet", explanation.pod.outputs.message
+        asks = "" if explanation.pod.wants_ports else " (it asks for no ports, or has ended)"
+        yield f"{explanation.name}: {state}{asks}{', ' + message if message else ''}"
+        yield f"  phase {explanation.pod.phase}, address {', '.join(explanation.pod.ips) or 'none yet'}"
+    if explanation.problem:
+        yield f"  annotation: {explanation.problem}"
+    yield f"  run: {run_in_words(explanation.run)}"
+    if trouble := explanation.trouble:
+        age = timedelta(seconds=max(0, explanation.run.now_ms // 1000 - trouble.at))
         yield f"  last AWS error, {age} ago: {trouble.action}: {trouble.reason}"
 
 
 def run_in_words(run: KeyState) -> str:
+    """Describe the state of a key in the workqueue."""
     tries = f", after {run.tries} failures in a row" if run.tries else ""
     if run.held:
-        return f"a worker is at it{tries}"
+        return f"a worker runs it{tries}"
     if run.hint_ms is not None:
         return f"queued for {_seconds(run.now_ms - run.hint_ms)}{tries}"
     if run.due_ms is not None:
-        return f"next look in {_seconds(run.due_ms - run.now_ms)}, or when something changes{tries}"
-    return "dirty, and nobody has it" if run.dirty else "none until something changes"
+        return f"next run in {_seconds(run.due_ms - run.now_ms)}, or when something changes{tries}"
+    return "dirty, but no worker has it" if run.dirty else "none until something changes"
 
 
 def _seconds(ms: int) -> str:
     return f"{max(0, ms) / 1000:.1f} s"
 
 
-def pool_lines(pool: PortPoolExplanation, told: PodExplanation) -> Iterator[str]:
+def pool_lines(pool: PortPoolExplanation, explanation: PodExplanation) -> Iterator[str]:
+    """Yield what concerns one of the pod's pools."""
     yield ""
     yield f"pool {pool.name}: {pool.state}"
     if not pool.epoch:
@@ -126,8 +139,8 @@ def pool_lines(pool: PortPoolExplanation, told: PodExplanation) -> Iterator[str]
     held = len(pool.entries)
     yield f"  ports: asks for {asked}, holds {held}; {pool.free} are free, {pool.demand} are waited for"
     if place := pool.place:
-        turn = "woken, a run is on its way" if place.woken else f"{place.ahead} of {pool.waiting} waiters before it"
-        yield f"  has waited {_seconds(told.run.now_ms - place.joined_ms)} for {place.ports} of them: {turn}"
+        position = "woken, a run is on its way" if place.woken else f"{place.ahead} of {pool.waiting} waiters before it"
+        yield f"  has waited {_seconds(explanation.run.now_ms - place.joined_ms)} for {place.ports} of them: {position}"
     yield f"  epoch {pool.epoch}; load balancers: {pool.auto_create}; quota: {pool.quota}"
     if pool.trouble:
         yield f"  the last scale-up failed: {pool.trouble}"
@@ -136,8 +149,8 @@ def pool_lines(pool: PortPoolExplanation, told: PodExplanation) -> Iterator[str]
 def _entries(pool: PortPoolExplanation) -> Table:
     table = Table("load balancer", "port", "for", "state", "target", "listener")
     for entry in pool.entries[:MOST_ROWS]:
-        known = "yes" if entry.listener else "not yet"
-        table.add_row(*(entry.lb, str(entry.port), entry.want, entry.state, entry.target or "-", known))
+        reported = "yes" if entry.listener else "not yet"
+        table.add_row(*(entry.lb, str(entry.port), entry.want, entry.state, entry.target or "-", reported))
     _more(table, len(pool.entries))
     return table
 

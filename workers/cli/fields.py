@@ -1,5 +1,6 @@
-"""Whether the definitions that a cluster has stored are those of this version: field by field, because a field that the
-server does not know is dropped without a word.
+"""Compare the definitions of a cluster with those of this version.
+
+The comparison goes field by field, because the API server silently drops a field that it does not know.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SHOWN: Final = 3
 
 
 def difference(kind: ResourceKind, served: Json) -> str | None:
-    """In words what a served schema lacks, or has beyond what this version knows; None: they are the same."""
+    """Describe the fields that a served schema lacks, or has in addition. None if it matches this version."""
     there = {path for part in ("spec", "status") for path in fields(served.get("properties", {}).get(part, {}), part)}
     definition = definition_of(kind)
     models = (("spec", definition.spec), ("status", definition.status))
@@ -30,12 +31,13 @@ def difference(kind: ResourceKind, served: Json) -> str | None:
 
 
 def fields_of(model: type[BaseModel], path: str) -> set[str]:
+    """Return the fields of a model, as `fields` does for a schema."""
     schema = model.model_json_schema(by_alias=True)
     return set(fields(schema, path, schema.get("$defs", {})))
 
 
 def fields(schema: Json, path: str, definitions: Json | None = None) -> Iterator[str]:
-    """The paths of all fields, and of the values that one is limited to."""
+    """Yield the paths of all fields, and of the values of each enumeration."""
     parts = [schema, *schema.get("anyOf", ())]
     for part in parts:
         if reference := part.get("$ref"):
@@ -51,5 +53,6 @@ def fields(schema: Json, path: str, definitions: Json | None = None) -> Iterator
 
 
 def some(paths: set[str]) -> str:
+    """Name the first few paths."""
     shown = sorted(paths)[:SHOWN]
     return ", ".join(shown) + (f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else "")

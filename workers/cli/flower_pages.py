@@ -1,6 +1,6 @@
-"""What Flower's pages show, as its configuration file: what a task was asked and what it did, in the table as well.
+"""The configuration file of Flower: its pages show arguments and result of each task, also in the table.
 
-Flower reads it as a file (`--conf`); its names are Flower's options.
+Flower reads it as a file (`--conf`); the names in it are Flower's options.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 from domain.visible import visible
 
 SHOWN = ("name", "args", "kwargs", "result", "exception", "traceback")
-"""Fields of a task that come from whoever sent or ran it."""
+"""Fields of a task that its sender or its worker fills in."""
 tasks_columns = "name,args,state,result,received,runtime,uuid"  # only the uuid leads to the page of a task
 
 
 def format_task(task: Any) -> Any:
-    """Of a copy. The table has room for some fifty letters, so a result does not repeat what the task was asked."""
+    """Make a task readable; Flower passes a copy. A cell shows about fifty letters, so results omit the arguments."""
     task.args = arguments(task.args or "")
     task.result = result(task.result or "", task.args)
     for name in SHOWN:
@@ -25,23 +25,27 @@ def format_task(task: Any) -> Any:
     return task
 
 
-def arguments(told: str) -> str:
-    value = literal(told)
-    return ", ".join(str(each) for each in value) if isinstance(value, tuple) else told
+def arguments(text: str) -> str:
+    """Return the arguments of a task as people read them."""
+    value = literal(text)
+    return ", ".join(str(argument) for argument in value) if isinstance(value, tuple) else text
 
 
-def result(told: str, asked: str) -> str:
-    """`asked`: in most tasks a key, KIND/NAME or KIND/NAMESPACE/NAME."""
+def result(text: str, asked: str) -> str:
+    """Return the result without words that repeat the arguments.
+
+    `asked`: the arguments, in most tasks a key: KIND/NAME or KIND/NAMESPACE/NAME.
+    """
     name = asked.partition("/")[2]
     namespace, _, claim = name.partition("/")
-    known = {f"{label}={name}" for label in ("pod", "pool")} | {f"namespace={namespace}", f"claim={claim}"}
-    lines = str(literal(told) or "").split("; ")
-    return "; ".join(" ".join(word for word in line.split(" ") if word not in known) for line in lines)
+    redundant = {f"{label}={name}" for label in ("pod", "pool")} | {f"namespace={namespace}", f"claim={claim}"}
+    lines = str(literal(text) or "").split("; ")
+    return "; ".join(" ".join(word for word in line.split(" ") if word not in redundant) for line in lines)
 
 
-def literal(told: str) -> Any:
-    """The text itself where Celery has cut it off."""
+def literal(text: str) -> Any:
+    """Parse a Python literal. Returns the text itself if Celery has truncated it."""
     try:
-        return literal_eval(told)
+        return literal_eval(text)
     except (SyntaxError, ValueError):
-        return told
+        return text

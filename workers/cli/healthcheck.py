@@ -1,4 +1,4 @@
-"""`berthmaster healthcheck`: what the probes of a container run. Of a process that shares our settings and machine."""
+"""`berthmaster healthcheck`: the probes of a container. They check a process with our settings on our machine."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ from workers.settings import WorkerSettings
 from workers.stores.proof import refusal
 from workers.telemetry.heartbeat import judge, of_beat
 
-healthcheck = typer.Typer(help="Probes for containers: exit status 0 is well, 1 is not.", no_args_is_help=True)
+healthcheck = typer.Typer(
+    help="Probe a process in a container. Exit status 0 if it is healthy, 1 if not.", no_args_is_help=True
+)
 ANSWER_WITHIN = 5.0  # seconds
-ANYWHERE = "0.0.0.0"  # noqa: S104 - it is compared with, not listened on
-Ready = Annotated[bool, typer.Option("--ready", help="Also fail while Redis or the broker is away or refuses")]
-Serves = Annotated[bool, typer.Option("--ready", help="Also fail until the first lists are in")]
-Port = Annotated[int, typer.Option(help="Port that Flower listens on")]
+ANYWHERE = "0.0.0.0"  # noqa: S104 - only compared with; nothing listens on it
+Ready = Annotated[bool, typer.Option("--ready", help="Also fail while Redis or the broker is down or refuses")]
+Serves = Annotated[bool, typer.Option("--ready", help="Also fail until the first lists have been read")]
+Port = Annotated[int, typer.Option(help="The port that Flower listens on")]
 
 
 @healthcheck.command()
 def worker(ready: Ready = False) -> None:
-    """Whether the worker consumes: within 60 s of the broker's return, or it fails; also if Redis refuses for 5 min."""
+    """Fail if the worker does not consume 60 s after the broker is back, or Redis refuses for 5 minutes."""
     settings = configured()
     judge_file(settings, settings.celery.heartbeat_file, ready)
 
 
 @healthcheck.command()
 def beat(ready: Ready = False) -> None:
-    """Whether beat sends every tick in time: within 60 s of the broker's return, or it fails."""
+    """Fail if beat does not send every tick in time 60 s after the broker is back."""
     settings = configured()
     judge_file(settings, of_beat(settings.celery.heartbeat_file), ready, "sent every tick in time")
 
 
 @healthcheck.command()
 def publisher(ready: Serves = False) -> None:
-    """What the publisher says of itself at /livez, or /readyz."""
+    """Ask the publisher at /livez, or with --ready at /readyz."""
     settings = or_exit(ProcessSettings).publisher
     host = "127.0.0.1" if settings.health_host == ANYWHERE else settings.health_host
     ask(host, settings.health_port, "/readyz" if ready else "/livez")
@@ -50,11 +52,12 @@ def publisher(ready: Serves = False) -> None:
 
 @healthcheck.command()
 def flower(port: Port = 5555) -> None:
-    """Whether Flower answers."""
+    """Fail if Flower does not answer."""
     ask("127.0.0.1", port, "/healthcheck")
 
 
 def judge_file(settings: WorkerSettings, file: Path, ready: bool, did: str = "consumed") -> None:
+    """Judge a process by its heartbeat file, and exit. `did`: what the heartbeat proves, for the message."""
     broker = settings.broker_url
     refused = refusal(settings.redis.url) or (refusal(broker) if broker != settings.redis.url else None)
     verdict = judge(file, lambda: broker_problem(broker) is None, did, refused)
@@ -62,7 +65,7 @@ def judge_file(settings: WorkerSettings, file: Path, ready: bool, did: str = "co
 
 
 def ask(host: str, port: int, path: str) -> None:
-    """Without the proxies that other addresses may need."""
+    """Ask a local port. HTTPConnection ignores proxies, which only other addresses may need."""
     try:
         with closing(HTTPConnection(host, port, timeout=ANSWER_WITHIN)) as connection:
             connection.request("GET", path)
@@ -73,6 +76,7 @@ def ask(host: str, port: int, path: str) -> None:
 
 
 def end(well: bool, reason: str) -> None:
+    """Print the reason, and exit with status 1 if not `well`."""
     say(*reason.splitlines())
     if not well:
         raise typer.Exit(1)

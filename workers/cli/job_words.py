@@ -1,4 +1,4 @@
-"""What has become of a job and why, and what a decision about a pool was made from, in words for people."""
+"""The state of a job and its reason, and the signals behind a decision about a pod pool, in words for people."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from domain.pod_pools.signals import Accepts
 from workers.stores.slots.view import Place, PodSlots, ended, place_of, view
 
 LINES: Final = 10
-"""Lines of a result that are shown."""
+"""How many lines of a result are shown."""
 KEPT: Final = (JobState.RESERVED, JobState.CONFIRMED)
 
 
 @dataclass(frozen=True)
-class JobStory:
-    """`pod` is its name, '' for none that is known; `idle` slots of open pods, of which `fitting` take the job.
-    `ended`: when, if it has. `hopeless`: why no pod will ever take it, '' where one may.
+class JobExplanation:
+    """A job, its place and what stands in its way.
+
+    `pod`: the name of its pod, '' if it has none or the name is unknown. `idle`: slots of open pods; `fitting` of them
+    accept the job. `ended`: when it ended, None before. `hopeless`: why no pod will ever accept it, '' if one may.
     """
 
     record: JobRecord
@@ -33,7 +35,8 @@ class JobStory:
     hopeless: str = ""
 
 
-def story(ledger: SlotLedger, name: str) -> JobStory | None:
+def explain_job(ledger: SlotLedger, name: str) -> JobExplanation | None:
+    """Explain a job. None if the ledger does not know it."""
     record = ledger.record(name)
     if record is None:
         return None
@@ -47,20 +50,20 @@ def story(ledger: SlotLedger, name: str) -> JobStory | None:
     ]
     pod, at = pod_names(pods).get(record.uid, ""), ended(ledger, name)
     hopeless = "" if any(takes(slot, kind) for slot in _slots(pods)) else _hopeless(ledger, kind)
-    return JobStory(record, place_of(ledger, record), pod, len(idle), sum(idle), at, hopeless)
+    return JobExplanation(record, place_of(ledger, record), pod, len(idle), sum(idle), at, hopeless)
 
 
 def _slots(pods: tuple[PodSlots, ...]) -> Iterator[Accepts]:
-    """Of pods that are there, whatever their revision."""
+    """Yield what the slots of all present pods accept, whatever their revision."""
     return (accepted(accepts) for pod in pods for accepts in pod.layout)
 
 
 def _hopeless(ledger: SlotLedger, kind: str) -> str:
-    """'' also where nobody has decided about the pool yet."""
-    from workers.pod_pools.decision_log import latest_decision, slots_of_new_pods  # here: it needs what few commands do
+    """Return why no new pod will accept the job. '' if one will, or while the pool has no decision yet."""
+    from workers.pod_pools.decision_log import latest_decision, slots_of_new_pods  # here: few commands need it
 
-    told = latest_decision(ledger)
-    slots = slots_of_new_pods(told) if told else None
+    decision = latest_decision(ledger)
+    slots = slots_of_new_pods(decision) if decision else None
     if slots is None or any(takes(slot, kind) for slot in slots):
         return ""
     kinds = sorted("+".join(sorted(slot or ())) for slot in slots)
@@ -69,20 +72,20 @@ def _hopeless(ledger: SlotLedger, kind: str) -> str:
 
 
 def pod_names(pods: tuple[PodSlots, ...]) -> dict[str, str]:
-    """By uid."""
+    """Return the names of pods by UID."""
     return {pod.uid: pod.name for pod in pods}
 
 
 def document(record: JobRecord, pod: str, ended: datetime | None) -> dict[str, Any]:
-    """The same for programs; who has no slot has null there."""
+    """Return the job for `--json`. Slot and pod are null for a job without a slot."""
     return asdict(record) | {"slot": record.slot or None, "pod": pod or None, "ended": ended}
 
 
-def lines(told: JobStory) -> Iterator[str]:
-    """What a person is to confirm is shown with what it says."""
-    record = told.record
+def lines(explanation: JobExplanation) -> Iterator[str]:
+    """Yield the state and its reason, and for a job that waits for confirmation the text of its plan."""
+    record = explanation.record
     yield f"{record.id}: {record.state}, phase {record.phase} of {', '.join(record.phases)}"
-    yield f"  {reason(told)}"
+    yield f"  {reason(explanation)}"
     if record.state not in KEPT:
         return
     result = (record.result or "no result").replace("\r\n", "\n").removesuffix("\n").split("\n")
@@ -92,44 +95,46 @@ def lines(told: JobStory) -> Iterator[str]:
         yield f"    ... and {len(result) - LINES} more lines"
 
 
-def reason(told: JobStory) -> str:
-    """In one line."""
-    record, place = told.record, told.place
-    where = f"in slot {record.slot} of pod {told.pod or record.uid}"
+def reason(explanation: JobExplanation) -> str:
+    """Say in one line why the job is in its state."""
+    record, place = explanation.record, explanation.place
+    where = f"in slot {record.slot} of pod {explanation.pod or record.uid}"
     if record.state is JobState.WAITING:
-        return _waiting(told)
+        return _waiting(explanation)
     return {
         JobState.PLACED: f"{where}, attempt {record.attempt}: its runner has not started it yet",
         JobState.RUNNING: f"{where}, attempt {record.attempt}",
-        JobState.RESERVED: f"{where}, which is kept until somebody confirms plan {record.plan}, or its time is over",
+        JobState.RESERVED: f"{where}, which is reserved until somebody confirms plan {record.plan} or time is up",
         JobState.CONFIRMED: f"{where}, waits for serial key {record.serial_key}, which {place.key or 'nobody'} has",
-        JobState.CANCELLING: f"{where}: its runner was told to stop it",
-        JobState.UNKNOWN: "from before Redis was lost: it counts once its runner, or its client, says it again",
+        JobState.CANCELLING: f"{where}: its runner has been asked to stop it",
+        JobState.UNKNOWN: "from before Redis was lost: it counts again once its runner or its client reports it",
         JobState.DONE: f"{record.outcome}: {record.result or 'no result'}",
     }[record.state]
 
 
-def _waiting(told: JobStory) -> str:
-    record, place = told.record, told.place
+def _waiting(explanation: JobExplanation) -> str:
+    record, place = explanation.record, explanation.place
     if place.key:
         return f"waits for serial key {record.serial_key}, which {place.key} has; {place.ahead} before it"
     if place.later:
-        return "could not be sent to its pod: it is placed again in a moment"
-    if told.hopeless:
-        return told.hopeless
-    idle = f"{told.idle} slots idle" + (f", of which {told.fitting or 'none'} fit" if told.idle else "")
+        return "could not be sent to its pod: it will be placed again in a moment"
+    if explanation.hopeless:
+        return explanation.hopeless
+    idle = f"{explanation.idle} slots idle" + (
+        f", of which {explanation.fitting or 'none'} fit" if explanation.idle else ""
+    )
     return f"waits for a slot that takes {', '.join(record.phases)}: {place.ahead} before it, {idle}"
 
 
-def inputs(seen: Mapping[str, Any]) -> Iterator[str]:
-    """What a decision was made from, one line each."""
-    for name, value in seen.items():
+def inputs(signals: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the signals of a decision, one a line."""
+    for name, value in signals.items():
         nothing = "never" if name.startswith("last_") else "none"
         yield f"{name.replace('_', ' ')}: {_said(value) or nothing}"
 
 
 def _said(value: Any) -> str:
-    """'' for nothing; kinds that one job or slot has together are joined by +."""
+    """Format a signal, '' for nothing. The phases of one job or slot are joined by +."""
     if isinstance(value, dict):
         return ", ".join(f"{count} {kind.replace(',', '+')}" for kind, count in value.items() if count)
     return "" if value is None else str(value)

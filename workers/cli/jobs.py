@@ -1,4 +1,4 @@
-"""`berthmaster jobs NAMESPACE/POOL`: the jobs of a pod pool; and why one of them, or the pool itself, is as it is."""
+"""`berthmaster jobs NAMESPACE/POOL`, and `explain job` and `explain pod-pool`: why they are in their state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from berthmaster.redis.outage import OUTAGE
 from events.kube.api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
-from workers.cli.job_words import document, inputs, lines, pod_names, reason, story
+from workers.cli.job_words import document, explain_job, inputs, lines, pod_names, reason
 from workers.cli.output import console, say, say_json
 from workers.cli.troubles import in_words
 from workers.stores.pool_names import PodPoolNames
@@ -29,18 +29,19 @@ from workers.stores.slots.view import jobs as jobs_of
 if TYPE_CHECKING:
     from workers.pod_pools.explain import PodPoolDryRun
 
+
 Pool = Annotated[str, typer.Argument(metavar="NAMESPACE/POOL")]
 Job = Annotated[str, typer.Argument(metavar="ID")]
-Ended = Annotated[bool, typer.Option("--ended", help="those that have ended within a day as well, the latest first")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="what the next run would do; nothing is changed")]
+Ended = Annotated[bool, typer.Option("--ended", help="Also list jobs that have ended within a day, the latest first")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what the next run would do; change nothing")]
 T = TypeVar("T")
 COLUMNS = ("id", "state", "phase", "pod", "slot", "priority", "serial_key", "outcome", "ended")
 NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 
 def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
-    """Lists the jobs of a pod pool; exit status 1 if they cannot be read, or nobody knows the pool."""
-    rows = read(pool, lambda ledger: listed(ledger, ended) if known(ledger) else None)
+    """List the jobs of a pod pool. Exit status 1 if they cannot be read or there is no such pool."""
+    rows = read(pool, lambda ledger: listed(ledger, ended) if is_present(ledger) else None)
     if rows is None:
         raise refused(f"there is no PodPool {pool} with jobs, and no worker has seen one of that name")
     if as_json:
@@ -56,7 +57,7 @@ def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
 
 
 def listed(ledger: SlotLedger, ended: bool) -> list[dict[str, Any]]:
-    """Those that have ended come last first."""
+    """Return the jobs as rows, by state; those that have ended come with the latest first."""
     at = ends(ledger) if ended else {}
     asked = (job for job in jobs_of(ledger) if ended or job.state is not JobState.DONE)
     names = pod_names(view(ledger).pods)
@@ -65,54 +66,56 @@ def listed(ledger: SlotLedger, ended: bool) -> list[dict[str, Any]]:
 
 
 def job(pool: Pool, name: Job, as_json: AsJson = False) -> None:
-    """What has become of a job, and what it waits for; exit status 1 if nobody knows it."""
-    told = read(pool, lambda ledger: story(ledger, name))
-    if told is None:
+    """Show the state of a job and what it waits for. Exit status 1 if there is no such job."""
+    explanation = read(pool, lambda ledger: explain_job(ledger, name))
+    if explanation is None:
         raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
     if as_json:
-        found = document(told.record, told.pod, told.ended) | {"why": reason(told)}
-        say_json(found)
+        report = document(explanation.record, explanation.pod, explanation.ended) | {"why": reason(explanation)}
+        say_json(report)
     else:
-        say(*lines(told))
+        say(*lines(explanation))
 
 
 def pod_pool(pool: Pool, as_json: AsJson = False, dry_run: DryRun = False) -> None:
-    """Why a pod pool has the size that it has: the latest decision and what it was made from."""
-    from workers.pod_pools.decision_log import latest_decision  # here: it needs what no other command does
+    """Show why a pod pool has its size: the latest decision and the signals behind it."""
+    from workers.pod_pools.decision_log import latest_decision  # here: no other command needs it
 
     if dry_run:
-        told = read(pool, lambda ledger: foreseen(ledger.pool))
-        if told is None:
+        plan = read(pool, lambda ledger: dry_run_of(ledger.pool))
+        if plan is None:
             raise refused(f"there is no such PodPool {pool}, or it is being deleted")
-        say_json(told.document) if as_json else say(*steps(told))
+        say_json(plan.document) if as_json else say(*steps(plan))
         return
-    kept, seen = read(pool, lambda ledger: (latest_decision(ledger), view(ledger)))
-    if kept is None:
+    decision, snapshot = read(pool, lambda ledger: (latest_decision(ledger), view(ledger)))
+    if decision is None:
         raise refused(f"nothing was decided about {pool} yet: there is no such PodPool, or no worker has seen it")
-    slots = {pod.name: [job or "-" for job in pod.slots] for pod in seen.pods}
+    slots = {pod.name: [job or "-" for job in pod.slots] for pod in snapshot.pods}
     if as_json:
-        say_json({**kept.document, "pods": slots})
+        say_json({**decision.document, "pods": slots})
         return
-    said = (kept.reason, *inputs(kept.inputs))
-    say(f"{pool}: {kept.size} pods wanted, change {kept.change:+d}", *(f"  {line}" for line in said))
+    reasons = (decision.reason, *inputs(decision.inputs))
+    say(f"{pool}: {decision.size} pods wanted, change {decision.change:+d}", *(f"  {line}" for line in reasons))
     table = Table("pod", "view", "slots")
-    for each in seen.pods:
-        table.add_row(each.name, each.view, " | ".join(slots[each.name]))
+    for pod in snapshot.pods:
+        table.add_row(pod.name, pod.view, " | ".join(slots[pod.name]))
     console().print(table)
 
 
-def known(ledger: SlotLedger) -> bool:
-    """A worker has seen the pool, or there is something in its slots."""
+def is_present(ledger: SlotLedger) -> bool:
+    """Return whether a worker knows the pool, or its ledger holds something."""
     about = [f"{ledger.prefix}{name}" for name in ("jobs", "pods")]
     return ledger.pool in PodPoolNames(ledger.redis).all() or bool(ledger.redis.exists(*about))
 
 
 def refused(why: str) -> typer.Exit:
+    """Print why to standard error, and return the exit to raise."""
     say(why, err=True)
     return typer.Exit(1)
 
 
-def foreseen(pool: str) -> PodPoolDryRun | None:
+def dry_run_of(pool: str) -> PodPoolDryRun | None:
+    """Return what the next run of the pool would do, None without such a pool."""
     from workers.pod_pools.explain import dry_run
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
@@ -121,23 +124,23 @@ def foreseen(pool: str) -> PodPoolDryRun | None:
     return dry_run(build(settings).podpools, pool)
 
 
-def steps(told: PodPoolDryRun) -> Iterator[str]:
-    """In the order of a run."""
-    if told.token:  # the pool is there
-        yield f"reconcile: {', '.join(told.gone) or 'nothing'} is gone"
-        yield from (f"health: {name}: {step}" for name, step in told.steps)
-        yield f"token: {told.token}"
-    if told.problem:
-        yield told.problem
+def steps(plan: PodPoolDryRun) -> Iterator[str]:
+    """Yield what a run would do, in its order."""
+    if plan.token:  # the pool is there
+        yield f"reconcile: {', '.join(plan.gone) or 'nothing'} is gone"
+        yield from (f"health: {name}: {action}" for name, action in plan.steps)
+        yield f"token: {plan.token}"
+    if plan.problem:
+        yield plan.problem
         return
-    yield f"scale: change {told.change:+d} to {told.size} pods: {told.reason}"
-    yield f"  {told.create} pods are created, removed: {', '.join(told.remove) or 'none'}"
-    if told.gone or told.steps:
-        yield "  as things stand now: after what comes before it, the run looks again"
+    yield f"scale: change {plan.change:+d} to {plan.size} pods: {plan.reason}"
+    yield f"  {plan.create} pods are created, removed: {', '.join(plan.remove) or 'none'}"
+    if plan.gone or plan.steps:
+        yield "  as things stand now: the run reads everything again after the steps above"
 
 
 def read(pool: str, question: Callable[[SlotLedger], T]) -> T:
-    """Asks the slots of a pool. Raises typer.Exit with what is wrong on standard error."""
+    """Ask the slot ledger of a pool. Prints what is wrong to standard error and raises typer.Exit."""
     if pool.count("/") != 1 or not all(pool.split("/")):
         say("name the pod pool as NAMESPACE/POOL", err=True)
         raise typer.Exit(MISUSE)

@@ -1,7 +1,7 @@
 """`python -m workers.cli.launch SECONDS ARGUMENTS`: Celery's command line, in a process that ends within its grace.
 
-A signal that comes while Celery is still being imported ends the process at once; afterwards Celery's own handlers
-stand, and `SECONDS` bound what they may take.
+A signal that arrives while Celery is being imported ends the process at once. Later, Celery's own handlers run, and
+`SECONDS` limits the time that they may take.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STARTED = (signal.SIGTERM, signal.SIGINT)
 
 
 def main() -> None:
-    """Never returns."""
+    """Become Celery; never returns."""
     for number in STARTED:
         signal.signal(number, end_at_once)
     end_within(float(sys.argv.pop(1)))

@@ -1,4 +1,4 @@
-"""`berthmaster`: processes and views, each in a module of its own."""
+"""`berthmaster`: the command line. Each command has a module of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workers.cli.status import status
 
 app = typer.Typer(
     name="berthmaster",
-    help="Load-balancer ports for Kubernetes pods.",
+    help="Load-balancer ports, jobs and warm pods for Kubernetes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -30,7 +30,7 @@ processes.add_to(app)
 
 @app.callback()
 def keep_logs_apart(context: typer.Context) -> None:
-    """What a command prints may be JSON: what its parts log goes to standard error."""
+    """Send logs to standard error, because standard output may be JSON."""
     before = structlog.get_config()
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     context.call_on_close(lambda: structlog.configure(**before))

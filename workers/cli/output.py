@@ -1,6 +1,6 @@
-"""Where every view is printed: what comes from outside is shown and never steers the terminal, nor rich.
+"""The one place that prints. Text from outside is shown, but it never controls the terminal or rich.
 
-Tables are as wide as the terminal, and as wide as it takes where there is none.
+Tables are as wide as the terminal, or `WIDE` where there is none.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ WIDE: Final = 300
 
 
 class InertConsole(Console):
-    """Takes a string as text: no markup, no emoji codes, no control characters. Styles are given beside the text."""
+    """A console that prints strings as they are: without markup, emoji codes or control characters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, markup=False, emoji=False, highlight=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Of each string that is printed, also in a cell, before its width is measured."""
+        """Make each string harmless, also in a cell, before rich measures its width."""
         return super().render_str(visible_line(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Also of texts that were made without this console."""
+        """Make renderables harmless that were built without this console."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def console() -> Console:
-    """A pipe cuts nothing: what is left out there is what somebody greps for."""
-    found = InertConsole()
-    return found if found.is_terminal else InertConsole(width=WIDE)
+    """Return a console. Into a pipe it truncates nothing, because somebody may grep for it."""
+    terminal = InertConsole()
+    return terminal if terminal.is_terminal else InertConsole(width=WIDE)
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Each on a line of its own, whatever is in it."""
+    """Print each text on exactly one line, whatever it contains."""
     for line in lines:
         typer.echo(visible_line(line), err=err)  # noqa: TID251 - the one place
 
 
 def say_json(document: Any) -> None:
-    """Programs read what it was; people who look at it see what is in it."""
+    """Print JSON. Control characters are escaped, so programs read the original and people see it."""
     typer.echo(visible(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))  # noqa: TID251 - the one place

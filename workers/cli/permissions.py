@@ -1,5 +1,6 @@
-"""What our processes must be allowed in Kubernetes, and which role of deploy/base allows it: in one place, for the
-doctor, who asks the API server, and for the test that compares it with the manifests.
+"""The Kubernetes permissions of our processes, and the role of deploy/base that grants each of them.
+
+`doctor` asks the API server for them, and a test compares them with the manifests.
 """
 
 from __future__ import annotations
@@ -40,21 +41,23 @@ POD_POOLS: Final[Rules] = {
     (CORE, "pods"): ("create", "delete"),
     (CORE, "secrets"): ("get", "create", "patch"),
 }
-"""In each namespace that has pod pools."""
+"""Needed in each namespace that has pod pools."""
 WHOLE_CLUSTER: Final = frozenset(kind.plural for kind in KINDS if not kind.namespaced)
 """Resources whose objects have no namespace."""
 LEASE: Final = ("create", "get", "update")
-"""In the Lease's namespace; all but `create` for its name only."""
+"""Needed in the Lease's namespace. All but `create` are limited to its name."""
 
 
-class Process(StrEnum):
+class Account(StrEnum):
+    """A process with a service account of its own."""
+
     WORKER = "worker"
     PUBLISHER = "publisher"
 
 
 @dataclass(frozen=True)
 class Permission:
-    """`role` is the one of deploy/base that grants it, `way_out` what to do when it is missing."""
+    """One permission. `role`: the role of deploy/base that grants it. `way_out`: what to do when it is missing."""
 
     role: str
     verb: str
@@ -65,7 +68,7 @@ class Permission:
     way_out: str = ""
 
     def __str__(self) -> str:
-        """As people say it: `patch portpools.berthmaster.dev/status`."""
+        """Return the permission as people say it: `patch portpools.berthmaster.dev/status`."""
         plural, slash, subresource = self.resource.partition("/")
         kind = (f"{plural}.{self.group}" if self.group else plural) + slash + subresource
         where = f"in namespace {self.namespace}" if self.namespace else ""
@@ -73,14 +76,15 @@ class Permission:
 
 
 def of_worker() -> Iterator[Permission]:
+    """Yield the permissions of a worker in the whole cluster."""
     yield from _all("berthmaster-worker", WORKER, "")
 
 
 def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
-    """It may follow one namespace only."""
-    for found in _all("berthmaster-publisher", PUBLISHER, settings.namespace):
-        if settings.failures or found.resource != "events":
-            yield found
+    """Yield the permissions of the publisher, which may be limited to one namespace."""
+    for permission in _all("berthmaster-publisher", PUBLISHER, settings.namespace):
+        if settings.failures or permission.resource != "events":
+            yield permission
     out = _bound("berthmaster-publisher", "publisher", "cluster role")
     yield Permission("berthmaster-publisher", "get", CORE, "namespaces", name=NAMESPACE, way_out=out)
     lease = settings.lease
@@ -92,6 +96,7 @@ def of_publisher(settings: PublisherSettings) -> Iterator[Permission]:
 
 
 def of_pod_pools(namespace: str) -> Iterator[Permission]:
+    """Yield the permissions of a worker in a namespace with pod pools."""
     out = (
         f"kubectl create rolebinding berthmaster-pod-pools -n {namespace} "
         "--clusterrole=berthmaster-pod-pools --serviceaccount=berthmaster:worker"

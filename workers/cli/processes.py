@@ -1,7 +1,7 @@
-"""The long-running processes: each command becomes the process that it names, so that signals and exit status are its
-own.
+"""The commands that run a process.
 
-Arguments that we do not know are passed on.
+Each command replaces itself by the process (exec), so that signals and exit status are those of the process. Unknown
+arguments are passed on to it.
 """
 
 from __future__ import annotations
@@ -24,40 +24,48 @@ PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 QUEUES = ",".join(routing.ALL)
 FLOWER_TASKS = 10_000
 GRACE: Final = 10.0
-"""Seconds in which beat and Flower end: their pods have 15."""
+"""Seconds that beat and Flower have to end; Kubernetes kills their pods after 15."""
 AFTER_LEASE: Final = 25.0
-"""Seconds beyond the lease in which a worker ends: its pod has 60 with a lease of 30."""
-Concurrency = Annotated[int | None, typer.Option(help="Tasks at a time; default: celery.concurrency")]
+"""Seconds beyond the lease that a worker has to end; Kubernetes kills its pod after 60, with a lease of 30."""
+Concurrency = Annotated[int | None, typer.Option(help="Number of tasks at a time; default: celery.concurrency")]
 Pool = Annotated[str | None, typer.Option(help="threads, prefork or solo; default: celery.pool")]
-Port = Annotated[int, typer.Option(help="Port to listen on")]
+Port = Annotated[int, typer.Option(help="The port to listen on")]
 Address = Annotated[
-    str, typer.Option(help="Address to listen on: metrics are open even where the rest asks for a password")
+    str, typer.Option(help="The address to listen on; Flower serves its metrics there without a password")
 ]
 
 
-Open = Annotated[bool, typer.Option("--unauthenticated", help="Let everybody in who reaches the address")]
+Open = Annotated[
+    bool,
+    typer.Option("--unauthenticated", help="Start without a password: everybody who reaches the address has access"),
+]
 AUTHENTICATION = frozenset({"--basic-auth", "--basic_auth", "--auth"})
-UNGUARDED = """Flower would let everybody in. Do one of:
-  set FLOWER_BASIC_AUTH=USER:PASSWORD in its environment (a command line is seen by every user of the machine)
-  give it an OAuth provider: --auth and --auth-provider, see the documentation of Flower
-  berthmaster flower --unauthenticated, behind a proxy that asks who comes"""
+UNGUARDED = """Flower would let everybody in. Do one of these:
+  set FLOWER_BASIC_AUTH=USER:PASSWORD in its environment (every user of the machine can read a command line)
+  configure an OAuth provider with --auth and --auth-provider, see the documentation of Flower
+  run berthmaster flower --unauthenticated behind a proxy that authenticates its users"""
 
 
-class Command(NamedTuple):
+class ProcessCommand(NamedTuple):
+    """Arguments of Python, and variables on top of our environment."""
+
     arguments: list[str]
     environment: Mapping[str, str] = {}
 
 
-def become(command: Command, *, held: bool = True) -> None:
-    """Never returns. A signal meanwhile is kept (`held`) for a process that takes it as soon as it can."""
+def become(command: ProcessCommand, *, held: bool = True) -> None:
+    """Replace this process; never returns. If `held`, a signal waits until the new process can handle it."""
     if held:
         hold()
     os.execvpe(sys.executable, [sys.executable, *command.arguments], {**os.environ, **command.environment})
 
 
-def worker_command(settings: WorkerSettings, concurrency: int | None, pool: str | None, rest: Sequence[str]) -> Command:
-    """Threads end when their runs end, so SIGTERM may wait for that; prefork's children can be cut off, and are in
-    time.
+def worker_command(
+    settings: WorkerSettings, concurrency: int | None, pool: str | None, rest: Sequence[str]
+) -> ProcessCommand:
+    """Return the command of a worker.
+
+    SIGTERM waits for threads, which end with their runs. Prefork children get SIGQUIT instead, so they stop in time.
     """
     kind = pool or settings.celery.pool
     number = str(concurrency or settings.celery.concurrency)
@@ -67,44 +75,47 @@ def worker_command(settings: WorkerSettings, concurrency: int | None, pool: str 
     return celery(grace, "worker", *options, *rest, environment=environment)
 
 
-def celery(grace: float, *arguments: str, environment: Mapping[str, str] | None = None) -> Command:
-    """`grace`: seconds within which it ends once it is asked to; shorter than what its pod is given."""
-    return Command(["-m", launch.__name__, f"{grace:g}", "-A", "workers.app", *arguments], environment or {})
+def celery(grace: float, *arguments: str, environment: Mapping[str, str] | None = None) -> ProcessCommand:
+    """Return a command of Celery. `grace`: seconds that it has to end; less than the grace period of its pod."""
+    return ProcessCommand(["-m", launch.__name__, f"{grace:g}", "-A", "workers.app", *arguments], environment or {})
 
 
-def beat_command(rest: Sequence[str]) -> Command:
+def beat_command(rest: Sequence[str]) -> ProcessCommand:
+    """Return the command of beat. `rest`: arguments that are passed on."""
     return celery(GRACE, "beat", *rest)
 
 
-def flower_command(address: str, port: int, rest: Sequence[str]) -> Command:
+def flower_command(address: str, port: int, rest: Sequence[str]) -> ProcessCommand:
+    """Return the command of Flower. `rest`: arguments that are passed on."""
     own = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}", f"--conf={flower_pages.__file__}"]
     return celery(GRACE, "flower", *own, *rest)
 
 
 def asks_who_comes(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether Flower is told to."""
+    """Return whether Flower is configured to authenticate its users."""
     said = {argument.partition("=")[0] for argument in arguments}
     return bool(said & AUTHENTICATION or environment.get("FLOWER_BASIC_AUTH") or environment.get("FLOWER_AUTH"))
 
 
 def add_to(application: typer.Typer) -> None:
+    """Add the commands of this module."""
     for command in (publisher, worker, beat, flower):
         application.command(context_settings=PASSED_ON)(command)
     application.command(context_settings=PASSED_ON | {"help_option_names": []})(sandbox)  # --help is passed on as well
 
 
 def publisher(context: typer.Context) -> None:
-    """Watches the Kubernetes API and queues what changed."""
-    become(Command(["-m", "events", *context.args]))
+    """Watch the Kubernetes API and queue what changed."""
+    become(ProcessCommand(["-m", "events", *context.args]))
 
 
 def worker(context: typer.Context, concurrency: Concurrency = None, pool: Pool = None) -> None:
-    """Runs reconciles and sweeps. Options of `celery worker` are passed on, but --autoscale is refused."""
+    """Run reconciles and sweeps. Options of `celery worker` are passed on; --autoscale is refused."""
     become(worker_command(configured(), concurrency, pool, context.args))
 
 
 def beat(context: typer.Context) -> None:
-    """Sends the ticks. A second one does no harm."""
+    """Send the ticks. A second beat does no harm."""
     configured()
     become(beat_command(context.args))
 
@@ -112,13 +123,14 @@ def beat(context: typer.Context) -> None:
 def flower(
     context: typer.Context, address: Address = "127.0.0.1", port: Port = 5555, unauthenticated: Open = False
 ) -> None:
-    """Shows tasks and workers; workers must send events (celery.task_events). Options of Flower are passed on.
+    """Run Flower, which shows tasks and workers. Options of Flower are passed on.
 
-    It shows arguments of tasks and can stop workers, so it does not start without a password or an OAuth provider.
+    Workers must send events (celery.task_events). Flower shows the arguments of tasks and can stop workers, so it does
+    not start without a password or an OAuth provider.
     """
     configured()
     if any(":" not in pair for pair in os.environ.get("FLOWER_BASIC_AUTH", ":").split(",")):
-        say("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several with commas between", err=True)
+        say("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several of them separated by commas", err=True)
         raise typer.Exit(2)
     if not unauthenticated and not asks_who_comes(context.args, os.environ):
         say(*UNGUARDED.splitlines(), err=True)
@@ -127,5 +139,5 @@ def flower(
 
 
 def sandbox(context: typer.Context) -> None:
-    """Runs everything on this machine, with a Kubernetes API and an AWS of its own."""
-    become(Command(["-m", "compose.sandbox", *context.args]), held=False)
+    """Run everything on this machine, with an emulated Kubernetes API and an emulated AWS."""
+    become(ProcessCommand(["-m", "compose.sandbox", *context.args]), held=False)

@@ -1,4 +1,4 @@
-"""Says on standard error what a long command is at, so that a slow account does not look like a hang."""
+"""Report the progress of a long command on standard error, so that a slow account does not look like a hang."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from types import TracebackType
 from typing import Final, Self
 
 FIRST: Final = 2.0
-"""Seconds in which nothing is said."""
+"""Seconds before the first report."""
 EVERY: Final = 5.0
+"""Seconds between two reports."""
 
 
 class Progress:
-    """A context. `count` is asked in its thread, for what has been done so far."""
+    """A context manager that reports. `count` runs in its thread and returns what has been done so far."""
 
     def __init__(self, command: str, count: Callable[[], str]) -> None:
-        self._command, self._count, self._what = command, count, "begins"
+        self._command, self._count, self._what = command, count, "starting"
         self._began, self._ended = time.monotonic(), Event()
         self._thread = Thread(target=self._tell, name="progress", daemon=True)
 
     def at(self, what: str) -> None:
+        """Set what the command is doing now."""
         self._what = what
 
     def _tell(self) -> None:

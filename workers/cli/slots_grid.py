@@ -1,4 +1,4 @@
-"""Pod pools for `berthmaster status`: what their status says, and each slot as one cell of a grid."""
+"""The pod pools of `berthmaster status`: a row with their status, and a grid with a cell for each slot."""
 
 from __future__ import annotations
 
@@ -24,31 +24,32 @@ CELLS: Final = {"running": ("■", "green"), "reserved": ("▣", "yellow"), "idl
 """State -> sign and style."""
 ANY: Final = slot_class(())
 MOST_PODS: Final = 200
-"""Pods of a pool that a grid shows."""
+"""How many pods of a pool the grid shows."""
 
 
 def pod_pools(kube: KubeApi) -> list[Json]:
-    """As their status says, sorted. Raises KubeError."""
+    """Return all pod pools as rows, sorted by name. Raises KubeError."""
     return sorted(
         (summary(KubeObject(pool)) for pool in kube.list(POD_POOLS)["items"]), key=lambda pool: str(pool["name"])
     )
 
 
 def summary(pool: KubeObject) -> Json:
-    seen = pool.status
-    wrong = [each for each in pool.conditions if each.get("status") == "False"]
+    """Return a pod pool as a row of `status`."""
+    status = pool.status
+    wrong = [condition for condition in pool.conditions if condition.get("status") == "False"]
     return {
         "name": f"{pool.namespace}/{pool.name}",
-        "pods": seen.get("pods") or {},
-        "desired": seen.get("desiredReplicas"),
-        "waiting": seen.get("waiting"),
-        "reason": seen.get("reason"),
-        "problem": "; ".join(str(each.get("message") or each.get("reason")) for each in wrong),
+        "pods": status.get("pods") or {},
+        "desired": status.get("desiredReplicas"),
+        "waiting": status.get("waiting"),
+        "reason": status.get("reason"),
+        "problem": "; ".join(str(condition.get("message") or condition.get("reason")) for condition in wrong),
     }
 
 
 def slots(redis: Any, pool: str) -> list[Json]:
-    """Each pod that reports, with the state of each of its slots and the job in it."""
+    """Return each pod that sends heartbeats, with the state and the job of each of its slots."""
     return [{"pod": pod.name, "view": pod.view, "slots": list(_cells(pod))} for pod in view(_ledger(redis, pool)).pods]
 
 
@@ -57,7 +58,7 @@ def _ledger(redis: Any, pool: str) -> SlotLedger:
 
 
 def _cells(pod: PodSlots) -> Iterator[Json]:
-    """An idle slot of a pod that takes no jobs is closed. Nothing named: it accepts any phase."""
+    """Yield the slots. An idle slot of a pod that accepts no jobs is closed. Empty `accepts` means any phase."""
     for accepts, job, state in zip(pod.layout, pod.slots, pod.states, strict=True):
         yield {
             "state": state or ("idle" if pod.view == "open" else "closed"),
@@ -67,11 +68,12 @@ def _cells(pod: PodSlots) -> Iterator[Json]:
 
 
 def show(out: Console, pools: list[Json]) -> None:
+    """Print the table of pod pools and their grids."""
     table = Table("pod pool", "pods", "wanted", "waiting", "slots", "why")
     for pool in pools:
         numbers = ("-" if pool[name] is None else str(pool[name]) for name in ("desired", "waiting"))
         pods = ", ".join(f"{number} {state}" for state, number in pool["pods"].items() if number)
-        why = pool["problem"] or pool["reason"] or "no worker has looked at it yet"
+        why = pool["problem"] or pool["reason"] or "no worker has reconciled it yet"
         table.add_row(pool["name"], pods or "none", *numbers, _counted(pool), why)
     out.print(table)
     for pool in pools:
@@ -87,7 +89,7 @@ def _counted(pool: Json) -> str:
 
 
 def grid(pods: list[Json]) -> Text:
-    """A group of cells a pod."""
+    """Return a grid with a group of cells for each pod."""
     groups = (Text.assemble(*(CELLS[slot["state"]] for slot in pod["slots"])) for pod in pods[:MOST_PODS])
     rest = f" ... and {len(pods) - MOST_PODS} more pods" if len(pods) > MOST_PODS else ""
     return Text(" ").join(groups) + rest

@@ -1,4 +1,4 @@
-"""`berthmaster status`: pools and claims as their status says, slots, and what is in the workqueue."""
+"""`berthmaster status`: the state of pools, slots, claims and the workqueue."""
 
 from __future__ import annotations
 
@@ -31,34 +31,35 @@ T = TypeVar("T")
 
 
 def status(as_json: AsJson = False) -> None:
-    """Shows pools with their slots, claims, and the workqueue; exit status 1 if one of them cannot be read."""
+    """Show pools with their slots, claims and the workqueue. Exit status 1 if one of them cannot be read."""
     settings = configured()
     problems: list[str] = []
     redis = connect_state(settings.redis, Identity(settings.cluster))
-    found: Json = {
-        "pools": known(lambda: pools(settings), problems) or [],
-        "podPools": known(lambda: slots_grid.pod_pools(kubernetes(settings)), problems) or [],
-        "claims": known(lambda: claims.claims(kubernetes(settings)), problems) or [],
-        "queue": known(queue(redis).depth, problems) or {},
+    report: Json = {
+        "pools": read_or_note(lambda: pools(settings), problems) or [],
+        "podPools": read_or_note(lambda: slots_grid.pod_pools(kubernetes(settings)), problems) or [],
+        "claims": read_or_note(lambda: claims.claims(kubernetes(settings)), problems) or [],
+        "queue": read_or_note(queue(redis).depth, problems) or {},
         "problems": problems,
     }
-    for pool in found["podPools"]:
+    for pool in report["podPools"]:
         try:
-            pool["slots"] = known(partial(slots_grid.slots, redis, pool["name"]), problems)
-        except UnreadableLedger as error:  # one broken pool is one row that says so
+            pool["slots"] = read_or_note(partial(slots_grid.slots, redis, pool["name"]), problems)
+        except UnreadableLedger as error:  # one broken pool is one row with the error
             pool["slots"], pool["problem"] = None, str(error)
             problems.append(f"{pool['name']}: {error}")
-    say_json(found) if as_json else show(found)
+    say_json(report) if as_json else show(report)
     if problems:
         raise typer.Exit(1)
 
 
 def queue(redis: Any) -> Workqueue:
-    """To look at: the rest of our services, and their clients, are not needed for that."""
+    """Return a workqueue to read, without the other services and their clients."""
     return Workqueue(redis, hint_queue=routing.LATENCY)
 
 
-def known(question: Callable[[], T], problems: list[str]) -> T | None:
+def read_or_note(question: Callable[[], T], problems: list[str]) -> T | None:
+    """Return the answer, or None and add what is wrong to `problems`."""
     try:
         return question()
     except (*OUTAGE, KubeError, Unconfigured) as error:
@@ -68,30 +69,37 @@ def known(question: Callable[[], T], problems: list[str]) -> T | None:
 
 
 def pools(settings: WorkerSettings) -> list[Json]:
+    """Return all port pools as rows, sorted by name. Raises KubeError."""
     listed = [KubeObject(pool) for pool in kubernetes(settings).list(PATH)["items"]]
     return [summary(pool) for pool in sorted(listed, key=lambda pool: pool.name)]
 
 
 def summary(pool: KubeObject) -> Json:
-    seen = pool.status
-    balancers = [balancer.get("name", "") for balancer in seen.get("loadBalancers", [])]
-    wrong = (f"{each['reason']}: {each['message']}" for each in pool.conditions if each["status"] == "False")
-    told = {name: seen.get(name) for name in COLUMNS}
-    return {"name": pool.name, **told, "loadBalancers": balancers, "problem": next(wrong, "")}
+    """Return a port pool as a row of `status`."""
+    status = pool.status
+    balancers = [balancer.get("name", "") for balancer in status.get("loadBalancers", [])]
+    wrong = (
+        f"{condition['reason']}: {condition['message']}"
+        for condition in pool.conditions
+        if condition["status"] == "False"
+    )
+    columns = {name: status.get(name) for name in COLUMNS}
+    return {"name": pool.name, **columns, "loadBalancers": balancers, "problem": next(wrong, "")}
 
 
-def show(found: Json) -> None:
+def show(report: Json) -> None:
+    """Print everything as tables."""
     out = console()
     table = Table("pool", *COLUMNS, "load balancers", "problem")
-    for pool in found["pools"]:
+    for pool in report["pools"]:
         cells = ["-" if pool[name] is None else str(pool[name]) for name in COLUMNS]
         table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])), pool["problem"])
-    if found["pools"] or not found["problems"]:  # an empty table says that there are none
+    if report["pools"] or not report["problems"]:  # an empty table says that there are none
         out.print(table)
-    if found["podPools"]:
-        slots_grid.show(out, found["podPools"])
-    if found["claims"]:
-        claims.show(out, found["claims"])
-    out.print("workqueue:", ", ".join(f"{state} {number:g}" for state, number in found["queue"].items()) or "unknown")
-    for problem in found["problems"]:
+    if report["podPools"]:
+        slots_grid.show(out, report["podPools"])
+    if report["claims"]:
+        claims.show(out, report["claims"])
+    out.print("workqueue:", ", ".join(f"{state} {number:g}" for state, number in report["queue"].items()) or "unknown")
+    for problem in report["problems"]:
         out.print(problem, style="red")

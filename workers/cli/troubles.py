@@ -1,4 +1,4 @@
-"""What cannot be read, in words that name the way out."""
+"""Error messages for what cannot be read, with advice."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ WHERE: Final = "KUBECONFIG or BERTHMASTER_KUBERNETES__SERVER"
 
 
 def in_words(error: Exception) -> str:
-    """In one line, also for errors that need no advice."""
+    """Return the error as one line, with advice where there is any."""
     text = " ".join(str(error).split())
     return f"{text}: {advice}" if (advice := _advice(error)) else text
 
 
 def _advice(error: Exception) -> str:
-    if isinstance(error, OUTAGE) and not isinstance(error, AnotherFleet):  # which says the way out itself
-        return "is BERTHMASTER_REDIS__URL right, and does Redis run? `berthmaster doctor` looks"
+    if isinstance(error, OUTAGE) and not isinstance(error, AnotherFleet):  # its message has the advice
+        return "is BERTHMASTER_REDIS__URL right, and does Redis run? `berthmaster doctor` checks it"
     if isinstance(error, Unconfigured):
         return f"set {WHERE}"
     if not isinstance(error, KubeError):

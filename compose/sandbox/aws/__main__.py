@@ -8,14 +8,14 @@ import sys
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from compose.sandbox.aws.account import AwsAccount
 from compose.sandbox.aws.app import Application
-from compose.sandbox.aws.network import Network
+from compose.sandbox.aws.network import SandboxVpc
 from compose.sandbox.aws.settings import Settings
-from compose.sandbox.aws.world import World
 
 
 class QuietHandler(WSGIRequestHandler):
-    """Keeps connections open, and says nothing about each request: `/_calls` does."""
+    """Keeps connections open and logs no requests; `/_calls` lists them."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -24,7 +24,7 @@ class QuietHandler(WSGIRequestHandler):
         pass
 
     def connection_dropped(self, *_: object) -> None:
-        """A lost answer: nothing is written, and the client sees the connection close."""
+        """Close the connection of a lost answer without a log line."""
         self.close_connection = True
 
 
@@ -40,16 +40,16 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> None:
-    told = arguments(argv)
+    options = arguments(argv)
     settings = Settings(
-        provisioning=told.provisioning, initial=told.initial, draining=told.draining, throttle=told.throttle
+        provisioning=options.provisioning, initial=options.initial, draining=options.draining, throttle=options.throttle
     )
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    world = World(settings)
-    server = make_server(told.host, told.port, Application(world), threaded=True, request_handler=QuietHandler)
-    network = Network("us-east-1").described()
+    account = AwsAccount(settings)
+    server = make_server(options.host, options.port, Application(account), threaded=True, request_handler=QuietHandler)
+    network = SandboxVpc("us-east-1").described()
     ids = " ".join([str(network["vpc"]), *network["subnets"]])
-    sys.stdout.write(f"sandbox AWS on http://{told.host}:{server.port} {ids}\n")
+    sys.stdout.write(f"sandbox AWS on http://{options.host}:{server.port} {ids}\n")
     sys.stdout.flush()
     server.serve_forever()
 

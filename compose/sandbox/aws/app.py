@@ -1,4 +1,4 @@
-"""The WSGI application: calls of Elastic Load Balancing through faults, throttle and record; the rest to moto."""
+"""The WSGI application. Calls of Elastic Load Balancing pass faults, throttle and record; other calls go to moto."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from moto.core.request import Request
 from moto.moto_server.werkzeug_app import BackendRequest, DomainDispatcherApplication, create_backend_app
 from werkzeug.wrappers import Response
 
-from compose.sandbox.aws.calls import Call, now, parameters
+from compose.sandbox.aws.account import ACCOUNT, AwsAccount
+from compose.sandbox.aws.calls import AwsCall, now, parameters
 from compose.sandbox.aws.control import Control
-from compose.sandbox.aws.faults import Fault
+from compose.sandbox.aws.faults import AwsFault
 from compose.sandbox.aws.policy import Question, questions, refused
 from compose.sandbox.aws.responses import StrictResponse
-from compose.sandbox.aws.world import ACCOUNT, World
 
 VERSION = "2015-12-01"  # of the Elastic Load Balancing API
 REGION = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/")
@@ -34,12 +34,12 @@ ERROR = (
 
 
 class AnswerLostError(ConnectionError):
-    """Raised through the server, which closes the connection without an answer."""
+    """An answer to lose: the server closes the connection."""
 
 
 class Application:
-    def __init__(self, world: World) -> None:
-        self.world, self._control = world, Control(world)
+    def __init__(self, account: AwsAccount) -> None:
+        self.account, self._control = account, Control(account)
         self._others = DomainDispatcherApplication(create_backend_app)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -55,22 +55,22 @@ class Application:
         started, asked = time.monotonic(), now()
         request = BackendRequest(environ)
         action = request.form.get("Action", "")
-        region = _said(REGION, request, "us-east-1")
-        fault = self.world.faults.take(action, unquote_plus(body))
+        region = _from_signature(REGION, request, "us-east-1")
+        fault = self.account.faults.take(action, unquote_plus(body))
         try:
             answer = self._answer(request, action, region, fault)
         except AnswerLostError:
             self._record(asked, action, region, body, "AnswerLost", started)
             raise
         text = answer.get_data(as_text=True) if answer.status_code >= 400 else ""
-        found = CODE.search(text)
-        self._record(asked, action, region, body, found[1] if found else "ok", started)
+        error_code = CODE.search(text)
+        self._record(asked, action, region, body, error_code[1] if error_code else "ok", started)
         return answer
 
-    def _answer(self, request: Request, action: str, region: str, fault: Fault | None) -> Response:
-        if self.world.throttle.refuses(self.world.settings, region, action):
+    def _answer(self, request: Request, action: str, region: str, fault: AwsFault | None) -> Response:
+        if self.account.throttle.refuses(self.account.settings, region, action):
             return _error("Throttling", "Rate exceeded", 400)
-        wait = self.world.settings.latency + (fault.delay if fault else 0)
+        wait = self.account.settings.latency + (fault.delay if fault else 0)
         if wait:
             time.sleep(wait)
         if fault and fault.code:
@@ -83,36 +83,36 @@ class Application:
         return _error("InternalFailure", fault.message, 500) if fault and fault.lose else answer
 
     def _forbidden(self, request: Request, action: str, region: str) -> Question | None:
-        """By the policy of the caller's key; keys without one may do anything. Who describes names no resource."""
-        statements = self.world.settings.policies.get(_said(KEY, request, ""))
+        """Return what the policy of the caller's key forbids. A key without a policy is not limited."""
+        statements = self.account.settings.policies.get(_from_signature(KEY, request, ""))
         if statements is None:
             return None
         form = {} if action.startswith("Describe") else request.form
-        with self.world.lock:
-            tags_of = self.world.backend(region).tagging_service.get_tag_dict_for_resource
+        with self.account.lock:
+            tags_of = self.account.backend(region).tagging_service.get_tag_dict_for_resource
             return refused(statements, questions(action, form, ARNS.format(region, ACCOUNT), tags_of))
 
     def _carried_out(self, request: Request) -> Response:
-        with self.world.lock:
-            status, headers, text = StrictResponse(self.world.backend)._dispatch(request)
+        with self.account.lock:
+            status, headers, text = StrictResponse(self.account.backend)._dispatch(request)
         kept = [
             (name, str(value)) for name, value in headers.items() if name.lower() not in ("status", "content-length")
         ]
         return Response(text, status=int(status), headers=kept)
 
     def _record(self, asked: float, action: str, region: str, body: str, code: str, started: float) -> None:
-        self.world.calls.record(Call(asked, action, region, parameters(body), code, time.monotonic() - started))
+        self.account.calls.record(AwsCall(asked, action, region, parameters(body), code, time.monotonic() - started))
 
 
 def _rewound(environ: dict[str, Any], body: str) -> dict[str, Any]:
-    """A request whose body can be read once more."""
+    """Return the request with a body that can be read again."""
     return {**environ, "wsgi.input": BytesIO(body.encode()), "CONTENT_LENGTH": str(len(body.encode()))}
 
 
-def _said(pattern: re.Pattern[str], request: Request, otherwise: str) -> str:
-    """In the signature of the request."""
-    found = pattern.search(request.headers.get("Authorization", ""))
-    return found[1] if found else otherwise
+def _from_signature(pattern: re.Pattern[str], request: Request, otherwise: str) -> str:
+    """Return what the pattern finds in the signature of the request."""
+    match = pattern.search(request.headers.get("Authorization", ""))
+    return match[1] if match else otherwise
 
 
 def _error(code: str, message: str, status: int) -> Response:

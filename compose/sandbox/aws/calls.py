@@ -1,4 +1,4 @@
-"""The record of what was asked: tests count calls and measure rates with it."""
+"""The record of calls, with which tests count calls and measure rates."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MOST = 200_000
 
 
 @dataclass(frozen=True)
-class Call:
-    """`time` is the server's clock (seconds since 1970) when the call came in; `code` is "ok" or AWS's error code."""
+class AwsCall:
+    """A call. `time`: when it came in, in seconds since 1970. `code`: "ok" or AWS's error code."""
 
     time: float
     action: str
@@ -26,10 +26,14 @@ class Call:
 
 class Calls:
     def __init__(self) -> None:
-        self._lock, self._calls, self._counts = threading.Lock(), deque[Call](maxlen=MOST), Counter[tuple[str, str]]()
+        self._lock, self._calls = threading.Lock(), deque[AwsCall](maxlen=MOST)
+        self._counts, self._since = Counter[tuple[str, str]](), now()
 
-    def record(self, call: Call) -> None:
+    def record(self, call: AwsCall) -> None:
+        """Record a call, unless it came in before the last reset and ended after it."""
         with self._lock:
+            if call.time < self._since:
+                return
             self._calls.append(call)
             self._counts[call.action, call.code] += 1
 
@@ -37,9 +41,10 @@ class Calls:
         with self._lock:
             self._calls.clear()
             self._counts.clear()
+            self._since = now()
 
     def report(self, log: bool, action: str = "") -> dict[str, object]:
-        """Counts by action, refusals by action and code, and, if asked for, each call (of one action)."""
+        """Return counts by action, refusals by action and code, and with `log` each call (of one action)."""
         with self._lock:
             counts, calls = dict(self._counts), list(self._calls) if log else []
         total: Counter[str] = Counter()
@@ -54,7 +59,7 @@ class Calls:
 
 
 def parameters(body: str) -> dict[str, str]:
-    """The query as it was sent, without the protocol's own fields: `Targets.member.1.Id` and the like."""
+    """Return the parameters of the query (such as `Targets.member.1.Id`) without the fields of the protocol."""
     return {key: value for key, value in parse_qsl(body) if key not in ("Action", "Version")}
 
 

@@ -17,25 +17,25 @@ import orjson
 from pydantic import ValidationError
 from werkzeug.wrappers import Request, Response
 
-from compose.sandbox.aws.faults import Fault
-from compose.sandbox.aws.world import World
+from compose.sandbox.aws.account import AwsAccount
+from compose.sandbox.aws.faults import AwsFault
 
 REGION = "us-east-1"
 
 
 class Control:
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, account: AwsAccount) -> None:
+        self._account = account
         self._doors: dict[str, Callable[[Request], Any]] = {
             "GET /_network": self._network,
             "GET /_calls": self._calls,
-            "GET /_faults": lambda _: [fault.model_dump() for fault in world.faults.orders()],
-            "POST /_faults": lambda request: world.faults.order(Fault.model_validate_json(request.get_data())),
-            "DELETE /_faults": lambda _: world.faults.clear(),
-            "GET /_settings": lambda _: world.settings.model_dump(),
-            "POST /_settings": lambda request: world.change(orjson.loads(request.get_data())).model_dump(),
+            "GET /_faults": lambda _: [fault.model_dump() for fault in account.faults.orders()],
+            "POST /_faults": lambda request: account.faults.order(AwsFault.model_validate_json(request.get_data())),
+            "DELETE /_faults": lambda _: account.faults.clear(),
+            "GET /_settings": lambda _: account.settings.model_dump(),
+            "POST /_settings": lambda request: account.change(orjson.loads(request.get_data())).model_dump(),
             "POST /_health": self._health,
-            "POST /_reset": lambda _: world.reset(),
+            "POST /_reset": lambda _: account.reset(),
         }
 
     def answer(self, request: Request) -> Response:
@@ -43,20 +43,20 @@ class Control:
         if door is None:
             return Response(f"no such door; there are: {', '.join(self._doors)}\n", status=404)
         try:
-            told = door(request)
+            reply = door(request)
         except (ValidationError, orjson.JSONDecodeError, KeyError) as error:
             return Response(f"{error}\n", status=400)
-        return Response(orjson.dumps(told), content_type="application/json")
+        return Response(orjson.dumps(reply), content_type="application/json")
 
     def _network(self, request: Request) -> dict[str, object]:
-        return self._world.backend(request.args.get("region", REGION)).network.described()
+        return self._account.backend(request.args.get("region", REGION)).network.described()
 
     def _calls(self, request: Request) -> dict[str, object]:
-        return self._world.calls.report(bool(request.args.get("log")), request.args.get("action", ""))
+        return self._account.calls.report(bool(request.args.get("log")), request.args.get("action", ""))
 
     def _health(self, request: Request) -> list[str]:
-        told = orjson.loads(request.get_data())
-        with self._world.lock:
-            sick = self._world.backend(told.get("region", REGION)).sick
-            (sick.discard if told["healthy"] else sick.add)(told["address"])
+        order = orjson.loads(request.get_data())
+        with self._account.lock:
+            sick = self._account.backend(order.get("region", REGION)).sick
+            (sick.discard if order["healthy"] else sick.add)(order["address"])
             return sorted(sick)

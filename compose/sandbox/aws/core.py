@@ -7,7 +7,7 @@ from typing import Any
 
 from moto.elbv2.models import ELBv2Backend, FakeListener
 
-from compose.sandbox.aws.network import Network
+from compose.sandbox.aws.network import SandboxVpc
 from compose.sandbox.aws.settings import Settings
 
 
@@ -16,7 +16,7 @@ class Core(ELBv2Backend):
 
     def __init__(self, region_name: str, account_id: str, settings: Settings) -> None:
         super().__init__(region_name, account_id)
-        self.settings, self.network = settings, Network(region_name)
+        self.settings, self.network = settings, SandboxVpc(region_name)
         self.users: dict[str, set[str]] = {}  # target group ARN -> ARNs of the listeners that forward to it
 
     @property
@@ -27,7 +27,7 @@ class Core(ELBv2Backend):
         return time.monotonic()
 
     def forwards_to(self, listener: FakeListener) -> list[str]:
-        """ARNs of the target groups that a listener's default actions use."""
+        """Return the ARNs of the target groups that a listener's default actions use."""
         forwards = [action for action in listener.default_actions if action.type == "forward"]
         return [arn for action in forwards for arn in self._get_target_group_arns_from(action.data)]
 

@@ -1,4 +1,4 @@
-"""Faults on order: refusals, delays, and answers that get lost after the change was made."""
+"""Faults that tests order: refusals, delays, and answers that get lost after the change."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Fault(BaseModel):
-    """One order. It applies to calls of `action` ("*": all) whose body has `match` in it, after `skip` others."""
+class AwsFault(BaseModel):
+    """A fault for calls of `action` ("*": all) whose body contains `match`, after `skip` others."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -28,13 +28,13 @@ class Fault(BaseModel):
     )
 
 
-class Faults:
-    """The orders in force. The first that applies to a call is used up by it."""
+class AwsFaults:
+    """The active faults. A call uses up the first one that applies to it."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._lock, self._orders, self._chance = threading.Lock(), list[Fault](), random.Random(seed)
+        self._lock, self._orders, self._chance = threading.Lock(), list[AwsFault](), random.Random(seed)
 
-    def order(self, fault: Fault) -> None:
+    def order(self, fault: AwsFault) -> None:
         with self._lock:
             self._orders.append(fault)
 
@@ -42,15 +42,15 @@ class Faults:
         with self._lock:
             self._orders.clear()
 
-    def orders(self) -> list[Fault]:
+    def orders(self) -> list[AwsFault]:
         with self._lock:
             return list(self._orders)
 
-    def take(self, action: str, body: str) -> Fault | None:
+    def take(self, action: str, body: str) -> AwsFault | None:
         with self._lock:
             return next((fault for fault in list(self._orders) if self._applies(fault, action, body)), None)
 
-    def _applies(self, fault: Fault, action: str, body: str) -> bool:
+    def _applies(self, fault: AwsFault, action: str, body: str) -> bool:
         if fault.action not in ("*", action) or fault.match not in body:
             return False
         if fault.skip:

@@ -13,14 +13,14 @@ from moto.elbv2.exceptions import (
 from moto.elbv2.models import FakeListener, FakeLoadBalancer, FakeTargetGroup
 
 from compose.sandbox.aws.core import load_balancer_of
-from compose.sandbox.aws.load_balancers import LoadBalancers
+from compose.sandbox.aws.load_balancers import StrictLoadBalancers
 from compose.sandbox.aws.refusals import incompatible, invalid, quota, unusable
 
 LAST_PORT = 65535
 TARGET_PROTOCOLS = {"TCP": {"TCP", "TCP_UDP"}, "TLS": {"TCP", "TLS"}, "UDP": {"UDP", "TCP_UDP"}, "TCP_UDP": {"TCP_UDP"}}
 
 
-class Listeners(LoadBalancers):
+class StrictListeners(StrictLoadBalancers):
     def create_listener(  # noqa: PLR0913 - moto's signature
         self,
         load_balancer_arn: str,
@@ -38,10 +38,12 @@ class Listeners(LoadBalancers):
         self._check_actions(balancer, protocol, actions)
         self._check_certificate(protocol, certificate)
         self.check_tags({}, tags or [])
-        made = super().create_listener(load_balancer_arn, protocol, port, ssl_policy, None, actions, alpn_policy, tags)
-        made.certificates = [certificate] if certificate else []
-        self.link(made)
-        return made
+        listener = super().create_listener(
+            load_balancer_arn, protocol, port, ssl_policy, None, actions, alpn_policy, tags
+        )
+        listener.certificates = [certificate] if certificate else []
+        self.link(listener)
+        return listener
 
     def modify_listener(
         self,
@@ -72,7 +74,7 @@ class Listeners(LoadBalancers):
         if load_balancer_arn and listener_arns:
             raise invalid("A load balancer ARN and listener ARNs cannot be specified at the same time")
         if load_balancer_arn:
-            return sorted(self._balancer(load_balancer_arn).listeners.values(), key=lambda each: int(each.port))
+            return sorted(self._balancer(load_balancer_arn).listeners.values(), key=lambda listener: int(listener.port))
         return [self._listener(arn) for arn in listener_arns]
 
     def delete_listener(self, listener_arn: str) -> FakeListener:
@@ -97,7 +99,7 @@ class Listeners(LoadBalancers):
     def _check_port(self, balancer: FakeLoadBalancer, port: Any, but: FakeListener | None) -> None:
         if port is None or not 1 <= int(port) <= LAST_PORT:
             raise invalid(f"Port '{port}' is not between 1 and {LAST_PORT}")
-        if any(int(each.port) == int(port) for each in balancer.listeners.values() if each is not but):
+        if any(int(listener.port) == int(port) for listener in balancer.listeners.values() if listener is not but):
             raise DuplicateListenerError()
 
     def _check_quota(self, balancer: FakeLoadBalancer) -> None:
@@ -106,14 +108,14 @@ class Listeners(LoadBalancers):
             raise quota("TooManyListeners", limit)
 
     def _check_certificate(self, protocol: str, certificate: str | None) -> None:
-        """A listener that ends TLS has one of its own region; any of Certificate Manager there counts as existing."""
+        """Check that a TLS listener has a certificate of its region. Every such ARN counts as existing."""
         if bool(certificate) is not (protocol == "TLS"):
             raise invalid(f"A certificate {'must' if protocol == 'TLS' else 'cannot'} be specified for {protocol}")
         if certificate and not certificate.startswith(f"arn:aws:acm:{self.region_name}:"):
             raise ELBClientError("CertificateNotFound", f"Certificate '{certificate}' not found")
 
     def _check_actions(self, balancer: FakeLoadBalancer, protocol: str, actions: list[dict[str, Any]]) -> None:
-        """That each target group exists, speaks the protocol, is in the VPC and belongs to no other load balancer."""
+        """Check that each target group exists, fits protocol and VPC, and belongs to no other load balancer."""
         if protocol not in TARGET_PROTOCOLS:
             raise ELBClientError("UnsupportedProtocol", f"Protocol {protocol} is not supported")
         for arn in [arn for action in actions for arn in self._get_target_group_arns_from(action)]:

@@ -19,17 +19,17 @@ MOST_IN_ONE_DESCRIBE = 20
 
 
 class NetworkLoadBalancer(FakeLoadBalancer):
-    """`active_at` is a time of Core.now."""
+    """A load balancer that becomes active at `active_at`, a time of Core.now."""
 
     active_at: float = 0.0
 
     def settings(self) -> tuple[object, ...]:
-        """What must be the same for a second create to be answered with this one."""
+        """Return what a second create must repeat to get this load balancer as its answer."""
         subnets = frozenset(subnet.id for subnet in self.subnets)
         return self.type, self.scheme, subnets, frozenset(self.security_groups), self.ip_address_type
 
 
-class LoadBalancers(Core):
+class StrictLoadBalancers(Core):
     def create_load_balancer(  # noqa: PLR0913 - moto's signature
         self,
         name: str,
@@ -43,23 +43,23 @@ class LoadBalancers(Core):
     ) -> FakeLoadBalancer:
         if not NAME.fullmatch(name):
             raise invalid(f"The load balancer name '{name}' is not valid")
-        wanted = self._wanted(
-            name, security_groups, subnet_ids or [each["SubnetId"] for each in subnet_mappings or []], scheme
+        requested = self._requested(
+            name, security_groups, subnet_ids or [mapping["SubnetId"] for mapping in subnet_mappings or []], scheme
         )
-        wanted.type, wanted.ip_address_type = loadbalancer_type or "application", ip_address_type
+        requested.type, requested.ip_address_type = loadbalancer_type or "application", ip_address_type
         for existing in self.load_balancers.values():
             if existing.name == name:
-                return _same(existing, wanted)
+                return _same(existing, requested)
         limit = self.settings.quotas.load_balancers
         if len(self.load_balancers) >= limit:
             raise quota("TooManyLoadBalancers", limit)
         self.check_tags({}, tags or [])
-        self.load_balancers[wanted.arn] = wanted
-        self.tagging_service.tag_resource(wanted.arn, tags)
-        return wanted
+        self.load_balancers[requested.arn] = requested
+        self.tagging_service.tag_resource(requested.arn, tags)
+        return requested
 
     def check_tags(self, existing: dict[str, str], tags: list[dict[str, str]]) -> None:
-        """Raises TooManyTags."""
+        """Raise TooManyTags if the resource would have too many tags."""
         limit = self.settings.quotas.tags_per_resource
         if len(existing.keys() | {tag["Key"] for tag in tags}) > limit:
             raise quota("TooManyTags", limit)
@@ -75,13 +75,15 @@ class LoadBalancers(Core):
             if isinstance(balancer, NetworkLoadBalancer) and self.now() >= balancer.active_at:
                 balancer.activate()
         by_name = {balancer.name: balancer for balancer in self.load_balancers.values()}
-        found = [self.load_balancers.get(arn) for arn in arns or ()] + [by_name.get(name) for name in names or ()]
-        if None in found:
+        if not arns and not names:
+            return [by_name[name] for name in sorted(by_name)]
+        balancers = [self.load_balancers.get(arn) for arn in arns or ()] + [by_name.get(name) for name in names or ()]
+        if None in balancers:
             raise LoadBalancerNotFoundError()
-        return [each for each in found if each] if arns or names else [by_name[name] for name in sorted(by_name)]
+        return [balancer for balancer in balancers if balancer]
 
     def delete_load_balancer(self, arn: str) -> None:
-        """Succeeds when it is gone already, as in AWS; its listeners go with it."""
+        """Delete it with its listeners. Succeeds if it is gone already, as in AWS."""
         balancer = self.load_balancers.get(arn)
         if balancer is None:
             return
@@ -93,7 +95,7 @@ class LoadBalancers(Core):
         del self.load_balancers[arn]
         self.tagging_service.delete_all_tags_for_resource(arn)
 
-    def _wanted(
+    def _requested(
         self, name: str, security_groups: list[str], subnet_ids: list[str], scheme: str | None
     ) -> NetworkLoadBalancer:
         subnets = self._subnets(subnet_ids)
@@ -102,7 +104,7 @@ class LoadBalancers(Core):
                 raise ELBClientError("InvalidSecurityGroup", f"The security group '{group}' does not exist")
         lb_id = mock_random.get_random_hex(16)
         arn = make_arn_for_load_balancer(self.account_id, lb_id, name, self.region_name)
-        made = NetworkLoadBalancer(  # type: ignore[abstract] # as moto does with its own
+        balancer = NetworkLoadBalancer(  # type: ignore[abstract] # as moto does with its own
             name=name,
             security_groups=security_groups,
             subnets=subnets,
@@ -112,19 +114,19 @@ class LoadBalancers(Core):
             state="provisioning",
             scheme=scheme or "internet-facing",
         )
-        made.active_at = self.now() + self.settings.provisioning
-        return made
+        balancer.active_at = self.now() + self.settings.provisioning
+        return balancer
 
     def _subnets(self, subnet_ids: list[str]) -> list[Any]:
-        found = [self.network.get_subnet(subnet_id) for subnet_id in subnet_ids]
-        if not found or None in found:
+        subnets = [self.network.get_subnet(subnet_id) for subnet_id in subnet_ids]
+        if not subnets or None in subnets:
             raise ELBClientError("SubnetNotFound", "One or more subnets do not exist")
-        if len({subnet.availability_zone for subnet in found if subnet}) < len(found):
+        if len({subnet.availability_zone for subnet in subnets if subnet}) < len(subnets):
             raise unusable("A load balancer cannot be attached to multiple subnets in the same Availability Zone")
-        return found
+        return subnets
 
 
-def _same(existing: FakeLoadBalancer, wanted: NetworkLoadBalancer) -> FakeLoadBalancer:
-    if isinstance(existing, NetworkLoadBalancer) and existing.settings() == wanted.settings():
+def _same(existing: FakeLoadBalancer, requested: NetworkLoadBalancer) -> FakeLoadBalancer:
+    if isinstance(existing, NetworkLoadBalancer) and existing.settings() == requested.settings():
         return existing
     raise DuplicateLoadBalancerName()

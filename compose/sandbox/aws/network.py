@@ -1,4 +1,4 @@
-"""The one VPC of the sandbox, with fixed ids, one subnet in each of three zones.
+"""The only VPC of the sandbox. It has fixed ids and a subnet in each of three zones.
 
 Elastic Load Balancing asks EC2 for subnets, security groups and VPCs; this answers in EC2's place.
 """
@@ -25,7 +25,7 @@ class Subnet:
 
 
 @dataclass
-class Network:
+class SandboxVpc:
     region: str
     subnets: list[Subnet] = field(init=False)
 
@@ -45,6 +45,6 @@ class Network:
         return vpc_id
 
     def described(self) -> dict[str, Any]:
-        """For people and tests: what to put into a pool."""
+        """Return the ids that people and tests put into a pool."""
         ids = [subnet.id for subnet in self.subnets]
         return {"vpc": VPC_ID, "cidr": CIDR, "subnets": ids, "securityGroup": SECURITY_GROUP, "region": self.region}

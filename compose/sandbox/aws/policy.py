@@ -1,7 +1,7 @@
-"""What an IAM policy allows of the calls of Elastic Load Balancing, as far as ours says it.
+"""Evaluate an IAM policy for calls of Elastic Load Balancing, as far as our policy needs it.
 
-A call is allowed when each of its questions is by some statement: one for each resource that it names, and AddTags once
-more for what is made with tags. Known are Allow, patterns of resources, and the conditions Null, StringEquals
+A call is allowed if a statement allows each of its questions: one for each resource that it names, and AddTags once
+more for what it creates with tags. Supported are Allow, patterns of resources, and the conditions Null, StringEquals
 and StringEqualsIfExists.
 """
 
@@ -20,20 +20,20 @@ EC2 = {
     "CreateTargetGroup": "InternetGateways Vpcs",
     "RegisterTargets": "Instances InternetGateways Subnets Vpcs",
 }
-"""What a call describes in the caller's name; the table is that of "Elastic Load Balancing API permissions"."""
+"""What a call describes on the caller's behalf, from the table "Elastic Load Balancing API permissions"."""
 SERVICE = "elasticloadbalancing.amazonaws.com"
 ROLE = f"arn:aws:iam::123456789012:role/aws-service-role/{SERVICE}/AWSServiceRoleForElasticLoadBalancing"
-MADE = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
+NEW_RESOURCES = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
 
 
 NAME = "<name of this cluster>"
-"""Stands in the policy for the cluster that it is made for."""
+"""Placeholder in the policy for the name of the cluster."""
 
 
 def statements_of(policy: str, cluster: str) -> list[Json]:
-    """Of a policy as text."""
-    found: list[Json] = json.loads(policy.replace(NAME, cluster))["Statement"]
-    return found
+    """Return the statements of a policy."""
+    statements: list[Json] = json.loads(policy.replace(NAME, cluster))["Statement"]
+    return statements
 
 
 class Question(NamedTuple):
@@ -43,9 +43,9 @@ class Question(NamedTuple):
 
 
 def refused(statements: Iterable[Json], questions: Iterable[Question]) -> Question | None:
-    """The first question that no statement allows."""
+    """Return the first question that no statement allows."""
     rows = list(statements)
-    return next((each for each in questions if not any(allows(row, each) for row in rows)), None)
+    return next((question for question in questions if not any(allows(row, question) for row in rows)), None)
 
 
 def allows(statement: Json, question: Question) -> bool:
@@ -61,13 +61,13 @@ def allows(statement: Json, question: Question) -> bool:
     )
 
 
-def holds(operator: str, found: str | None, values: list[str]) -> bool:
+def holds(operator: str, value: str | None, values: list[str]) -> bool:
     if operator == "Null":
-        return str(found is None).lower() in values
+        return str(value is None).lower() in values
     if operator == "StringEquals":
-        return found in values
+        return value in values
     if operator == "StringEqualsIfExists":
-        return found is None or found in values
+        return value is None or value in values
     raise ValueError(f"an operator that the sandbox does not know: {operator}")
 
 
@@ -76,14 +76,14 @@ def listed(value: str | list[str]) -> list[str]:
 
 
 def questions(action: str, form: Mapping[str, str], arns: str, tags_of: Callable[[str], Tags]) -> Iterator[Question]:
-    """What AWS asks before it carries out a call. `arns`: what those of this account and region begin with."""
+    """Yield what AWS checks before a call. `arns`: the prefix of the ARNs of this account and region."""
     asked = {f"aws:RequestTag/{key}": value for key, value in tags_in(form).items()}
-    made = arns + MADE[action].format(form.get("Name", "")) if action in MADE else ""
-    for resource in [made] if made else named(form) or ["*"]:
+    created = arns + NEW_RESOURCES[action].format(form.get("Name", "")) if action in NEW_RESOURCES else ""
+    for resource in [created] if created else named(form) or ["*"]:
         own = {f"aws:ResourceTag/{key}": value for key, value in tags_of(resource).items()}
         yield Question(f"elasticloadbalancing:{action}", resource, {**asked, **own})
     if action.startswith("Create") and asked:
-        new = made or form.get("LoadBalancerArn", "").replace(":loadbalancer/", ":listener/") + "/0"
+        new = created or form.get("LoadBalancerArn", "").replace(":loadbalancer/", ":listener/") + "/0"
         yield Question("elasticloadbalancing:AddTags", new, {**asked, "elasticloadbalancing:CreateAction": action})
     for kind in EC2.get(action, "").split():
         yield Question(f"ec2:Describe{kind}", "*", {})

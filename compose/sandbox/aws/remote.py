@@ -1,4 +1,4 @@
-"""The side door of a running sandbox AWS, for Python callers."""
+"""A Python client for the side door of a running sandbox AWS."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import orjson
 
-from compose.sandbox.aws.faults import Fault
+from compose.sandbox.aws.faults import AwsFault
 
 
 @dataclass(frozen=True)
 class Network:
-    """Ids to put into a pool."""
+    """The ids of a VPC, to put into a pool."""
 
     vpc: str
     subnets: tuple[str, ...]
@@ -22,41 +22,41 @@ class Network:
 
 
 class Remote:
-    """Every method is one request; a refused one raises urllib.error.HTTPError."""
+    """The client. Every method sends one request, and raises urllib.error.HTTPError if it is refused."""
 
     def __init__(self, endpoint_url: str) -> None:
         self.endpoint_url = endpoint_url
 
     def network(self, region: str = "us-east-1") -> Network:
-        told = self._ask("GET", f"/_network?region={quote(region)}")
-        return Network(told["vpc"], tuple(told["subnets"]), told["securityGroup"])
+        network = self._ask("GET", f"/_network?region={quote(region)}")
+        return Network(network["vpc"], tuple(network["subnets"]), network["securityGroup"])
 
     def counts(self) -> dict[str, int]:
-        """Calls by action since the last reset, refused ones included."""
+        """Return the number of calls by action since the last reset, including refused ones."""
         return dict(self._ask("GET", "/_calls")["counts"])
 
     def refusals(self) -> dict[str, int]:
-        """Refused calls by `action code`."""
+        """Return the number of refused calls by `action code`."""
         return dict(self._ask("GET", "/_calls")["errors"])
 
     def calls(self, action: str = "") -> list[dict[str, Any]]:
-        """Each call (compose.sandbox.aws.calls.Call), oldest first."""
+        """Return each call (compose.sandbox.aws.calls.AwsCall), oldest first."""
         return list(self._ask("GET", f"/_calls?log=1&action={quote(action)}")["calls"])
 
     def fault(self, action: str = "*", **order: Any) -> None:
-        """See compose.sandbox.aws.faults.Fault."""
-        self._ask("POST", "/_faults", Fault(action=action, **order).model_dump())
+        """Order a fault, see compose.sandbox.aws.faults.AwsFault."""
+        self._ask("POST", "/_faults", AwsFault(action=action, **order).model_dump())
 
     def heal(self) -> None:
-        """Withdraws all faults."""
+        """Withdraw all faults."""
         self._ask("DELETE", "/_faults")
 
     def change(self, **settings: Any) -> None:
-        """See compose.sandbox.aws.settings.Settings; groups are merged."""
+        """Change settings, see compose.sandbox.aws.settings.Settings; groups are merged."""
         self._ask("POST", "/_settings", settings)
 
     def health(self, address: str, healthy: bool, region: str = "us-east-1") -> None:
-        """`address`: `ip` or `ip:port`."""
+        """Set the health of a target. `address`: `ip` or `ip:port`."""
         self._ask("POST", "/_health", {"address": address, "healthy": healthy, "region": region})
 
     def reset(self) -> None:

@@ -10,7 +10,7 @@ from moto.elbv2.exceptions import ListenerOrBalancerMissingError
 from moto.elbv2.responses import ELBV2Response
 
 from compose.sandbox.aws.refusals import invalid
-from compose.sandbox.aws.tags import Backend
+from compose.sandbox.aws.tags import StrictBackend
 
 T = TypeVar("T")
 LARGEST_PAGE = 400
@@ -19,31 +19,31 @@ LARGEST_PAGE = 400
 class StrictResponse(ELBV2Response):
     """Answers one request."""
 
-    def __init__(self, backend: Callable[[str], Backend]) -> None:
+    def __init__(self, backend: Callable[[str], StrictBackend]) -> None:
         super().__init__()
         self._backend = backend
 
     @property
-    def elbv2_backend(self) -> Backend:
+    def elbv2_backend(self) -> StrictBackend:
         return self._backend(self.region)
 
     def describe_load_balancers(self) -> ActionResult:
         arns, names = self._get_param("LoadBalancerArns", []), self._get_param("Names", [])
-        found = self.elbv2_backend.describe_load_balancers(arns, names)
-        return self._page("LoadBalancers", found, lambda each: each.name)
+        balancers = self.elbv2_backend.describe_load_balancers(arns, names)
+        return self._page("LoadBalancers", balancers, lambda balancer: balancer.name)
 
     def describe_target_groups(self) -> ActionResult:
         load_balancer = self._get_param("LoadBalancerArn")
         arns, names = self._get_param("TargetGroupArns", []), self._get_param("Names", [])
-        found = self.elbv2_backend.describe_target_groups(load_balancer, arns, names)
-        return self._page("TargetGroups", found, lambda each: each.name)
+        groups = self.elbv2_backend.describe_target_groups(load_balancer, arns, names)
+        return self._page("TargetGroups", groups, lambda group: group.name)
 
     def describe_listeners(self) -> ActionResult:
         load_balancer, arns = self._get_param("LoadBalancerArn"), self._get_param("ListenerArns", [])
         if not load_balancer and not arns:
             raise ListenerOrBalancerMissingError()
-        found = self.elbv2_backend.describe_listeners(load_balancer, arns)
-        return self._page("Listeners", found, lambda each: f"{int(each.port):05}")
+        listeners = self.elbv2_backend.describe_listeners(load_balancer, arns)
+        return self._page("Listeners", listeners, lambda listener: f"{int(listener.port):05}")
 
     def describe_account_limits(self) -> ActionResult:
         quotas = self.elbv2_backend.settings.quotas
@@ -56,7 +56,7 @@ class StrictResponse(ELBV2Response):
         return ActionResult({"Limits": [{"Name": name, "Max": str(most)} for name, most in limits.items()]})
 
     def _page(self, name: str, items: Sequence[T], place: Callable[[T], str]) -> ActionResult:
-        """What comes after the marker in the order of `place`, so that changes between two pages hide no others."""
+        """Return what follows the marker in the order of `place`: changes between two pages hide nothing."""
         size = self._get_int_param("PageSize") or self.elbv2_backend.settings.page_size
         if not 1 <= size <= LARGEST_PAGE:
             raise invalid(f"PageSize '{size}' is not between 1 and {LARGEST_PAGE}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from compose.sandbox.aws.refusals import invalid
-from compose.sandbox.aws.targets import Targets
+from compose.sandbox.aws.targets import StrictTargets
 
 MOST_IN_ONE_CALL = 20
 
 
-class Backend(Targets):
-    """The strict backend of one region, whole."""
+class StrictBackend(StrictTargets):
+    """The complete strict backend of one region."""
 
     def add_tags(self, resource_arns: list[str], tags: list[dict[str, str]]) -> None:
         self._check(resource_arns)

@@ -7,7 +7,7 @@ from typing import Any
 from moto.elbv2.exceptions import DuplicateTargetGroupName, TargetGroupNotFoundError
 from moto.elbv2.models import FakeTargetGroup
 
-from compose.sandbox.aws.listeners import Listeners
+from compose.sandbox.aws.listeners import StrictListeners
 from compose.sandbox.aws.refusals import in_use, invalid, quota
 
 CHECKS = {"TCP", "HTTP", "HTTPS"}
@@ -15,7 +15,7 @@ LAST_PORT = 65535
 MODIFIABLE = ("health_check_protocol", "health_check_port", "health_check_interval_seconds", "healthy_threshold_count")
 
 
-class TargetGroups(Listeners):
+class StrictTargetGroups(StrictListeners):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.groups_by_name: dict[str, str] = {}
@@ -32,10 +32,10 @@ class TargetGroups(Listeners):
             raise quota("TooManyTargetGroups", limit)
         tags = kwargs.pop("tags", None) or []
         self.check_tags({}, tags)
-        made = super().create_target_group(name, **kwargs)
-        self.tagging_service.tag_resource(made.arn, tags)
-        self.groups_by_name[name] = made.arn
-        return made
+        group = super().create_target_group(name, **kwargs)
+        self.tagging_service.tag_resource(group.arn, tags)
+        self.groups_by_name[name] = group.arn
+        return group
 
     def describe_target_groups(
         self, load_balancer_arn: str | None, target_group_arns: list[str], names: list[str] | None
@@ -51,7 +51,7 @@ class TargetGroups(Listeners):
         return super().modify_target_group(arn, *args, **kwargs)
 
     def delete_target_group(self, target_group_arn: str) -> FakeTargetGroup | None:  # type: ignore[override] # AWS: no error
-        """Succeeds when it is gone already, as in AWS."""
+        """Delete it. Succeeds if it is gone already, as in AWS."""
         if self.users.get(target_group_arn):
             raise in_use(f"Target group '{target_group_arn}'")
         group = self.target_groups.pop(target_group_arn, None)
@@ -62,10 +62,10 @@ class TargetGroups(Listeners):
         return group
 
     def _same_group(self, existing: FakeTargetGroup, kwargs: dict[str, Any]) -> FakeTargetGroup:
-        """moto fills defaults in where it creates, so a second one is created aside to be compared."""
-        aside = TargetGroups(self.region_name, self.account_id, self.settings)
-        wanted = aside.create_target_group(existing.name, **{**kwargs, "tags": None})
-        if _settings(existing) == _settings(wanted):
+        """Compare with a group from a scratch backend, because moto fills in defaults when it creates one."""
+        scratch = StrictTargetGroups(self.region_name, self.account_id, self.settings)
+        requested = scratch.create_target_group(existing.name, **{**kwargs, "tags": None})
+        if _settings(existing) == _settings(requested):
             return existing
         raise DuplicateTargetGroupName()
 
@@ -76,7 +76,7 @@ def _settings(group: FakeTargetGroup) -> tuple[object, ...]:
 
 
 def _check_health_check(protocol: str | None = None, port: str | None = None) -> None:
-    """AWS checks no target by UDP."""
+    """Check protocol and port of a health check; AWS has no health checks by UDP."""
     if protocol is not None and protocol not in CHECKS:
         raise invalid(f"Health check protocol '{protocol}' must be one of {sorted(CHECKS)}")
     if port not in (None, "traffic-port") and not (str(port).isdigit() and 1 <= int(str(port)) <= LAST_PORT):

@@ -10,7 +10,7 @@ from moto.elbv2.exceptions import TargetGroupNotFoundError
 from moto.elbv2.models import FakeHealthStatus, FakeTargetGroup
 
 from compose.sandbox.aws.refusals import bad_target, invalid, quota
-from compose.sandbox.aws.target_groups import LAST_PORT, TargetGroups
+from compose.sandbox.aws.target_groups import LAST_PORT, StrictTargetGroups
 
 Address = tuple[str, int]
 ROUTABLE = [ipaddress.ip_network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")]
@@ -18,13 +18,13 @@ ROUTABLE = [ipaddress.ip_network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12
 
 @dataclass
 class Registration:
-    """Times are of Core.now; `draining_until` is None while it is registered."""
+    """A registered target. Times are of Core.now; `draining_until` is None until it is deregistered."""
 
     healthy_at: float
     draining_until: float | None = None
 
 
-class Targets(TargetGroups):
+class StrictTargets(StrictTargetGroups):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.registrations: dict[str, dict[Address, Registration]] = {}
@@ -32,28 +32,28 @@ class Targets(TargetGroups):
 
     def register_targets(self, target_group_arn: str, instances: list[Any]) -> None:
         group = self._group(target_group_arn)
-        wanted = [_address(group, each) for each in instances]
-        for ip, port in wanted:
+        requested = [_address(group, target) for target in instances]
+        for ip, port in requested:
             _check_address(group, ip, port)
-        known = self._known(target_group_arn)
+        registered = self._registered(target_group_arn)
         limit = self.settings.quotas.targets_per_target_group
-        if len(known.keys() | set(wanted)) > limit:
+        if len(registered.keys() | set(requested)) > limit:
             raise quota("TooManyTargets", limit)
-        for address in wanted:
-            if address not in known or known[address].draining_until is not None:
-                known[address] = Registration(self.now() + self.settings.initial)
+        for address in requested:
+            if address not in registered or registered[address].draining_until is not None:
+                registered[address] = Registration(self.now() + self.settings.initial)
 
     def deregister_targets(self, target_group_arn: str, instances: list[dict[str, Any]]) -> None:
-        """What is not registered is no error, as in AWS."""
-        group, known = self._group(target_group_arn), self._known(target_group_arn)
-        for address in [_address(group, each) for each in instances]:
-            if address in known and known[address].draining_until is None:
-                known[address].draining_until = self.now() + self.settings.draining
+        """Deregister targets. A target that is not registered is no error, as in AWS."""
+        group, registered = self._group(target_group_arn), self._registered(target_group_arn)
+        for address in [_address(group, target) for target in instances]:
+            if address in registered and registered[address].draining_until is None:
+                registered[address].draining_until = self.now() + self.settings.draining
 
     def describe_target_health(self, target_group_arn: str, targets: list[dict[str, Any]]) -> list[FakeHealthStatus]:
-        group, known = self._group(target_group_arn), self._known(target_group_arn)
-        wanted = [_address(group, each) for each in targets] if targets else sorted(known)
-        return [self._health(group, address, known.get(address)) for address in wanted]
+        group, registered = self._group(target_group_arn), self._registered(target_group_arn)
+        requested = [_address(group, target) for target in targets] if targets else sorted(registered)
+        return [self._health(group, address, registered.get(address)) for address in requested]
 
     def delete_target_group(self, target_group_arn: str) -> FakeTargetGroup | None:  # type: ignore[override] # as above
         group = super().delete_target_group(target_group_arn)
@@ -65,13 +65,13 @@ class Targets(TargetGroups):
             raise TargetGroupNotFoundError()
         return self.target_groups[arn]
 
-    def _known(self, target_group_arn: str) -> dict[Address, Registration]:
-        """Without those whose draining is over."""
-        known = self.registrations.setdefault(target_group_arn, {})
-        for address, registration in list(known.items()):
+    def _registered(self, target_group_arn: str) -> dict[Address, Registration]:
+        """Return the registrations, without those that have drained."""
+        registered = self.registrations.setdefault(target_group_arn, {})
+        for address, registration in list(registered.items()):
             if registration.draining_until is not None and self.now() >= registration.draining_until:
-                del known[address]
-        return known
+                del registered[address]
+        return registered
 
     def _health(self, group: FakeTargetGroup, address: Address, registration: Registration | None) -> FakeHealthStatus:
         state, reason = self._state(group, address, registration)
@@ -93,8 +93,8 @@ class Targets(TargetGroups):
         return "healthy", None
 
 
-def _address(group: FakeTargetGroup, told: dict[str, Any]) -> Address:
-    return str(told["Id"]), int(told.get("Port") or group.port)
+def _address(group: FakeTargetGroup, target: dict[str, Any]) -> Address:
+    return str(target["Id"]), int(target.get("Port") or group.port)
 
 
 def _check_address(group: FakeTargetGroup, ip: str, port: int) -> None:

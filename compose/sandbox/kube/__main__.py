@@ -1,4 +1,4 @@
-"""`python -m compose.sandbox.kube`: the sandbox's Kubernetes API, with its kubelet if wanted."""
+"""`python -m compose.sandbox.kube`: run the sandbox's Kubernetes API, with a kubelet on request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from aiohttp import web
 from compose.sandbox.kube.access import ADMIN
 from compose.sandbox.kube.api import Api
 from compose.sandbox.kube.http import Server
-from compose.sandbox.kube.journal import Journal
+from compose.sandbox.kube.journal import ObjectJournal
 
 
 async def serve(server: Server, port: int, kubelet: list[str]) -> None:
-    """Until SIGTERM or SIGINT. `kubelet`: command of a process that lives as long as this one; empty for none."""
+    """Serve until SIGTERM or SIGINT. `kubelet`: the command of its kubelet, empty for none."""
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
@@ -47,9 +47,9 @@ def main(
     history: Annotated[int, typer.Option(help="changes a kind that a watch can resume from")] = 5000,
     bookmark_every: Annotated[float, typer.Option(help="seconds between the bookmarks of a watch")] = 60.0,
 ) -> None:
-    tokens = {token: name for name, _, token in (each.partition("=") for each in user or ())}
+    tokens = {token: name for name, _, token in (account.partition("=") for account in user or ())}
     # A user with an empty token is whoever sends no credentials. Without users everybody is the administrator.
-    journal = Journal(data / "objects.jsonl") if data else None
+    journal = ObjectJournal(data / "objects.jsonl") if data else None
     server = Server(Api(history), tokens, bookmark_every, journal)
     asyncio.run(serve(server, port, kubelet_command(port, tokens) if kubelet else []))
 

@@ -1,11 +1,11 @@
-"""Who asks, and whether they may. Without tokens everybody is the administrator."""
+"""Authentication and authorization. Without tokens everybody is the administrator."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 
-from compose.sandbox.kube.faults import Call, Faults
+from compose.sandbox.kube.faults import ApiCall, ApiFaults
 from compose.sandbox.kube.refusal import forbidden, unauthorized
 
 ADMIN = "admin"
@@ -13,14 +13,14 @@ ANONYMOUS = ""
 
 
 class Access:
-    def __init__(self, tokens: Mapping[str, str], faults: Faults) -> None:
-        """`tokens`: token to user; only the user `admin` has permissions. `ANONYMOUS` stands for no credentials."""
+    def __init__(self, tokens: Mapping[str, str], faults: ApiFaults) -> None:
+        """`tokens`: users by token; only `admin` has permissions. `ANONYMOUS` stands for no credentials."""
         self.tokens, self.faults = tokens, faults
         self.calls: Counter[tuple[str, str, str, str]] = Counter()
-        """(client, verb, group, resource) to number of requests: what a role must permit."""
+        """Number of requests by (client, verb, group, resource): what a role must permit."""
 
     def user(self, authorization: str) -> str:
-        """Raises 401."""
+        """Return the user of a request. Raises 401."""
         if not self.tokens:
             return ADMIN
         kind, _, token = authorization.partition(" ")
@@ -29,12 +29,12 @@ class Access:
             raise unauthorized()
         return user
 
-    def would_allow(self, call: Call) -> bool:
-        """As `check`, and nothing is counted or used up."""
+    def would_allow(self, call: ApiCall) -> bool:
+        """Return whether `check` would pass, without counting a request or using up a fault."""
         return call.user == ADMIN and not self.faults.stands("deny", call) and self.faults.within_rules(call)
 
-    def check(self, call: Call) -> None:
-        """Counts the request. Raises 403."""
+    def check(self, call: ApiCall) -> None:
+        """Count the request. Raises 403 if it is not allowed."""
         self.calls[call.client, call.verb, call.group, call.resource] += 1
         if call.user == ADMIN and self.faults.permitted(call):
             return

@@ -1,4 +1,4 @@
-"""One request after the other: what each verb does, without HTTP."""
+"""The verbs of the API, without HTTP."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compose.sandbox.kube.kinds import Kinds
 from compose.sandbox.kube.patch import patched
 from compose.sandbox.kube.reads import Page, page, version_of
 from compose.sandbox.kube.refusal import bad_request, conflict, invalid
-from compose.sandbox.kube.routes import Target
+from compose.sandbox.kube.routes import RequestTarget
 from compose.sandbox.kube.scale import from_scale, to_scale
 from compose.sandbox.kube.selectors import Selection
-from compose.sandbox.kube.storage import Item, Store
+from compose.sandbox.kube.storage import Store, StoredObject
 from compose.sandbox.kube.tables import table
 from compose.sandbox.kube.writes import How, Writes
 
@@ -37,10 +37,10 @@ def parsed(body: bytes) -> Any:
 
 
 def parsed_object(body: bytes) -> Json:
-    found = parsed(body)
-    if not isinstance(found, dict):
+    document = parsed(body)
+    if not isinstance(document, dict):
         raise bad_request("the object provided is unrecognized: it must be an object")
-    return found
+    return document
 
 
 class Api:
@@ -49,9 +49,9 @@ class Api:
         self.writes = Writes(self.store)
         self.collector = Collector(self.store, self.kinds, self.writes)
 
-    def answer(self, target: Target, query: Query, body: bytes, content_type: str) -> Answer:
-        """Every verb but watch. Raises Refusal."""
-        act: dict[str, Callable[[Target, Query, Any], Answer]] = {
+    def answer(self, target: RequestTarget, query: Query, body: bytes, content_type: str) -> Answer:
+        """Answer any request but a watch. Raises ApiRefusal."""
+        act: dict[str, Callable[[RequestTarget, Query, Any], Answer]] = {
             "get": self.get,
             "list": self.list,
             "create": self.bind if target.subresource == "binding" else self.create,
@@ -63,23 +63,23 @@ class Api:
             return self.patch(target, query, parsed(body), content_type)
         return act[target.verb](target, query, parsed_object(body))
 
-    def get(self, target: Target, _query: Query, _body: Json) -> Answer:
+    def get(self, target: RequestTarget, _query: Query, _body: Json) -> Answer:
         return self.shown(200, target, self.existing(target))
 
-    def list(self, target: Target, query: Query, _body: Json) -> Answer:
+    def list(self, target: RequestTarget, query: Query, _body: Json) -> Answer:
         return 200, self.page(target, query).data(target.kind)
 
-    def bind(self, target: Target, _query: Query, body: Json) -> Answer:
+    def bind(self, target: RequestTarget, _query: Query, body: Json) -> Answer:
         self.writes.bind(target.kind, target.namespace, target.name, body)
         return 201, orjson.dumps({"kind": "Status", "apiVersion": "v1", "status": "Success", "code": 201})
 
-    def create(self, target: Target, query: Query, body: Json) -> Answer:
+    def create(self, target: RequestTarget, query: Query, body: Json) -> Answer:
         return self.shown(201, target, self.writes.create(target.kind, target.namespace, body, how(query)))
 
-    def patch(self, target: Target, query: Query, patch: Any, content_type: str) -> Answer:
+    def patch(self, target: RequestTarget, query: Query, patch: Any, content_type: str) -> Answer:
         old = self.existing(target).body
-        seen = to_scale(target.kind, old) if target.subresource == "scale" else old
-        wanted = patched(seen, patch, content_type)
+        current = to_scale(target.kind, old) if target.subresource == "scale" else old
+        wanted = patched(current, patch, content_type)
         meant = wanted.get("metadata") or {}
         if meant.get("resourceVersion") not in (None, "", old["metadata"]["resourceVersion"]):
             raise conflict(target.kind.resource, target.name)
@@ -88,26 +88,26 @@ class Api:
             raise invalid(target.kind.title, target.name, [cause])
         return self.replace(target, query, wanted)
 
-    def existing(self, target: Target) -> Item:
+    def existing(self, target: RequestTarget) -> StoredObject:
         return self.writes.existing(target.kind, target.namespace, target.name)
 
-    def selection(self, target: Target, query: Query) -> Selection:
+    def selection(self, target: RequestTarget, query: Query) -> Selection:
         return Selection.parse(target.kind, target.namespace, target.name, query)
 
-    def page(self, target: Target, query: Query) -> Page:
+    def page(self, target: RequestTarget, query: Query) -> Page:
         return page(self.store, target.kind, self.selection(target, query), query)
 
-    def shown(self, status: int, target: Target, item: Item) -> Answer:
+    def shown(self, status: int, target: RequestTarget, item: StoredObject) -> Answer:
         return status, orjson.dumps(to_scale(target.kind, item.body)) if target.subresource == "scale" else item.data
 
-    def replace(self, target: Target, query: Query, body: Json) -> Answer:
+    def replace(self, target: RequestTarget, query: Query, body: Json) -> Answer:
         subresource = target.subresource
         if subresource == "scale":
             body, subresource = from_scale(target.kind, body, self.existing(target).body), ""
         item = self.writes.replace(target.kind, target.namespace, target.name, subresource, body, how(query))
         return self.shown(200, target, item)
 
-    def delete(self, target: Target, query: Query, body: Json) -> Answer:
+    def delete(self, target: RequestTarget, query: Query, body: Json) -> Answer:
         options = delete_options(query, body)
         old = self.existing(target)
         left = self.writes.delete(target.kind, target.namespace, target.name, options, how(query))
@@ -122,22 +122,22 @@ class Api:
         success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return 200, orjson.dumps(success)
 
-    def delete_all(self, target: Target, query: Query, body: Json) -> Answer:
-        found = self.page(target, query)
-        for item in found.items:
+    def delete_all(self, target: RequestTarget, query: Query, body: Json) -> Answer:
+        matches = self.page(target, query)
+        for item in matches.items:
             self.writes.delete(target.kind, *item.name, delete_options(query, body), how(query))
-        return 200, found.data(target.kind)
+        return 200, matches.data(target.kind)
 
-    def table(self, target: Target, query: Query) -> bytes:
-        """Instead of `answer` to get and list, for people."""
+    def table(self, target: RequestTarget, query: Query) -> bytes:
+        """Return the answer to get or list as a table for people."""
         if target.verb == "get":
             return orjson.dumps(table(target.kind, [self.existing(target)], self.store.version))
-        found = self.page(target, query)
-        return orjson.dumps(table(target.kind, found.items, found.version))
+        matches = self.page(target, query)
+        return orjson.dumps(table(target.kind, matches.items, matches.version))
 
 
 def start_of_watch(query: Query) -> int | None:
-    """The version that a watch begins after; None: with what is there."""
+    """Return the version after which a watch begins, None to begin with the present objects."""
     return None if query.get("sendInitialEvents") == "true" else version_of(query) or None
 
 

@@ -1,4 +1,4 @@
-"""Brings manifests into a cluster, as far as the sandbox and tests need it: created, or changed to what they say."""
+"""Apply manifests to a cluster, as far as the sandbox and tests need it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from events.kube.api import AlreadyExists, Conflict, KubeApi, NotFound
 Json = dict[str, Any]
 T = TypeVar("T")
 PATIENCE = 20.0
-"""Seconds until a new kind must be served, and its fields known."""
+"""Seconds within which a new kind must be served with its schema."""
 
 
 def manifests(path: Path) -> list[Json]:
-    """The objects in a file, or in all files of a folder in order of their names. Kustomize files are left out."""
+    """Return the objects of a file, or of all files of a folder in order of their names, without Kustomize files."""
     files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
-    found = [body for file in files for body in yaml.safe_load_all(file.read_text()) if body]
-    return [body for body in found if body["kind"] not in ("Kustomization", "Component")]
+    bodies = [body for file in files for body in yaml.safe_load_all(file.read_text()) if body]
+    return [body for body in bodies if body["kind"] not in ("Kustomization", "Component")]
 
 
 def collection(api: KubeApi, body: Json) -> str:
-    """The path of the object's collection. Raises NotFound for a kind that is not served."""
+    """Return the path of the object's collection. Raises NotFound for a kind that is not served."""
     version = body["apiVersion"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     for resource in api.get(root)["resources"]:
@@ -41,7 +41,7 @@ def collection(api: KubeApi, body: Json) -> str:
 
 
 def apply(api: KubeApi, bodies: Iterable[Json]) -> None:
-    """In order. What other writers added to an object stays; a new kind is waited for. Raises KubeError."""
+    """Create or patch the objects in order. Waits until a new kind is served. Raises KubeError."""
     for body in bodies:
         path = waited_for(api, body)
         try:
@@ -54,7 +54,7 @@ def apply(api: KubeApi, bodies: Iterable[Json]) -> None:
 
 
 def kinds_of(body: Json) -> list[Json]:
-    """An object of each kind that a definition brings, as far as its path depends on it; none of other objects."""
+    """Return a stub object for each version of the kind that a definition adds; nothing for other objects."""
     if body["kind"] != "CustomResourceDefinition":
         return []
     group, kind = body["spec"]["group"], body["spec"]["names"]["kind"]
@@ -70,27 +70,27 @@ def change(api: KubeApi, path: str, body: Json) -> None:
 
 
 def waited_for(api: KubeApi, body: Json) -> str:
-    """The path of the object's collection, once it is served."""
+    """Wait until the object's kind is served, and return the path of its collection."""
 
     def path() -> str:
-        found = collection(api, body)
-        api.get(found, limit=1)
-        return found
+        kind_path = collection(api, body)
+        api.get(kind_path, limit=1)
+        return kind_path
 
     return patiently(path)
 
 
 def require_schema(api: KubeApi, kind: Json) -> None:
-    """Raises NotFound while nobody can look up the kind's fields: the real server tells them after it serves it."""
+    """Raise NotFound while the schema of the kind is missing: the real server publishes it after the kind."""
     version, name = kind["apiVersion"], kind["kind"]
     schemas = api.get(f"/openapi/v3/apis/{version}")["components"]["schemas"].values()
-    known = (about for schema in schemas for about in schema.get("x-kubernetes-group-version-kind", ()))
-    if all((f"{about['group']}/{about['version']}", about["kind"]) != (version, name) for about in known):
+    served = (about for schema in schemas for about in schema.get("x-kubernetes-group-version-kind", ()))
+    if all((f"{about['group']}/{about['version']}", about["kind"]) != (version, name) for about in served):
         raise NotFound(404, "NotFound", f"no schema of {name} in {version}")
 
 
 def patiently(ask: Callable[[], T]) -> T:
-    """The answer, as soon as it is no NotFound."""
+    """Ask until the answer is no NotFound, for at most `PATIENCE`."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What the real API server checks and fills in by hand for its own kinds; only what somebody could run into here."""
+"""Checks and defaults of built-in kinds, as far as they matter in the sandbox."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from compose.sandbox.kube.custom import check_definition, established
-from compose.sandbox.kube.kinds import DEFINITIONS, PODS, Kind, KindKey
+from compose.sandbox.kube.kinds import DEFINITIONS, PODS, KindKey, ServedKind
 from compose.sandbox.kube.refusal import bad_request, invalid
 
 Json = dict[str, Any]
@@ -22,8 +22,8 @@ IMMUTABLE_POD: Final = (
 )
 
 
-def filled(kind: Kind, body: Json) -> Json:
-    """A new object with what creation adds; `metadata` is complete."""
+def filled(kind: ServedKind, body: Json) -> Json:
+    """Return a new object with the defaults of its kind; its `metadata` is complete already."""
     match kind.key:
         case ("", "pods"):
             spec = {
@@ -49,8 +49,8 @@ def filled(kind: Kind, body: Json) -> Json:
     return {key: value for key, value in body.items() if key != "status" or not kind.status}
 
 
-def check(kind: Kind, body: Json, old: Json | None) -> None:
-    """Raises 400 or 422."""
+def check(kind: ServedKind, body: Json, old: Json | None) -> None:
+    """Check an object of a built-in kind. Raises 400 or 422."""
     rule = RULES.get(kind.key)
     wrong = list(rule(body, old)) if rule else []
     if wrong:

@@ -1,4 +1,4 @@
-"""What controllers do behind the real API: collect what lost its owner, empty namespaces, serve new kinds."""
+"""The controllers of the API: garbage collection, deletion of namespaces, and registration of new kinds."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, Final
 from compose.sandbox.kube.built_in import PERMANENT_NAMESPACES
 from compose.sandbox.kube.custom import kinds_of
 from compose.sandbox.kube.kinds import DEFINITIONS, NAMESPACES, KindKey, Kinds
-from compose.sandbox.kube.refusal import Refusal
-from compose.sandbox.kube.storage import Change, Item, Name, Store
+from compose.sandbox.kube.refusal import ApiRefusal
+from compose.sandbox.kube.storage import Name, Store, StoredChange, StoredObject
 from compose.sandbox.kube.writes import How, Writes
 
 Json = dict[str, Any]
 SOON: Final = 0.05
-"""Seconds until a controller acts; the real ones take 0.3 (owners) to 5 (namespaces)."""
+"""Seconds until a controller acts; the real ones take 0.3 (garbage) to 5 (namespaces)."""
 OWNERLESS: Final = 1.0
 """Seconds that the owner of a new object may be missing."""
 
 
 class Collector:
-    """Follows every change of the store. Acts a little later, never inside of the write that it follows."""
+    """Follows all changes of the store, and acts a little later, never within the write itself."""
 
     def __init__(self, store: Store, kinds: Kinds, writes: Writes) -> None:
         self.store, self.kinds, self.writes = store, kinds, writes
@@ -32,14 +32,14 @@ class Collector:
         store.listeners.append(self.follow)
 
     def open(self) -> None:
-        """Creates the namespaces that are always there."""
+        """Create the permanent namespaces."""
         namespaces = self.kinds.of(NAMESPACES)
         assert namespaces is not None
         for name in PERMANENT_NAMESPACES:
             if self.store.get(NAMESPACES, ("", name)) is None:
                 self.writes.create(namespaces, "", {"metadata": {"name": name}}, How())
 
-    def follow(self, key: KindKey, change: Change) -> None:
+    def follow(self, key: KindKey, change: StoredChange) -> None:
         if change.after is None:
             self.follow_end(key, change)
             return
@@ -54,7 +54,7 @@ class Collector:
         if key in (DEFINITIONS, NAMESPACES) and item.metadata.get("deletionTimestamp"):
             self.later(SOON, self.empty, key, item.name)
 
-    def follow_end(self, key: KindKey, change: Change) -> None:
+    def follow_end(self, key: KindKey, change: StoredChange) -> None:
         assert change.before is not None
         metadata = change.before.metadata
         self.live.discard(metadata["uid"])
@@ -72,26 +72,26 @@ class Collector:
         asyncio.get_running_loop().call_later(seconds, act, *arguments)
 
     def finish_soon(self, key: KindKey, name: Name) -> None:
-        """Once for many: looking for what is left walks over all objects."""
+        """Schedule `finish` once for many changes, because it walks over all objects."""
         item = self.store.get(key, name)
         if item and item.metadata.get("deletionTimestamp") and (key, name) not in self.finishing:
             self.finishing.add((key, name))
             self.later(SOON, self.finish, key, name)
 
-    def serve(self, definition: Item) -> None:
+    def serve(self, definition: StoredObject) -> None:
         spec = definition.body["spec"]
         self.kinds.drop((spec["group"], spec["names"]["plural"]))
         for kind in kinds_of(definition.body):
             self.kinds.add(kind)
 
     def collect(self, owner: str) -> None:
-        """Deletes the dependents of an owner that is gone, unless another of their owners lives."""
+        """Delete the dependents of a deleted owner that have no other living owner."""
         if owner in self.live:
             return
         for key, name in self.dependents.pop(owner, set()):
             item = self.store.get(key, name)
             owners = item.metadata.get("ownerReferences") or () if item else ()
-            if owners and not any(each["uid"] in self.live for each in owners):
+            if owners and not any(reference["uid"] in self.live for reference in owners):
                 self.delete(key, name)
 
     def delete(self, key: KindKey, name: Name) -> None:
@@ -99,24 +99,24 @@ class Collector:
         try:
             if kind:
                 self.writes.delete(kind, *name, {}, How())
-        except Refusal:
+        except ApiRefusal:
             return  # gone meanwhile
 
     def content(self, key: KindKey, name: Name) -> Iterator[tuple[KindKey, Name]]:
-        """What is inside of a namespace, or made by a definition."""
+        """Yield the objects in a namespace, or of a custom kind."""
         for other, items in list(self.store.items.items()):
             inside = f"{other[1]}.{other[0]}" == name[1] if key == DEFINITIONS else None
-            for each in list(items):
-                if inside or (inside is None and each[0] == name[1]):
-                    yield other, each
+            for item_name in list(items):
+                if inside or (inside is None and item_name[0] == name[1]):
+                    yield other, item_name
 
     def empty(self, key: KindKey, name: Name) -> None:
-        for other, each in self.content(key, name):
-            self.delete(other, each)
+        for other, item_name in self.content(key, name):
+            self.delete(other, item_name)
         self.finish(key, name)
 
     def finish(self, key: KindKey, name: Name) -> None:
-        """Removes a terminating namespace or definition once nothing is left in it."""
+        """Remove a terminating namespace or definition once it is empty."""
         self.finishing.discard((key, name))
         item = self.store.get(key, name)
         if item and item.metadata.get("deletionTimestamp") and not any(self.content(key, name)):

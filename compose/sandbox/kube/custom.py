@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from compose.sandbox.kube.kinds import EVERYWHERE, Kind
+from compose.sandbox.kube.kinds import EVERYWHERE, ServedKind
 from compose.sandbox.kube.pruning import defaulted, pruned
 from compose.sandbox.kube.refusal import bad_request, invalid
 from compose.sandbox.kube.rules import all_rules, broken, compiled
@@ -14,16 +14,16 @@ from compose.sandbox.kube.schema import faults
 Json = dict[str, Any]
 
 
-def kinds_of(definition: Json) -> Iterator[Kind]:
-    """One kind a served version. The definition has passed `check_definition`."""
+def kinds_of(definition: Json) -> Iterator[ServedKind]:
+    """Yield a kind for each served version. The definition has passed `check_definition`."""
     spec = definition["spec"]
     names = spec["names"]
     for version in spec["versions"]:
         if not version.get("served"):
             continue
         subresources = version.get("subresources") or {}
-        selectable = {each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()}
-        yield Kind(
+        selectable = {entry["jsonPath"].removeprefix(".") for entry in version.get("selectableFields") or ()}
+        yield ServedKind(
             spec["group"],
             version["name"],
             names["plural"],
@@ -41,7 +41,7 @@ def kinds_of(definition: Json) -> Iterator[Kind]:
 
 
 def check_definition(definition: Json) -> None:
-    """Raises 422 for what makes the kind unusable: a wrong name, no stored version, a rule that does not compile."""
+    """Raise 422 for an unusable definition: a wrong name, no stored version, a rule that does not compile."""
     spec = definition.get("spec") or {}
     name, versions = definition["metadata"]["name"], spec.get("versions") or []
     plural = (spec.get("names") or {}).get("plural")
@@ -70,11 +70,11 @@ def schema_faults(path: str, schema: Json) -> Iterator[str]:
 
 
 def established(definition: Json) -> Json:
-    """The status that makes clients believe that the kind is served."""
+    """Return the status that tells clients that the kind is served."""
     names, versions = definition["spec"]["names"], definition["spec"]["versions"]
-    made = definition["metadata"]["creationTimestamp"]
+    created_at = definition["metadata"]["creationTimestamp"]
     conditions = [
-        {"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": made}
+        {"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": created_at}
         for kind, reason in (("NamesAccepted", "NoConflicts"), ("Established", "InitialNamesAccepted"))
     ]
     accepted = {"singular": names["kind"].lower(), "listKind": f"{names['kind']}List", **names}
@@ -82,8 +82,8 @@ def established(definition: Json) -> Json:
     return {"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored}
 
 
-def admitted(kind: Kind, body: Json, old: Json | None, strict: bool) -> Json:
-    """The object as it will be stored. Raises 400 (unknown fields, when `strict`) or 422."""
+def admitted(kind: ServedKind, body: Json, old: Json | None, strict: bool) -> Json:
+    """Return the object as it is stored. Raises 400 (unknown fields, if `strict`) or 422."""
     schema, unknown = kind.schema or {}, list[str]()
     result: Json = defaulted(schema, pruned(schema, body, "", unknown, root=True))
     if strict and unknown:

@@ -1,11 +1,11 @@
-"""What the API says about itself: enough for kubectl and clients that look kinds up before they use them."""
+"""Discovery: enough for kubectl and for clients that look up a kind before they use it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from compose.sandbox.kube.kinds import ALL_VERBS, Kind, Kinds
+from compose.sandbox.kube.kinds import ALL_VERBS, Kinds, ServedKind
 
 Json = dict[str, Any]
 VERSION: Final = {
@@ -22,7 +22,7 @@ FIXED: Final[dict[str, Json]] = {
 
 
 def discovered(kinds: Kinds, path: str) -> Json | None:
-    """The answer to a GET of a path of discovery, else None."""
+    """Return the answer to a GET of a discovery path, or None for other paths."""
     if path in FIXED:
         return FIXED[path]
     if path.startswith("/openapi/v3"):
@@ -47,12 +47,12 @@ def discovered_groups(kinds: Kinds, path: list[str]) -> Json | None:
 
 
 def openapi(kinds: Kinds, root: str) -> Json | None:
-    """What kubectl looks for before it writes (whether PATCH takes `fieldValidation`), and schemas of added kinds."""
+    """Return whether PATCH accepts `fieldValidation` (kubectl asks before it writes), and schemas of custom kinds."""
     roots = {
         f"apis/{name}/{version}" if name else "api/v1" for name, listed in kinds.groups().items() for version in listed
     }
     if not root:
-        return {"paths": {each: {"serverRelativeURL": f"/openapi/v3/{each}"} for each in sorted(roots)}}
+        return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}"} for path in sorted(roots)}}
     if root not in roots:
         return None
     name, version = ("", "v1") if root == "api/v1" else root.split("/")[1:]
@@ -63,8 +63,8 @@ def openapi(kinds: Kinds, root: str) -> Json | None:
     return {**about, "paths": paths, "components": {"schemas": dict(schemas(kinds.in_version(name, version)))}}
 
 
-def schemas(listed: Iterable[Kind]) -> Iterator[tuple[str, Json]]:
-    """Of kinds that a definition added."""
+def schemas(listed: Iterable[ServedKind]) -> Iterator[tuple[str, Json]]:
+    """Yield the schemas of custom kinds."""
     for kind in listed:
         if kind.schema:
             about = {"group": kind.group, "version": kind.version, "kind": kind.name}
@@ -72,7 +72,7 @@ def schemas(listed: Iterable[Kind]) -> Iterator[tuple[str, Json]]:
             yield name, {**kind.schema, "x-kubernetes-group-version-kind": [about]}
 
 
-def patch_operation(kind: Kind) -> Json:
+def patch_operation(kind: ServedKind) -> Json:
     parameter = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
     about = {"group": kind.group, "version": kind.version, "kind": kind.name}
     return {"parameters": [parameter], "responses": {}, "x-kubernetes-group-version-kind": about}
@@ -89,7 +89,7 @@ def resources(kinds: Kinds, name: str, version: str) -> Json:
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
 
 
-def entries(kind: Kind) -> Iterator[Json]:
+def entries(kind: ServedKind) -> Iterator[Json]:
     about = {"singularName": kind.name.lower(), "namespaced": kind.namespaced, "kind": kind.name}
     extra = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
     yield {

@@ -1,4 +1,4 @@
-"""Trouble on demand: what the API does wrong, to whom and how often.
+"""Faults on demand: what the API does wrong, to whom and how often.
 
 Set over `POST /_faults`, cleared by `DELETE /_faults`. A fault may be limited to verbs, resources, names and
 clients, and ends after `times` uses (None: when it is cleared).
@@ -19,8 +19,8 @@ KUBELET: Final = "sandbox-kubelet"
 
 
 @dataclass(frozen=True)
-class Call:
-    """What one request wants; also what permissions are about."""
+class ApiCall:
+    """A request, as permissions see it."""
 
     verb: str
     group: str
@@ -33,8 +33,8 @@ class Call:
     user: str
 
 
-class Rule(BaseModel):
-    """As in a Role."""
+class AccessRule(BaseModel):
+    """A rule as in a Role."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -43,13 +43,13 @@ class Rule(BaseModel):
     verbs: tuple[str, ...] = ()
     resourceNames: tuple[str, ...] = ()  # noqa: N815 - the API's spelling
 
-    def permits(self, call: Call) -> bool:
+    def permits(self, call: ApiCall) -> bool:
         wanted = ((self.apiGroups, call.group), (self.resources, call.resource), (self.verbs, call.verb))
         named = not self.resourceNames or call.name in self.resourceNames
         return named and all("*" in allowed or value in allowed for allowed, value in wanted)
 
 
-class Fault(BaseModel):
+class ApiFault(BaseModel):
     """`error`: answers `status`. `conflict`: 409. `deny`: 403. `allow`: 403 for all that `rules` do not permit.
     `slow`: waits `seconds` first. `drop`: closes the connection unanswered. `lose`: does it, then closes unanswered.
     Of watches: `expire`: 410. `empty`: ends at once. `stall`: says nothing. `swallow`: leaves a line out. `repeat`:
@@ -72,10 +72,10 @@ class Fault(BaseModel):
     status: int = 503
     retry_after: int | None = None
     seconds: float = 0.0
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AccessRule, ...] = ()
     used: int = Field(default=0, description="how often it has happened")
 
-    def concerns(self, call: Call) -> bool:
+    def concerns(self, call: ApiCall) -> bool:
         limits = ((self.verbs, call.verb), (self.resources, call.resource))
         if call.client == KUBELET and KUBELET not in self.clients:
             return False
@@ -85,31 +85,31 @@ class Fault(BaseModel):
         return bool(named) and all(not allowed or value in allowed for allowed, value in limits)
 
 
-class Faults:
+class ApiFaults:
     def __init__(self) -> None:
-        self.active: list[Fault] = []
+        self.active: list[ApiFault] = []
 
-    def matching(self, kind: str, call: Call) -> Iterator[Fault]:
+    def matching(self, kind: str, call: ApiCall) -> Iterator[ApiFault]:
         if not self.active:
             return iter(())
         spent = [fault for fault in self.active if fault.times is not None and fault.used >= fault.times]
         self.active = [fault for fault in self.active if fault not in spent] if spent else self.active
         return (fault for fault in self.active if fault.fault == kind and fault.concerns(call))
 
-    def stands(self, kind: str, call: Call) -> bool:
-        """Whether such a fault is there; it is not used up by asking."""
+    def stands(self, kind: str, call: ApiCall) -> bool:
+        """Return whether such a fault is active, without using it up."""
         return next(self.matching(kind, call), None) is not None
 
-    def take(self, kind: str, call: Call) -> Fault | None:
-        """The first such fault, used once."""
+    def take(self, kind: str, call: ApiCall) -> ApiFault | None:
+        """Return the first such fault, and use it up once."""
         fault = next(self.matching(kind, call), None)
         if fault:
             fault.used += 1
         return fault
 
-    def permitted(self, call: Call) -> bool:
+    def permitted(self, call: ApiCall) -> bool:
         return not self.take("deny", call) and self.within_rules(call)
 
-    def within_rules(self, call: Call) -> bool:
+    def within_rules(self, call: ApiCall) -> bool:
         allowing = list(self.matching("allow", call))
         return not allowing or any(rule.permits(call) for fault in allowing for rule in fault.rules)

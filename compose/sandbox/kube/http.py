@@ -12,15 +12,15 @@ from aiohttp import web
 from compose.sandbox.kube.access import Access
 from compose.sandbox.kube.api import Api, start_of_watch
 from compose.sandbox.kube.discovery import discovered
-from compose.sandbox.kube.faults import Call, Fault, Faults
-from compose.sandbox.kube.journal import Journal
+from compose.sandbox.kube.faults import ApiCall, ApiFault, ApiFaults
+from compose.sandbox.kube.journal import ObjectJournal
 from compose.sandbox.kube.reads import number
-from compose.sandbox.kube.refusal import Refusal, conflict
+from compose.sandbox.kube.refusal import ApiRefusal, conflict
 from compose.sandbox.kube.reviews import REVIEWS, review
-from compose.sandbox.kube.routes import Target, target
-from compose.sandbox.kube.storage import Item
+from compose.sandbox.kube.routes import RequestTarget, target_of
+from compose.sandbox.kube.storage import StoredObject
 from compose.sandbox.kube.tables import table, wanted
-from compose.sandbox.kube.watching import LONGEST, Watch, Wish
+from compose.sandbox.kube.watch import LONGEST, WatchOptions, WatchStream
 
 Json = dict[str, Any]
 WRITES: Final = ("update", "patch", "delete")
@@ -30,11 +30,11 @@ HEALTH: Final = ("/readyz", "/livez", "/healthz")
 
 class Server:
     def __init__(
-        self, api: Api, tokens: Mapping[str, str], bookmark_every: float = 60.0, journal: Journal | None = None
+        self, api: Api, tokens: Mapping[str, str], bookmark_every: float = 60.0, journal: ObjectJournal | None = None
     ) -> None:
-        self.api, self.faults, self.bookmark_every = api, Faults(), bookmark_every
+        self.api, self.faults, self.bookmark_every = api, ApiFaults(), bookmark_every
         self.journal, self.access = journal, Access(tokens, self.faults)
-        self.streams: dict[int, tuple[web.Request, Call]] = {}
+        self.streams: dict[int, tuple[web.Request, ApiCall]] = {}
 
     def app(self) -> web.Application:
         app = web.Application(client_max_size=MAX_BODY)
@@ -51,13 +51,13 @@ class Server:
         self.api.collector.open()
 
     async def close(self, _app: web.Application) -> None:
-        """Streams would keep the process alive."""
-        self.cut(Fault(fault="cut"))
+        """Close all streams, which would keep the process alive."""
+        self.cut(ApiFault(fault="cut"))
 
     async def reply(self, request: web.Request) -> web.StreamResponse:
         try:
             return await self.answer(request)
-        except Refusal as refusal:
+        except ApiRefusal as refusal:
             return refused(refusal)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -66,18 +66,18 @@ class Server:
         user = self.access.user(request.headers.get("Authorization", ""))
         if request.method == "POST" and request.path == REVIEWS:
             return replied(201, orjson.dumps(review(self.access, user, client_of(request), await request.read())))
-        if request.method == "GET" and (found := discovered(self.api.kinds, request.path)) is not None:
-            return replied(200, orjson.dumps(found))
-        wish = target(self.api.kinds, request.method, request.path, request.query)
-        place = (wish.namespace, wish.name)
-        call = Call(wish.verb, wish.kind.group, wish.resource, *place, client_of(request), user)
+        if request.method == "GET" and (document := discovered(self.api.kinds, request.path)) is not None:
+            return replied(200, orjson.dumps(document))
+        target = target_of(self.api.kinds, request.method, request.path, request.query)
+        place = (target.namespace, target.name)
+        call = ApiCall(target.verb, target.kind.group, target.resource, *place, client_of(request), user)
         self.access.check(call)
         body = await request.read()
         await self.trouble(request, call)
-        return await self.served(request, wish, call, body)
+        return await self.served(request, target, call, body)
 
-    async def trouble(self, request: web.Request, call: Call) -> None:
-        """Raises what a fault makes of the request."""
+    async def trouble(self, request: web.Request, call: ApiCall) -> None:
+        """Apply the faults that concern the request. Raises ApiRefusal."""
         if fault := self.faults.take("slow", call):
             await asyncio.sleep(fault.seconds)
         if self.faults.take("drop", call):
@@ -85,34 +85,36 @@ class Server:
         if fault := self.faults.take("error", call):
             reason = "TooManyRequests" if fault.status == 429 else "InternalError"
             details = {"retryAfterSeconds": fault.retry_after} if fault.retry_after else None
-            raise Refusal(fault.status, reason, "the sandbox was told to fail", details)
+            raise ApiRefusal(fault.status, reason, "the sandbox was told to fail", details)
         if call.verb in WRITES and self.faults.take("conflict", call):
             raise conflict(call.resource, call.name)
 
-    async def served(self, request: web.Request, wish: Target, call: Call, body: bytes) -> web.StreamResponse:
-        if wish.verb == "watch":
-            return await self.watch(request, wish, call)
-        if wanted(request.headers.get("Accept", "")) and wish.verb in ("get", "list"):
-            return replied(200, self.api.table(wish, request.query))
-        status, data = self.api.answer(wish, request.query, body, request.content_type)
+    async def served(
+        self, request: web.Request, target: RequestTarget, call: ApiCall, body: bytes
+    ) -> web.StreamResponse:
+        if target.verb == "watch":
+            return await self.watch(request, target, call)
+        if wanted(request.headers.get("Accept", "")) and target.verb in ("get", "list"):
+            return replied(200, self.api.table(target, request.query))
+        status, data = self.api.answer(target, request.query, body, request.content_type)
         if self.faults.take("lose", call):
             hang_up(request)
         return replied(status, data)
 
-    async def watch(self, request: web.Request, wish: Target, call: Call) -> web.StreamResponse:
+    async def watch(self, request: web.Request, target: RequestTarget, call: ApiCall) -> web.StreamResponse:
         query = request.query
         bookmarks = query.get("allowWatchBookmarks") in ("true", "1")
-        asked = Wish(
-            kind=wish.kind,
-            selection=self.api.selection(wish, query),
+        options = WatchOptions(
+            kind=target.kind,
+            selection=self.api.selection(target, query),
             call=call,
             version=start_of_watch(query),
             seconds=number(query, "timeoutSeconds") or LONGEST,
             bookmarks=bookmarks,
             initial_end=bookmarks and query.get("sendInitialEvents") == "true",
         )
-        shape = self.shape(wish, wanted(request.headers.get("Accept", "")))
-        stream = Watch(self.api.store, self.faults, asked, shape, self.bookmark_every)
+        shape = self.shape(target, wanted(request.headers.get("Accept", "")))
+        stream = WatchStream(self.api.store, self.faults, options, shape, self.bookmark_every)
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         self.streams[id(request)] = request, call
@@ -125,24 +127,24 @@ class Server:
             del self.streams[id(request)]
         return response
 
-    def shape(self, wish: Target, as_table: bool) -> Any:
-        def row(item: Item) -> bytes:
-            return orjson.dumps(table(wish.kind, [item], item.version))
+    def shape(self, target: RequestTarget, as_table: bool) -> Any:
+        def row(item: StoredObject) -> bytes:
+            return orjson.dumps(table(target.kind, [item], item.version))
 
         return row if as_table else lambda item: item.data
 
     async def switch(self, request: web.Request) -> web.Response:
-        """POST sets a fault (or a list of them), DELETE clears all, GET shows them."""
+        """Set a fault or a list of them (POST), clear all (DELETE) or show them (GET)."""
         if request.method == "DELETE":
             self.faults.active = []
         elif request.method == "POST":
             given = orjson.loads(await request.read())
-            for each in given if isinstance(given, list) else [given]:
-                self.set(Fault.model_validate(each))
+            for order in given if isinstance(given, list) else [given]:
+                self.set(ApiFault.model_validate(order))
         self.api.store.wake_all()
         return replied(200, orjson.dumps([fault.model_dump() for fault in self.faults.active]))
 
-    def set(self, fault: Fault) -> None:
+    def set(self, fault: ApiFault) -> None:
         if fault.fault == "cut":
             self.cut(fault)
         elif fault.fault == "compact":
@@ -150,13 +152,13 @@ class Server:
         else:
             self.faults.active.append(fault)
 
-    def cut(self, fault: Fault) -> None:
+    def cut(self, fault: ApiFault) -> None:
         for request, call in list(self.streams.values()):
             if fault.concerns(call) and request.transport:
                 request.transport.abort()
 
     async def requests(self, _request: web.Request) -> web.Response:
-        """What has been asked, by client: `[{client, verb, group, resource, count}]`."""
+        """Return the number of requests by client: `[{client, verb, group, resource, count}]`."""
         names = ("client", "verb", "group", "resource")
         rows = [dict(zip(names, call, strict=True), count=count) for call, count in self.access.calls.items()]
         return replied(200, orjson.dumps(rows))
@@ -167,7 +169,7 @@ def client_of(request: web.Request) -> str:
 
 
 def hang_up(request: web.Request) -> None:
-    """Closes the connection; the request ends here."""
+    """Close the connection and end the request."""
     if request.transport:
         request.transport.abort()
     raise asyncio.CancelledError
@@ -177,7 +179,7 @@ def replied(status: int, data: bytes) -> web.Response:
     return web.Response(status=status, body=data, content_type="application/json")
 
 
-def refused(refusal: Refusal) -> web.Response:
+def refused(refusal: ApiRefusal) -> web.Response:
     response = replied(refusal.code, orjson.dumps(refusal.status()))
     seconds = (refusal.details or {}).get("retryAfterSeconds")
     if seconds or refusal.code == 429:

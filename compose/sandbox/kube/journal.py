@@ -1,4 +1,4 @@
-"""Keeps the objects over a restart: one line a change; the past is dropped when the file is opened again."""
+"""Keep the objects over a restart: a line for each change. Opening the file drops its history."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, BinaryIO
 import orjson
 
 from compose.sandbox.kube.kinds import KindKey
-from compose.sandbox.kube.storage import Change, Store
+from compose.sandbox.kube.storage import Store, StoredChange
 
 Json = dict[str, Any]
 
 
-class Journal:
+class ObjectJournal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.file: BinaryIO | None = None
 
     def open(self, store: Store) -> None:
-        """Fills an empty store with what an earlier process left, then follows it. Versions go on, old ones expire."""
+        """Fill an empty store from the file, then record its changes. Versions continue, old ones expire."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
             restore(store, line)
@@ -33,7 +33,7 @@ class Journal:
         self.file = self.path.open("ab", buffering=0)
         store.listeners.append(self.follow)
 
-    def follow(self, key: KindKey, change: Change) -> None:
+    def follow(self, key: KindKey, change: StoredChange) -> None:
         assert self.file is not None
         gone = change.before.name if change.before and not change.after else None
         record = [change.version, key, gone, change.after.body if change.after else None]

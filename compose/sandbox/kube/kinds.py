@@ -1,4 +1,4 @@
-"""Which kinds the API serves: a few of Kubernetes' own, and whatever CustomResourceDefinitions add.
+"""The kinds that the API serves: some of Kubernetes' own, and those of CustomResourceDefinitions.
 
 A kind is data. What the real API does by hand for a kind (status apart or not, updates without a version, create by
 PUT) is a field here, as seen on a real server.
@@ -12,13 +12,13 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 KindKey = tuple[str, str]
-"""API group and plural: what objects are stored under, whatever version they are asked for by."""
+"""API group and plural: the key under which objects are stored, whatever version a client uses."""
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 EVERYWHERE: Final = frozenset({"metadata.name", "metadata.namespace"})
 
 
 @dataclass(frozen=True)
-class Kind:
+class ServedKind:
     group: str
     version: str
     plural: str
@@ -52,12 +52,12 @@ class Kind:
 
     @property
     def title(self) -> str:
-        """As in messages of invalid objects."""
+        """Return the name that messages about invalid objects use."""
         return f"{self.name}.{self.group}" if self.group else self.name
 
     @property
     def resource(self) -> str:
-        """As in other messages."""
+        """Return the name that other messages use."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
@@ -80,10 +80,10 @@ RBAC: Final = "rbac.authorization.k8s.io"
 DEFINITIONS: Final[KindKey] = ("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Final[KindKey] = ("", "namespaces")
 PODS: Final[KindKey] = ("", "pods")
-SEEN: Final[Json] = {"status": True, "categories": ("all",)}
-"""What has a status and is in `kubectl get all`."""
+WITH_STATUS: Final[Json] = {"status": True, "categories": ("all",)}
+"""Kinds with a status that `kubectl get all` shows."""
 BUILT_IN: Final = (
-    Kind(
+    ServedKind(
         "",
         "v1",
         "namespaces",
@@ -93,55 +93,55 @@ BUILT_IN: Final = (
         fields=EVERYWHERE | {"status.phase"},
         short_names=("ns",),
     ),
-    Kind("", "v1", "nodes", "Node", **CLUSTER, status=True, short_names=("no",)),
-    Kind("", "v1", "pods", "Pod", **SEEN, fields=POD_FIELDS, short_names=("po",)),
-    Kind("", "v1", "events", "Event", fields=EVENT_FIELDS, create_by_put=True, short_names=("ev",)),
-    Kind("", "v1", "services", "Service", **SEEN, short_names=("svc",)),
-    Kind("", "v1", "configmaps", "ConfigMap", short_names=("cm",)),
-    Kind("", "v1", "secrets", "Secret", fields=EVERYWHERE | {"type"}),
-    Kind("", "v1", "serviceaccounts", "ServiceAccount", short_names=("sa",)),
-    Kind("apps", "v1", "deployments", "Deployment", **SEEN, short_names=("deploy",)),
-    Kind("apps", "v1", "statefulsets", "StatefulSet", **SEEN, short_names=("sts",)),
-    Kind("coordination.k8s.io", "v1", "leases", "Lease", unversioned_update=False, create_by_put=True),
-    Kind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", status=True, short_names=("pdb",)),
-    Kind(RBAC, "v1", "roles", "Role"),
-    Kind(RBAC, "v1", "rolebindings", "RoleBinding"),
-    Kind(RBAC, "v1", "clusterroles", "ClusterRole", **CLUSTER),
-    Kind(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", **CLUSTER),
-    Kind(
+    ServedKind("", "v1", "nodes", "Node", **CLUSTER, status=True, short_names=("no",)),
+    ServedKind("", "v1", "pods", "Pod", **WITH_STATUS, fields=POD_FIELDS, short_names=("po",)),
+    ServedKind("", "v1", "events", "Event", fields=EVENT_FIELDS, create_by_put=True, short_names=("ev",)),
+    ServedKind("", "v1", "services", "Service", **WITH_STATUS, short_names=("svc",)),
+    ServedKind("", "v1", "configmaps", "ConfigMap", short_names=("cm",)),
+    ServedKind("", "v1", "secrets", "Secret", fields=EVERYWHERE | {"type"}),
+    ServedKind("", "v1", "serviceaccounts", "ServiceAccount", short_names=("sa",)),
+    ServedKind("apps", "v1", "deployments", "Deployment", **WITH_STATUS, short_names=("deploy",)),
+    ServedKind("apps", "v1", "statefulsets", "StatefulSet", **WITH_STATUS, short_names=("sts",)),
+    ServedKind("coordination.k8s.io", "v1", "leases", "Lease", unversioned_update=False, create_by_put=True),
+    ServedKind("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", status=True, short_names=("pdb",)),
+    ServedKind(RBAC, "v1", "roles", "Role"),
+    ServedKind(RBAC, "v1", "rolebindings", "RoleBinding"),
+    ServedKind(RBAC, "v1", "clusterroles", "ClusterRole", **CLUSTER),
+    ServedKind(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", **CLUSTER),
+    ServedKind(
         DEFINITIONS[0], "v1", DEFINITIONS[1], "CustomResourceDefinition", **CLUSTER, status=True, short_names=("crd",)
     ),
 )
 
 
 class Kinds:
-    """The kinds served now."""
+    """The kinds that are served now."""
 
     def __init__(self) -> None:
-        self.served: dict[tuple[str, str, str], Kind] = {}
+        self.served: dict[tuple[str, str, str], ServedKind] = {}
         for kind in BUILT_IN:
             self.add(kind)
 
-    def add(self, kind: Kind) -> None:
+    def add(self, kind: ServedKind) -> None:
         self.served[kind.group, kind.version, kind.plural] = kind
 
     def drop(self, key: KindKey) -> None:
         self.served = {path: kind for path, kind in self.served.items() if kind.key != key}
 
-    def find(self, group: str, version: str, plural: str) -> Kind | None:
+    def find(self, group: str, version: str, plural: str) -> ServedKind | None:
         return self.served.get((group, version, plural))
 
-    def of(self, key: KindKey) -> Kind | None:
-        """Any served version of what is stored under this key."""
+    def of(self, key: KindKey) -> ServedKind | None:
+        """Return any served version of the kind with this key."""
         return next((kind for kind in self.served.values() if kind.key == key), None)
 
     def groups(self) -> Mapping[str, list[str]]:
-        """Group to its versions, the core group ('') first."""
-        found: dict[str, list[str]] = {}
+        """Return the versions of each group, with the core group ('') first."""
+        groups: dict[str, list[str]] = {}
         for group, version, _ in self.served:
-            if version not in found.setdefault(group, []):
-                found[group].append(version)
-        return found
+            if version not in groups.setdefault(group, []):
+                groups[group].append(version)
+        return groups
 
-    def in_version(self, group: str, version: str) -> Iterator[Kind]:
+    def in_version(self, group: str, version: str) -> Iterator[ServedKind]:
         return (kind for kind in self.served.values() if (kind.group, kind.version) == (group, version))

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from berthmaster.clock import wall_clock
-from compose.sandbox.kube.kinds import Kind
-from compose.sandbox.kube.refusal import Refusal, bad_request, conflict, invalid
+from compose.sandbox.kube.kinds import ServedKind
+from compose.sandbox.kube.refusal import ApiRefusal, bad_request, conflict, invalid
 
 Json = dict[str, Any]
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -23,10 +23,10 @@ def timestamp(seconds_from_now: float = 0) -> str:
     return datetime.fromtimestamp(wall_clock().timestamp() + seconds_from_now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def new_metadata(kind: Kind, namespace: str, given: Json) -> Json:
-    """For a creation. Raises 400 or 422."""
+def new_metadata(kind: ServedKind, namespace: str, given: Json) -> Json:
+    """Return the metadata of a new object. Raises 400 or 422."""
     if given.get("resourceVersion"):
-        raise Refusal(500, "", "resourceVersion should not be set on objects to be created")
+        raise ApiRefusal(500, "", "resourceVersion should not be set on objects to be created")
     if given.get("namespace", namespace) not in (namespace, ""):
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     prefix = given.get("generateName")
@@ -41,7 +41,7 @@ def new_metadata(kind: Kind, namespace: str, given: Json) -> Json:
     return metadata
 
 
-def check_name(kind: Kind, name: str) -> None:
+def check_name(kind: ServedKind, name: str) -> None:
     if not name:
         raise invalid(kind.title, "", ["metadata.name: Required value: name or generateName is required"])
     allowed = r"[^/%]+" if kind.group == "rbac.authorization.k8s.io" else SUBDOMAIN
@@ -50,8 +50,8 @@ def check_name(kind: Kind, name: str) -> None:
         raise invalid(kind.title, name, [f'metadata.name: Invalid value: "{name}": {what}'])
 
 
-def check_same(kind: Kind, name: str, given: Json, old: Json) -> None:
-    """That an update means this object at this version. Raises 400, 409 or 422."""
+def check_same(kind: ServedKind, name: str, given: Json, old: Json) -> None:
+    """Check that an update is for this object at this version. Raises 400, 409 or 422."""
     if given.get("name", name) != name:
         raise bad_request(f"the name of the object ({given['name']}) does not match the name on the URL ({name})")
     if given.get("namespace", old.get("namespace")) != old.get("namespace"):
@@ -66,8 +66,8 @@ def check_same(kind: Kind, name: str, given: Json, old: Json) -> None:
         raise conflict(kind.resource, name, why)
 
 
-def check_preconditions(kind: Kind, options: Json, old: Json) -> None:
-    """Of a deletion. Raises 409."""
+def check_preconditions(kind: ServedKind, options: Json, old: Json) -> None:
+    """Check the preconditions of a deletion. Raises 409."""
     for field, key, word in (("uid", "uid", "UID"), ("resourceVersion", "resourceVersion", "ResourceVersion")):
         wanted = (options.get("preconditions") or {}).get(field)
         if wanted is not None and wanted != old[key]:
@@ -75,8 +75,8 @@ def check_preconditions(kind: Kind, options: Json, old: Json) -> None:
             raise conflict(kind.name, old["name"], why)
 
 
-def kept_metadata(kind: Kind, given: Json, old: Json) -> Json:
-    """For an update: what clients may change is taken from `given`, the rest from `old`. Raises 422."""
+def kept_metadata(kind: ServedKind, given: Json, old: Json) -> Json:
+    """Return the metadata after an update: what clients may change from `given`, the rest from `old`. Raises 422."""
     added = set(given.get("finalizers") or ()) - set(old.get("finalizers") or ())
     if old.get("deletionTimestamp") and added:
         why = "no new finalizers can be added if the object is being deleted, found new finalizers "

@@ -24,7 +24,7 @@ LIST_KEYS: Final = {
 
 
 def patched(body: Json, patch: Any, content_type: str) -> Json:
-    """A new body; the old one is left alone."""
+    """Return a new body; the old one is not changed."""
     kind = content_type.partition(";")[0].strip()
     if kind == "application/json-patch+json":
         return json_patched(body, patch)
@@ -114,9 +114,9 @@ def operate(document: Json, operation: Json) -> None:
         case "move":
             add(document, operation["path"], take(document, operation["from"]))
         case "copy":
-            add(document, operation["path"], copy.deepcopy(look(document, operation["from"])))
+            add(document, operation["path"], copy.deepcopy(value_at(document, operation["from"])))
         case "test":
-            if look(document, operation["path"]) != operation["value"]:
+            if value_at(document, operation["path"]) != operation["value"]:
                 raise ValueError("test failed")
         case other:
             raise ValueError(other)
@@ -132,7 +132,7 @@ def walk(document: Any, parts: list[str]) -> Any:
     return document
 
 
-def look(document: Json, pointer: str) -> Any:
+def value_at(document: Json, pointer: str) -> Any:
     return walk(document, steps(pointer))
 
 

@@ -1,4 +1,4 @@
-"""What the API does to a custom object before it judges it: unknown fields are dropped, gaps take defaults."""
+"""Prune unknown fields of a custom object and fill in defaults, before it is validated."""
 
 from __future__ import annotations
 
@@ -7,48 +7,48 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 ALWAYS: Final = frozenset({"apiVersion", "kind", "metadata"})
-"""Kept, unseen by the schema, at the root and in embedded objects."""
+"""Fields that the schema does not describe; kept at the root and in embedded objects."""
 
 
 def pruned(schema: Json, value: Any, path: str, unknown: list[str], root: bool = False) -> Any:
-    """A copy without fields that the schema does not know; their paths are added to `unknown`."""
+    """Return a copy without unknown fields, and add their paths to `unknown`."""
     if isinstance(value, list):
         items = schema.get("items") or {}
-        return [pruned(items, each, f"{path}[{index}]", unknown) for index, each in enumerate(value)]
+        return [pruned(items, element, f"{path}[{index}]", unknown) for index, element in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    known, rest = schema.get("properties") or {}, schema.get("additionalProperties")
+    properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
     keep_all = schema.get("x-kubernetes-preserve-unknown-fields")
     untouched = ALWAYS if root or schema.get("x-kubernetes-embedded-resource") else frozenset()
     result: Json = {}
-    for key, each in value.items():
+    for key, element in value.items():
         inner = f"{path}.{key}" if path else key
         if key in untouched:
-            result[key] = each
-        elif key in known:
-            result[key] = pruned(known[key], each, inner, unknown)
+            result[key] = element
+        elif key in properties:
+            result[key] = pruned(properties[key], element, inner, unknown)
         elif isinstance(rest, dict):
-            result[key] = pruned(rest, each, inner, unknown)
+            result[key] = pruned(rest, element, inner, unknown)
         elif keep_all or rest is True:
-            result[key] = each
+            result[key] = element
         else:
             unknown.append(inner)
     return result
 
 
 def defaulted(schema: Json, value: Any) -> Any:
-    """The value with nulls that the schema does not allow removed and defaults filled in, changed in place."""
+    """Fill in defaults, and remove nulls that the schema does not allow, in place."""
     if isinstance(value, list):
-        for each in value:
-            defaulted(schema.get("items") or {}, each)
+        for element in value:
+            defaulted(schema.get("items") or {}, element)
     elif isinstance(value, dict):
         default_object(schema, value)
     return value
 
 
 def default_object(schema: Json, value: Json) -> None:
-    known, rest = schema.get("properties") or {}, schema.get("additionalProperties")
-    for key, inner in known.items():
+    properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
+    for key, inner in properties.items():
         if key in value and value[key] is None and not inner.get("nullable"):
             del value[key]
         if key not in value and "default" in inner:
@@ -56,5 +56,5 @@ def default_object(schema: Json, value: Json) -> None:
         if key in value:
             defaulted(inner, value[key])
     if isinstance(rest, dict):
-        for key in value.keys() - known.keys():
+        for key in value.keys() - properties.keys():
             defaulted(rest, value[key])

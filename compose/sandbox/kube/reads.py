@@ -10,24 +10,24 @@ from typing import Any
 
 import orjson
 
-from compose.sandbox.kube.kinds import Kind
-from compose.sandbox.kube.refusal import Refusal, bad_request
+from compose.sandbox.kube.kinds import ServedKind
+from compose.sandbox.kube.refusal import ApiRefusal, bad_request
 from compose.sandbox.kube.selectors import Selection
-from compose.sandbox.kube.storage import Item, Name, Store
+from compose.sandbox.kube.storage import Name, Store, StoredObject
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Page:
-    items: list[Item]
+    items: list[StoredObject]
     version: int
     next: str
-    """Token of the next page, '' when this is the last."""
+    """Token of the next page, '' on the last page."""
     remaining: int
     """As in the real API 0, for unknown, where a selector chose."""
 
-    def data(self, kind: Kind) -> bytes:
+    def data(self, kind: ServedKind) -> bytes:
         metadata: Json = {"resourceVersion": str(self.version)}
         if self.next:
             metadata |= {"continue": self.next} | ({"remainingItemCount": self.remaining} if self.remaining else {})
@@ -35,11 +35,11 @@ class Page:
         return head[:-1] + b',"items":[' + b",".join(item.data for item in self.items) + b"]}"
 
 
-def page(store: Store, kind: Kind, selection: Selection, query: Mapping[str, str]) -> Page:
-    """Raises 400, or 410 for a token or exact version that is no longer known."""
+def page(store: Store, kind: ServedKind, selection: Selection, query: Mapping[str, str]) -> Page:
+    """Return a page of a list. Raises 400, or 410 for a token or exact version that has expired."""
     limit = number(query, "limit")
     version, after = read_token(query["continue"]) if query.get("continue") else (exact(store, query), ("", ""))
-    source: Iterable[Item] = store.all(kind.key) if version is None else store.at(kind.key, version)
+    source: Iterable[StoredObject] = store.all(kind.key) if version is None else store.at(kind.key, version)
     matching = (item for item in source if item.name > after and selection.matches(item))
     version = store.version if version is None else version
     if not limit:
@@ -60,15 +60,15 @@ def version_of(query: Mapping[str, str]) -> int:
     """0 where none is named."""
     text = query.get("resourceVersion") or "0"
     if not text.isdigit():
-        raise Refusal(500, "", f'resourceVersion: Invalid value: "{text}": must be a number')
+        raise ApiRefusal(500, "", f'resourceVersion: Invalid value: "{text}": must be a number')
     return int(text)
 
 
 def exact(store: Store, query: Mapping[str, str]) -> int | None:
-    """The version that the list must show, None for the present one."""
+    """Return the version that the list must show, None for the present one."""
     version = version_of(query)
     if version > store.version:
-        raise Refusal(504, "Timeout", f"Timeout: Too large resource version: {version}, current: {store.version}")
+        raise ApiRefusal(504, "Timeout", f"Timeout: Too large resource version: {version}, current: {store.version}")
     return version if query.get("resourceVersionMatch") == "Exact" else None
 
 

@@ -30,7 +30,7 @@ HOW_TO_GET = "It is not built: `make apiserver` builds it (about 14 min, once)."
 
 
 def executables() -> Path | None:
-    """The folder with all of them, or None."""
+    """Return the folder with all executables, or None."""
     named = os.environ.get("KUBEBUILDER_ASSETS")
     if not named and BUILD.exists():
         named = subprocess.run([str(BUILD), "--where"], check=True, capture_output=True, text=True).stdout.strip()
@@ -43,7 +43,7 @@ def available() -> bool:
 
 
 def write_signing_key(path: Path) -> None:
-    """Service accounts need one, even if nobody uses them."""
+    """Write the key that service accounts need, even if nobody uses it."""
     from cryptography.hazmat.primitives import serialization  # here: only the sandbox extra has it
     from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -61,7 +61,7 @@ rules:
     userGroups: ["system:serviceaccounts:berthmaster"]
   - level: None
 """
-"""What our own accounts ask, as they are deployed."""
+"""Audit policy that records the requests of our own accounts."""
 
 LAST_ROLE = (
     "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler"
@@ -74,10 +74,10 @@ class RealKube(KubeServer):
 
     def __init__(self, directory: Path) -> None:
         """Raises FileNotFoundError with the way out when the executables are missing."""
-        found = executables()
-        if found is None:
+        folder = executables()
+        if folder is None:
             raise FileNotFoundError(f"There is no real Kubernetes API server here. {HOW_TO_GET}")
-        self.directory, self.folder = directory, found
+        self.directory, self.folder = directory, folder
         self.port, self.etcd_port, peer = free_port(), free_port(), free_port()
         self.url, self.etcd_url = f"https://127.0.0.1:{self.port}", f"http://127.0.0.1:{self.etcd_port}"
         self.token, self.other_token = secrets.token_hex(16), secrets.token_hex(16)

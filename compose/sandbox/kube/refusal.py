@@ -1,4 +1,4 @@
-"""Every way in which the API says no, with status, reason and wording of the real one."""
+"""The refusals of the API, with status, reason and wording of the real one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 Json = dict[str, Any]
 
 
-class Refusal(Exception):  # noqa: N818 - an answer of the API, not a fault of ours
+class ApiRefusal(Exception):  # noqa: N818 - an answer of the API, not a fault of ours
     def __init__(self, code: int, reason: str, message: str, details: Json | None = None) -> None:
         super().__init__(message)
         self.code, self.reason, self.message, self.details = code, reason, message, details
@@ -18,53 +18,53 @@ class Refusal(Exception):  # noqa: N818 - an answer of the API, not a fault of o
         return body | {"reason": self.reason, "code": self.code} | ({"details": self.details} if self.details else {})
 
 
-def bad_request(message: str) -> Refusal:
-    return Refusal(400, "BadRequest", message)
+def bad_request(message: str) -> ApiRefusal:
+    return ApiRefusal(400, "BadRequest", message)
 
 
-def unauthorized() -> Refusal:
-    return Refusal(401, "Unauthorized", "Unauthorized")
+def unauthorized() -> ApiRefusal:
+    return ApiRefusal(401, "Unauthorized", "Unauthorized")
 
 
-def forbidden(what: str, why: str) -> Refusal:
-    return Refusal(403, "Forbidden", f"{what} is forbidden: {why}")
+def forbidden(what: str, why: str) -> ApiRefusal:
+    return ApiRefusal(403, "Forbidden", f"{what} is forbidden: {why}")
 
 
-def no_resource() -> Refusal:
-    return Refusal(404, "NotFound", "the server could not find the requested resource")
+def no_resource() -> ApiRefusal:
+    return ApiRefusal(404, "NotFound", "the server could not find the requested resource")
 
 
-def not_found(plural: str, name: str) -> Refusal:
-    return Refusal(404, "NotFound", f'{plural} "{name}" not found', {"name": name, "kind": plural})
+def not_found(plural: str, name: str) -> ApiRefusal:
+    return ApiRefusal(404, "NotFound", f'{plural} "{name}" not found', {"name": name, "kind": plural})
 
 
-def method_not_allowed() -> Refusal:
-    return Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+def method_not_allowed() -> ApiRefusal:
+    return ApiRefusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
 
-def already_exists(plural: str, name: str) -> Refusal:
-    return Refusal(409, "AlreadyExists", f'{plural} "{name}" already exists', {"name": name, "kind": plural})
+def already_exists(plural: str, name: str) -> ApiRefusal:
+    return ApiRefusal(409, "AlreadyExists", f'{plural} "{name}" already exists', {"name": name, "kind": plural})
 
 
-def conflict(plural: str, name: str, why: str = "") -> Refusal:
+def conflict(plural: str, name: str, why: str = "") -> ApiRefusal:
     why = why or "the object has been modified; please apply your changes to the latest version and try again"
-    return Refusal(409, "Conflict", f'Operation cannot be fulfilled on {plural} "{name}": {why}', {"name": name})
+    return ApiRefusal(409, "Conflict", f'Operation cannot be fulfilled on {plural} "{name}": {why}', {"name": name})
 
 
-def expired() -> Refusal:
-    return Refusal(410, "Expired", "The resourceVersion for the provided watch is too old.")
+def expired() -> ApiRefusal:
+    return ApiRefusal(410, "Expired", "The resourceVersion for the provided watch is too old.")
 
 
-def media_type(found: str) -> Refusal:
-    return Refusal(415, "UnsupportedMediaType", f"the body of the request was in an unknown format: {found}")
+def media_type(content_type: str) -> ApiRefusal:
+    return ApiRefusal(415, "UnsupportedMediaType", f"the body of the request was in an unknown format: {content_type}")
 
 
-def invalid(kind: str, name: str, causes: Sequence[str]) -> Refusal:
+def invalid(kind: str, name: str, causes: Sequence[str]) -> ApiRefusal:
     """`causes`: each "path: what is wrong", as the API words it."""
     text = causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]"
     listed = [{"field": cause.partition(": ")[0], "message": cause.partition(": ")[2]} for cause in causes]
-    return Refusal(422, "Invalid", f'{kind} "{name}" is invalid: {text}', {"name": name, "causes": listed})
+    return ApiRefusal(422, "Invalid", f'{kind} "{name}" is invalid: {text}', {"name": name, "causes": listed})
 
 
-def unpatchable() -> Refusal:
-    return Refusal(422, "Invalid", "the server rejected our request due to an error in our request")
+def unpatchable() -> ApiRefusal:
+    return ApiRefusal(422, "Invalid", "the server rejected our request due to an error in our request")

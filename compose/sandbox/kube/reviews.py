@@ -1,4 +1,4 @@
-"""SelfSubjectAccessReview: whether who asks may do something, without doing it."""
+"""SelfSubjectAccessReview: answer whether the caller may do something."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from compose.sandbox.kube.access import ADMIN, Access
 from compose.sandbox.kube.api import parsed_object
-from compose.sandbox.kube.faults import Call
+from compose.sandbox.kube.faults import ApiCall
 from compose.sandbox.kube.refusal import invalid
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ WHICH: Final = (
 
 
 def review(access: Access, user: str, client: str, body: bytes) -> Json:
-    """The answer. Everybody may ask. Raises 422."""
+    """Answer a review. Everybody may ask. Raises 422."""
     spec = parsed_object(body).get("spec") or {}
     asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (asked is None) == (path is None):
@@ -28,7 +28,7 @@ def review(access: Access, user: str, client: str, body: bytes) -> Json:
     return {**HEAD, "spec": spec, "status": {"allowed": allowed}}
 
 
-def call_of(asked: Json, client: str, user: str) -> Call:
+def call_of(asked: Json, client: str, user: str) -> ApiCall:
     resource = "/".join(filter(None, (asked.get("resource", ""), asked.get("subresource", ""))))
     place = (asked.get("namespace", ""), asked.get("name", ""))
-    return Call(asked.get("verb", ""), asked.get("group", ""), resource, *place, client, user)
+    return ApiCall(asked.get("verb", ""), asked.get("group", ""), resource, *place, client, user)

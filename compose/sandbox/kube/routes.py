@@ -1,4 +1,4 @@
-"""From a method and a path to what is asked for: the only place that knows how the API spells its addresses."""
+"""Parse the method and path of a request. Only this module knows the paths of the API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from compose.sandbox.kube.kinds import Kind, Kinds
+from compose.sandbox.kube.kinds import Kinds, ServedKind
 from compose.sandbox.kube.refusal import method_not_allowed, no_resource
 
 COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -15,8 +15,8 @@ SUBRESOURCES: Final = ("status", "scale", "binding", "finalize")
 
 
 @dataclass(frozen=True)
-class Target:
-    kind: Kind
+class RequestTarget:
+    kind: ServedKind
     verb: str
     namespace: str
     name: str
@@ -27,8 +27,8 @@ class Target:
         return f"{self.kind.plural}/{self.subresource}" if self.subresource else self.kind.plural
 
 
-def target(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> Target:
-    """Raises 404 for what is not served, 405 for what cannot be done there."""
+def target_of(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> RequestTarget:
+    """Return what a request is about. Raises 404 if it is not served, 405 if it does not allow the method."""
     group, version, rest = api_of(path)
     namespace = ""
     if rest[:1] == ["namespaces"] and len(rest) >= 3 and rest[2] not in SUBRESOURCES:
@@ -39,7 +39,7 @@ def target(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> Ta
     kind = kinds.find(group, version, plural)
     if kind is None or not fits(kind, namespace, name) or not has(kind, subresource):
         raise no_resource()
-    return Target(kind, verb_of(method, name, subresource, query), namespace, name, subresource)
+    return RequestTarget(kind, verb_of(method, name, subresource, query), namespace, name, subresource)
 
 
 def api_of(path: str) -> tuple[str, str, list[str]]:
@@ -51,12 +51,12 @@ def api_of(path: str) -> tuple[str, str, list[str]]:
     raise no_resource()
 
 
-def fits(kind: Kind, namespace: str, name: str) -> bool:
-    """A namespaced object has a namespace in its path; its collection need not."""
+def fits(kind: ServedKind, namespace: str, name: str) -> bool:
+    """Return whether the path fits the scope: a namespaced object needs a namespace, its collection does not."""
     return not namespace if not kind.namespaced else bool(namespace or not name)
 
 
-def has(kind: Kind, subresource: str) -> bool:
+def has(kind: ServedKind, subresource: str) -> bool:
     match subresource:
         case "":
             return True

@@ -23,7 +23,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "isSorted": lambda values: values == sorted(values),
     "sum": sum,
     "indexOf": lambda text, part: text.find(part) if isinstance(text, str) else index_of(text, part),
-    "find": lambda text, pattern: found[0] if (found := re.search(pattern, text)) else "",
+    "find": lambda text, pattern: match[0] if (match := re.search(pattern, text)) else "",
     "lowerAscii": str.lower,
     "upperAscii": str.upper,
     "trim": str.strip,
@@ -40,71 +40,71 @@ def index_of(values: list[Any], value: Any) -> int:
 
 @lru_cache(maxsize=1000)
 def compiled(rule: str) -> Any:
-    """Raises ValueError with the place of the fault."""
+    """Compile a rule. Raises ValueError with the place of the error."""
     return cel.compile(rule)
 
 
 def spelled(name: str) -> str:
-    """A property's name as rules must write it."""
+    """Return the name by which rules refer to a property."""
     if name in RESERVED:
         return f"__{name}__"
-    return re.sub("__|[.\\-/]", lambda found: ESCAPES[found[0]], name)
+    return re.sub("__|[.\\-/]", lambda match: ESCAPES[match[0]], name)
 
 
 def visible(schema: Json, value: Any) -> Any:
-    """The value as rules see it: properties under their escaped names, whole numbers of type `number` as floats."""
+    """Return the value as rules see it: with escaped names, and integers of type `number` as floats."""
     if isinstance(value, list):
-        return [visible(schema.get("items") or {}, each) for each in value]
+        return [visible(schema.get("items") or {}, element) for element in value]
     if isinstance(value, dict):
-        known, rest = schema.get("properties"), schema.get("additionalProperties")
-        if known:
-            return {spelled(key): visible(known.get(key) or {}, each) for key, each in value.items()}
-        return {key: visible(rest if isinstance(rest, dict) else {}, each) for key, each in value.items()}
+        properties, rest = schema.get("properties"), schema.get("additionalProperties")
+        if properties:
+            return {spelled(key): visible(properties.get(key) or {}, element) for key, element in value.items()}
+        return {key: visible(rest if isinstance(rest, dict) else {}, element) for key, element in value.items()}
     return float(value) if schema.get("type") == "number" and isinstance(value, int) else value
 
 
 def all_rules(schema: Json) -> Iterator[str]:
-    """Every rule anywhere in a schema."""
+    """Yield all rules of a schema."""
     for rule in schema.get("x-kubernetes-validations") or ():
         yield rule["rule"]
     inner = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
-    for each in inner:
-        if isinstance(each, dict):
-            yield from all_rules(each)
+    for part in inner:
+        if isinstance(part, dict):
+            yield from all_rules(part)
 
 
 def broken(schema: Json, value: Any, old: Any, path: str = "") -> Iterator[str]:
-    """Each "path: what is wrong" of a value that fits its schema. `old` None: created, or nothing to compare with."""
+    """Yield "path: what is wrong" for a value that fits its schema. `old`: None if there is nothing to compare with."""
     for rule in schema.get("x-kubernetes-validations") or ():
         if (message := verdict(rule, schema, value, old)) is not None:
             at = path + rule.get("fieldPath", "") if path else rule.get("fieldPath", "").removeprefix(".")
             yield f"{at or '<nil>'}: Invalid value: {message}"
-    for key, inner, each, before in children(schema, value, old):
-        yield from broken(inner, each, before, f"{path}{key}" if path else key.removeprefix("."))
+    for key, inner, element, before in children(schema, value, old):
+        yield from broken(inner, element, before, f"{path}{key}" if path else key.removeprefix("."))
 
 
 def children(schema: Json, value: Any, old: Any) -> Iterator[tuple[str, Json, Any, Any]]:
     if isinstance(value, dict):
-        known, rest = schema.get("properties") or {}, schema.get("additionalProperties")
-        for key, each in value.items():
-            inner = known.get(key) or (rest if isinstance(rest, dict) else None)
+        properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
+        for key, element in value.items():
+            inner = properties.get(key) or (rest if isinstance(rest, dict) else None)
             if inner:
-                yield f".{key}", inner, each, old.get(key) if isinstance(old, dict) else None
+                yield f".{key}", inner, element, old.get(key) if isinstance(old, dict) else None
     elif isinstance(value, list) and schema.get("items"):
         keys = schema.get("x-kubernetes-list-map-keys") or []
-        for index, each in enumerate(value):
-            yield f"[{index}]", schema["items"], each, counterpart(each, old, keys)
+        for index, element in enumerate(value):
+            yield f"[{index}]", schema["items"], element, counterpart(element, old, keys)
 
 
 def counterpart(element: Any, old: Any, keys: list[str]) -> Any:
-    """The element of the old list with the same keys; lists without keys cannot be compared."""
+    """Return the element of the old list with the same keys, None for lists without keys."""
     if not keys or not isinstance(old, list):
         return None
-    return next((each for each in old if all(each.get(key) == element.get(key) for key in keys)), None)
+    return next((candidate for candidate in old if all(candidate.get(key) == element.get(key) for key in keys)), None)
 
 
 def verdict(rule: Json, schema: Json, value: Any, old: Any) -> str | None:
-    """What is wrong, or None. A rule about `oldSelf` is only asked when there is one."""
+    """Return what is wrong, or None. A rule about `oldSelf` is evaluated only if there is an old value."""
     if old is None and re.search(r"\boldSelf\b", rule["rule"]) and not rule.get("optionalOldSelf"):
         return None
     context = cel.Context({"self": visible(schema, value), "oldSelf": visible(schema, old)})

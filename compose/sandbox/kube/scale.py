@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compose.sandbox.kube.kinds import Kind
+from compose.sandbox.kube.kinds import ServedKind
 from compose.sandbox.kube.refusal import bad_request
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ def looked_up(body: Json, path: str | None) -> Any:
     return value
 
 
-def to_scale(kind: Kind, body: Json) -> Json:
+def to_scale(kind: ServedKind, body: Json) -> Json:
     paths, metadata = kind.scale or {}, body["metadata"]
     kept = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
     status = {"replicas": looked_up(body, paths["statusReplicasPath"]) or 0}
@@ -32,8 +32,8 @@ def to_scale(kind: Kind, body: Json) -> Json:
     }
 
 
-def from_scale(kind: Kind, scale: Json, old: Json) -> Json:
-    """The object as an update of its scale wants it."""
+def from_scale(kind: ServedKind, scale: Json, old: Json) -> Json:
+    """Return the object as an update of its scale changes it."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         raise bad_request("spec.replicas: must be a number of 0 or more")

@@ -1,4 +1,4 @@
-"""Judges a custom object by the structural schema of its definition, in the words of the real API."""
+"""Validate a custom object against the structural schema of its definition, with the messages of the real API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 def faults(schema: Json, value: Any, path: str = "") -> Iterator[str]:
-    """Each "path: what is wrong"."""
+    """Yield "path: what is wrong" for each fault."""
     if value is None and schema.get("nullable"):
         return
     if wrong := wrong_type(schema, value, path):
@@ -61,7 +61,7 @@ def enumeration(schema: Json, value: Any, path: str) -> Iterator[str]:
 
 def combinations(schema: Json, value: Any, path: str) -> Iterator[str]:
     def fitting(name: str) -> int:
-        return sum(not any(faults(each, value, path)) for each in schema[name])
+        return sum(not any(faults(part, value, path)) for part in schema[name])
 
     if "allOf" in schema and fitting("allOf") < len(schema["allOf"]):
         yield f"{path}: Invalid value: {shown(value)}: must validate all the schemas (allOf)"
@@ -100,24 +100,24 @@ def array(schema: Json, value: list[Any], path: str) -> Iterator[str]:
     if len(value) > schema.get("maxItems", len(value)):
         yield f"{path}: Too many: {len(value)}: must have at most {schema['maxItems']} items"
     yield from duplicates(schema, value, path)
-    for index, each in enumerate(value):
-        yield from faults(schema.get("items") or {}, each, f"{path}[{index}]")
+    for index, element in enumerate(value):
+        yield from faults(schema.get("items") or {}, element, f"{path}[{index}]")
 
 
 def duplicates(schema: Json, value: list[Any], path: str) -> Iterator[str]:
     kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or []
     if kind not in ("set", "map"):
         return
-    seen = set()
-    for index, each in enumerate(value):
-        identity = shown(each if kind == "set" else {key: each.get(key) for key in keys})
-        if identity in seen:
+    identities = set()
+    for index, element in enumerate(value):
+        identity = shown(element if kind == "set" else {key: element.get(key) for key in keys})
+        if identity in identities:
             yield f"{path}[{index}]: Duplicate value: {identity}"
-        seen.add(identity)
+        identities.add(identity)
 
 
 def mapping(schema: Json, value: Json, path: str) -> Iterator[str]:
-    known, rest = schema.get("properties") or {}, schema.get("additionalProperties")
+    properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
     prefix = f"{path}." if path else ""
     for name in schema.get("required") or ():
         if name not in value:
@@ -126,10 +126,10 @@ def mapping(schema: Json, value: Json, path: str) -> Iterator[str]:
         yield bad(path, value, f"an object of at least {schema['minProperties']} properties")
     if len(value) > schema.get("maxProperties", len(value)):
         yield f"{path}: Too many: {len(value)}: must have at most {schema['maxProperties']} items"
-    for key, each in value.items():
-        inner = known.get(key) or (rest if isinstance(rest, dict) else None)
+    for key, element in value.items():
+        inner = properties.get(key) or (rest if isinstance(rest, dict) else None)
         if inner:
-            yield from faults(inner, each, f"{prefix}{key}")
+            yield from faults(inner, element, f"{prefix}{key}")
 
 
 CHECKS: Final[dict[type, tuple[Check, ...]]] = {

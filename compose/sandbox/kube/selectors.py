@@ -1,4 +1,4 @@
-"""Label and field selectors: parsed once, asked of many objects."""
+"""Label and field selectors, parsed once and applied to many objects."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from compose.sandbox.kube.kinds import Kind
+from compose.sandbox.kube.kinds import ServedKind
 from compose.sandbox.kube.refusal import bad_request
-from compose.sandbox.kube.storage import Item
+from compose.sandbox.kube.storage import StoredObject
 
 Json = dict[str, Any]
 Test = Callable[[Mapping[str, str]], bool]
@@ -20,37 +20,40 @@ REQUIREMENT: Final = re.compile(
 
 
 def label_tests(text: str) -> list[Test]:
-    """Raises 400 for what the grammar does not know."""
+    """Parse a label selector. Raises 400 for a syntax error."""
     tests, at = [], 0
     while at < len(text):
-        found = REQUIREMENT.match(text, at)
-        if not found:
+        match = REQUIREMENT.match(text, at)
+        if not match:
             raise bad_request(f"unable to parse requirement: {text[at:]!r}")
-        tests.append(label_test(found))
-        at = found.end()
+        tests.append(label_test(match))
+        at = match.end()
     return tests
 
 
-def label_test(found: re.Match[str]) -> Test:
-    key, values = found["key"], {value.strip() for value in (found["values"] or found["value"] or "").split(",")}
-    match found["equal"] or found["set"]:
+def label_test(requirement: re.Match[str]) -> Test:
+    key, values = (
+        requirement["key"],
+        {value.strip() for value in (requirement["values"] or requirement["value"] or "").split(",")},
+    )
+    match requirement["equal"] or requirement["set"]:
         case "=" | "==" | "in":
             return lambda labels: labels.get(key) in values
         case "!=" | "notin":
             return lambda labels: labels.get(key) not in values
-    return (lambda labels: key not in labels) if found["absent"] else (lambda labels: key in labels)
+    return (lambda labels: key not in labels) if requirement["absent"] else (lambda labels: key in labels)
 
 
-def field_tests(text: str, kind: Kind) -> list[tuple[list[str], str, bool]]:
-    """(path, value, whether equal is asked for). Raises 400 for fields that the kind cannot be selected by."""
+def field_tests(text: str, kind: ServedKind) -> list[tuple[list[str], str, bool]]:
+    """Parse a field selector into (path, value, is equality). Raises 400 for fields that the kind does not support."""
     tests = []
     for term in filter(None, text.split(",")):
-        found = re.fullmatch(r"([^=!]+)(!=|==|=)(.*)", term)
-        if not found:
+        match = re.fullmatch(r"([^=!]+)(!=|==|=)(.*)", term)
+        if not match:
             raise bad_request(f'invalid selector: "{text}"; can\'t understand "{term}"')
-        if found[1] not in kind.fields:
-            raise bad_request(f"field label not supported: {found[1]}")
-        tests.append((found[1].split("."), found[3], found[2] != "!="))
+        if match[1] not in kind.fields:
+            raise bad_request(f"field label not supported: {match[1]}")
+        tests.append((match[1].split("."), match[3], match[2] != "!="))
     return tests
 
 
@@ -63,14 +66,14 @@ def field_value(body: Json, path: list[str]) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which objects of a kind a list or watch is about."""
+    """The objects of a kind that a list or watch selects."""
 
     namespace: str
     labels: list[Test]
     fields: list[tuple[list[str], str, bool]]
 
     @classmethod
-    def parse(cls, kind: Kind, namespace: str, name: str, query: Mapping[str, str]) -> Selection:
+    def parse(cls, kind: ServedKind, namespace: str, name: str, query: Mapping[str, str]) -> Selection:
         """`namespace` '' means all."""
         fields = field_tests(query.get("fieldSelector", ""), kind)
         if name:
@@ -82,7 +85,7 @@ class Selection:
         """Of the namespace, without a selector."""
         return not self.labels and not self.fields
 
-    def matches(self, item: Item | None) -> bool:
+    def matches(self, item: StoredObject | None) -> bool:
         if item is None or (self.namespace and item.metadata.get("namespace") != self.namespace):
             return False
         labels = item.metadata.get("labels") or {}

@@ -24,7 +24,7 @@ Name = tuple[str, str]
 """Namespace ('' for cluster-wide kinds) and name; sorted as the API sorts lists."""
 
 
-class Item:
+class StoredObject:
     """One version of one object, with its JSON."""
 
     __slots__ = ("body", "data", "version")
@@ -45,58 +45,58 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoredChange:
     """`before` None: created. `after` None: deleted; then `last` is the last body, at the version of the deletion."""
 
     version: int
-    before: Item | None
-    after: Item | None
-    last: Item | None = None
+    before: StoredObject | None
+    after: StoredObject | None
+    last: StoredObject | None = None
 
 
-Listener = Callable[[KindKey, Change], None]
+Listener = Callable[[KindKey, StoredChange], None]
 
 
 class Store:
     def __init__(self, history: int = 5000) -> None:
         """`history`: changes a kind that can be watched from; more need more memory (an object each)."""
         self.history, self.version = history, 1
-        self.items: dict[KindKey, dict[Name, Item]] = defaultdict(dict)
+        self.items: dict[KindKey, dict[Name, StoredObject]] = defaultdict(dict)
         self.order: dict[KindKey, list[Name]] = defaultdict(list)
-        self.changes: dict[KindKey, list[Change]] = defaultdict(list)
+        self.changes: dict[KindKey, list[StoredChange]] = defaultdict(list)
         self.floor: dict[KindKey, int] = defaultdict(int)
         self.compacted = 0
         self.signals: dict[KindKey, asyncio.Event] = defaultdict(asyncio.Event)
         self.listeners: list[Listener] = []
 
-    def get(self, key: KindKey, name: Name) -> Item | None:
+    def get(self, key: KindKey, name: Name) -> StoredObject | None:
         return self.items[key].get(name)
 
-    def all(self, key: KindKey) -> Iterator[Item]:
+    def all(self, key: KindKey) -> Iterator[StoredObject]:
         """In order of namespace and name."""
         items = self.items[key]
         return (items[name] for name in self.order[key])
 
-    def put(self, key: KindKey, body: Json) -> Item:
+    def put(self, key: KindKey, body: Json) -> StoredObject:
         self.version += 1
-        item = Item(body, self.version)
+        item = StoredObject(body, self.version)
         before = self.items[key].get(item.name)
         if before is None:
             insort(self.order[key], item.name)
         self.items[key][item.name] = item
-        self.record(key, Change(self.version, before, item))
+        self.record(key, StoredChange(self.version, before, item))
         return item
 
-    def remove(self, key: KindKey, name: Name) -> Item:
+    def remove(self, key: KindKey, name: Name) -> StoredObject:
         """Returns the last body at the version of the deletion."""
         self.version += 1
         before = self.items[key].pop(name)
         del self.order[key][bisect_left(self.order[key], name)]
-        last = Item(before.body, self.version)
-        self.record(key, Change(self.version, before, None, last))
+        last = StoredObject(before.body, self.version)
+        self.record(key, StoredChange(self.version, before, None, last))
         return last
 
-    def record(self, key: KindKey, change: Change) -> None:
+    def record(self, key: KindKey, change: StoredChange) -> None:
         changes = self.changes[key]
         changes.append(change)
         if len(changes) >= 2 * self.history:
@@ -119,23 +119,23 @@ class Store:
         self.changes.clear()
         self.wake_all()
 
-    def since(self, key: KindKey, version: int) -> list[Change]:
+    def since(self, key: KindKey, version: int) -> list[StoredChange]:
         """Changes after `version`. Raises 410 when they are no longer all known."""
         if version < max(self.floor[key], self.compacted):
             raise expired()
         changes = self.changes[key]
         return changes[bisect_right(changes, version, key=lambda change: change.version) :]
 
-    def at(self, key: KindKey, version: int) -> list[Item]:
+    def at(self, key: KindKey, version: int) -> list[StoredObject]:
         """All objects as they were then, in order. Raises 410 when that is no longer known."""
         changes, items = self.since(key, version), dict(self.items[key])
         if not changes:
             return list(self.all(key))
         for change in reversed(changes):
-            known = change.after or change.last
-            assert known is not None
+            item = change.after or change.last
+            assert item is not None
             if change.before is None:
-                del items[known.name]
+                del items[item.name]
             else:
-                items[known.name] = change.before
+                items[item.name] = change.before
         return [items[name] for name in sorted(items)]

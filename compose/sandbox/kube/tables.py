@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from berthmaster.clock import wall_clock
-from compose.sandbox.kube.kinds import Kind
-from compose.sandbox.kube.storage import Item
+from compose.sandbox.kube.kinds import ServedKind
+from compose.sandbox.kube.storage import StoredObject
 
 Json = dict[str, Any]
 AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
@@ -36,7 +36,7 @@ def wanted(accept: str) -> bool:
     return "as=Table" in accept
 
 
-def table(kind: Kind, items: Iterable[Item], version: int, headed: bool = True) -> Json:
+def table(kind: ServedKind, items: Iterable[StoredObject], version: int, headed: bool = True) -> Json:
     columns = kind.columns or COLUMNS.get(kind.name, (AGE,))
     return {
         "kind": "Table",
@@ -56,7 +56,7 @@ def definition(column: Json) -> Json:
     return about | {"type": kind}
 
 
-def row(item: Item, columns: tuple[Json, ...]) -> Json:
+def row(item: StoredObject, columns: tuple[Json, ...]) -> Json:
     cells = [item.metadata["name"], *(cell(item.body, column) for column in columns)]
     metadata = {key: value for key, value in item.metadata.items() if key != "managedFields"}
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
@@ -64,22 +64,22 @@ def row(item: Item, columns: tuple[Json, ...]) -> Json:
 
 
 def cell(body: Json, column: Json) -> Any:
-    found = list(looked_up(body, column["jsonPath"]))
-    if not found:
+    values = list(looked_up(body, column["jsonPath"]))
+    if not values:
         return None
-    return age(found[0]) if column["type"] == "date" else found[0]
+    return age(values[0]) if column["type"] == "date" else values[0]
 
 
 def looked_up(value: Any, path: str) -> Iterator[Any]:
-    """The simple part of JSONPath that printer columns use: names, indexes, `[*]` and `[?(@.a=="b")]`."""
-    found = re.match(r"\.?([\w/-]+)|\.?\[(\d+|\*)\]|\[\?\(@\.(\w+)\s*==\s*[\"']([^\"']*)[\"']\)\]", path)
-    if not found:
+    """Yield what a simple JSONPath selects: names, indexes, `[*]` and `[?(@.a=="b")]`."""
+    match = re.match(r"\.?([\w/-]+)|\.?\[(\d+|\*)\]|\[\?\(@\.(\w+)\s*==\s*[\"']([^\"']*)[\"']\)\]", path)
+    if not match:
         yield value
         return
-    name, index, key, wanted_value = found.groups()
-    rest = path[found.end() :]
-    for each in steps(value, name, index, key, wanted_value):
-        yield from looked_up(each, rest)
+    name, index, key, wanted_value = match.groups()
+    rest = path[match.end() :]
+    for step in steps(value, name, index, key, wanted_value):
+        yield from looked_up(step, rest)
 
 
 def steps(value: Any, name: str | None, index: str | None, key: str | None, wanted_value: str | None) -> list[Any]:
@@ -89,11 +89,11 @@ def steps(value: Any, name: str | None, index: str | None, key: str | None, want
         return []
     if index is not None:
         return value if index == "*" else value[int(index) : int(index) + 1]
-    return [each for each in value if isinstance(each, dict) and each.get(key) == wanted_value]
+    return [element for element in value if isinstance(element, dict) and element.get(key) == wanted_value]
 
 
 def age(stamp: str) -> str:
-    """As kubectl writes it, a little coarser."""
+    """Return an age as kubectl writes it, a little coarser."""
     seconds = int((wall_clock() - datetime.fromisoformat(stamp)).total_seconds())
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= 2 * size:

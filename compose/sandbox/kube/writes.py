@@ -1,4 +1,4 @@
-"""Creating, changing and deleting objects: the rules of optimistic concurrency, subresources, finalizers and grace."""
+"""Create, change and delete objects: optimistic concurrency, subresources, finalizers and grace periods."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from compose.sandbox.kube import built_in
 from compose.sandbox.kube.custom import admitted
-from compose.sandbox.kube.kinds import NAMESPACES, PODS, Kind
+from compose.sandbox.kube.kinds import NAMESPACES, PODS, ServedKind
 from compose.sandbox.kube.metadata import check_preconditions, check_same, kept_metadata, new_metadata, timestamp
 from compose.sandbox.kube.refusal import already_exists, bad_request, conflict, forbidden, not_found
-from compose.sandbox.kube.storage import Item, Store
+from compose.sandbox.kube.storage import Store, StoredObject
 
 Json = dict[str, Any]
 
@@ -28,14 +28,14 @@ class Writes:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def existing(self, kind: Kind, namespace: str, name: str) -> Item:
-        """Raises 404."""
+    def existing(self, kind: ServedKind, namespace: str, name: str) -> StoredObject:
+        """Return an object. Raises 404."""
         item = self.store.get(kind.key, (namespace, name))
         if item is None:
             raise not_found(kind.resource, name)
         return item
 
-    def create(self, kind: Kind, namespace: str, given: Json, how: How) -> Item:
+    def create(self, kind: ServedKind, namespace: str, given: Json, how: How) -> StoredObject:
         check_type(kind, given)
         if kind.namespaced:
             self.check_namespace(kind, namespace, given)
@@ -51,20 +51,22 @@ class Writes:
             built_in.check(kind, body, None)
         return self.stored(kind, body, how)
 
-    def check_namespace(self, kind: Kind, namespace: str, given: Json) -> None:
-        found = self.store.get(NAMESPACES, ("", namespace))
-        if found is None:
+    def check_namespace(self, kind: ServedKind, namespace: str, given: Json) -> None:
+        item = self.store.get(NAMESPACES, ("", namespace))
+        if item is None:
             raise not_found("namespaces", namespace)
-        if found.metadata.get("deletionTimestamp"):
+        if item.metadata.get("deletionTimestamp"):
             name = (given.get("metadata") or {}).get("name", "")
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise forbidden(f'{kind.resource} "{name}"', why)
 
-    def stored(self, kind: Kind, body: Json, how: How) -> Item:
-        return Item(body, self.store.version) if how.dry_run else self.store.put(kind.key, body)
+    def stored(self, kind: ServedKind, body: Json, how: How) -> StoredObject:
+        return StoredObject(body, self.store.version) if how.dry_run else self.store.put(kind.key, body)
 
-    def replace(self, kind: Kind, namespace: str, name: str, subresource: str, given: Json, how: How) -> Item:
-        """A PUT, or the result of a patch. Raises 404 unless the kind is created by PUT."""
+    def replace(
+        self, kind: ServedKind, namespace: str, name: str, subresource: str, given: Json, how: How
+    ) -> StoredObject:
+        """Store a PUT or the result of a patch. Raises 404 unless PUT may create the kind."""
         check_type(kind, given)
         old = self.store.get(kind.key, (namespace, name))
         if old is None and kind.create_by_put and not subresource:
@@ -79,8 +81,8 @@ class Writes:
             built_in.check(kind, body, old.body)
         return self.changed(kind, old, body, how)
 
-    def joined(self, kind: Kind, subresource: str, given: Json, old: Json) -> Json:
-        """Each path's own part from `given`, the other's from `old`."""
+    def joined(self, kind: ServedKind, subresource: str, given: Json, old: Json) -> Json:
+        """Take the part of the subresource from `given`, and the other part from `old`."""
         metadata = kept_metadata(kind, given.get("metadata") or {}, old["metadata"])
         if subresource == "status":
             about = old["metadata"] if kind.custom else metadata
@@ -91,19 +93,19 @@ class Writes:
             body |= {"status": old["status"]} if "status" in old else {}
         return body
 
-    def changed(self, kind: Kind, old: Item, body: Json, how: How) -> Item:
-        """Stores what differs; an object that only waited for this change is removed."""
+    def changed(self, kind: ServedKind, old: StoredObject, body: Json, how: How) -> StoredObject:
+        """Store a difference. Removes the object if only this change was missing for its deletion."""
         if body == old.body:
             return old
         if "generation" in body["metadata"] and spec_of(body) != spec_of(old.body):
             body = {**body, "metadata": {**body["metadata"], "generation": body["metadata"]["generation"] + 1}}
         if not how.dry_run and ended(kind, body):
             self.store.remove(kind.key, old.name)
-            return Item(body, old.version)
+            return StoredObject(body, old.version)
         return self.stored(kind, body, how)
 
-    def delete(self, kind: Kind, namespace: str, name: str, options: Json, how: How) -> Item | None:
-        """None when the object is gone now; else what it has become. Pods are always returned, as the real API does."""
+    def delete(self, kind: ServedKind, namespace: str, name: str, options: Json, how: How) -> StoredObject | None:
+        """Delete an object. Returns what is left, None if it is gone. Pods are always returned, as by the real API."""
         old = self.existing(kind, namespace, name)
         check_preconditions(kind, options, old.metadata)
         if kind.key == NAMESPACES:
@@ -120,8 +122,8 @@ class Writes:
             self.store.remove(kind.key, old.name)
         return item
 
-    def marked(self, kind: Kind, old: Item, grace: int) -> Item:
-        """Being deleted; asking again only shortens the grace."""
+    def marked(self, kind: ServedKind, old: StoredObject, grace: int) -> StoredObject:
+        """Mark an object as being deleted. A second deletion can only shorten the grace period."""
         if old.metadata.get("deletionTimestamp") and grace >= old.metadata.get("deletionGracePeriodSeconds", 0):
             return old
         marks = {"deletionTimestamp": timestamp(grace), "deletionGracePeriodSeconds": grace}
@@ -129,7 +131,7 @@ class Writes:
             marks["generation"] = old.metadata["generation"] + 1
         return self.store.put(kind.key, {**old.body, "metadata": {**old.metadata, **marks}})
 
-    def terminate_namespace(self, old: Item, how: How) -> Item:
+    def terminate_namespace(self, old: StoredObject, how: How) -> StoredObject:
         name = old.metadata["name"]
         if name in built_in.PERMANENT_NAMESPACES[:3]:
             raise forbidden(f'namespaces "{name}"', "this namespace may not be deleted")
@@ -138,8 +140,8 @@ class Writes:
         metadata = {**old.metadata, "deletionTimestamp": timestamp()}
         return self.store.put(NAMESPACES, {**old.body, "metadata": metadata, "status": {"phase": "Terminating"}})
 
-    def bind(self, kind: Kind, namespace: str, name: str, given: Json) -> None:
-        """The binding subresource of pods: the only way to give one its node. Raises 409 when it has one."""
+    def bind(self, kind: ServedKind, namespace: str, name: str, given: Json) -> None:
+        """Bind a pod to a node (the only way to do that). Raises 409 if it has a node."""
         old = self.existing(kind, namespace, name)
         node = (given.get("target") or {}).get("name")
         if not node:
@@ -152,7 +154,7 @@ class Writes:
         self.store.put(kind.key, {**old.body, "spec": {**old.body["spec"], "nodeName": node}, "status": status})
 
 
-def check_type(kind: Kind, given: Json) -> None:
+def check_type(kind: ServedKind, given: Json) -> None:
     if kind.custom and not (given.get("kind") and given.get("apiVersion")):
         raise bad_request(
             f"the object provided is unrecognized (must be of type {kind.name}): Object 'Kind' is missing"
@@ -163,19 +165,19 @@ def check_type(kind: Kind, given: Json) -> None:
 
 
 def spec_of(body: Json) -> Json:
-    """What a change of counts as a new generation."""
+    """Return the part whose change makes a new generation."""
     return {key: value for key, value in body.items() if key not in ("metadata", "status")}
 
 
-def ended(kind: Kind, body: Json) -> bool:
-    """Whether nothing holds back a deletion that has begun."""
+def ended(kind: ServedKind, body: Json) -> bool:
+    """Return whether the object is being deleted and nothing holds that back."""
     metadata = body["metadata"]
     waiting = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
     return bool(metadata.get("deletionTimestamp")) and not waiting and kind.key != NAMESPACES
 
 
-def grace_period(kind: Kind, body: Json, options: Json) -> int:
-    """Seconds. Only a pod that has a node, and so a kubelet that ends it, gets any."""
+def grace_period(kind: ServedKind, body: Json, options: Json) -> int:
+    """Return the grace period in seconds. Only a pod on a node has one, because a kubelet ends it."""
     if kind.key != PODS or not body["spec"].get("nodeName") or body["status"].get("phase") in ("Succeeded", "Failed"):
         return 0
     asked = options.get("gracePeriodSeconds")

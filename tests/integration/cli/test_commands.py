@@ -93,7 +93,7 @@ def test_status_says_what_is_wrong_with_a_pod_pool(places: dict[str, str], kube_
     assert (found[new]["desired"], found[new]["pods"], found[new]["problem"]) == (None, {}, "")
     text = berthmaster(places, "status").output
     assert "5 pods never reported" in text
-    assert "no worker has looked at it yet" in text
+    assert "no worker has reconciled it yet" in text
 
 
 @pytest.mark.row("HO-07")

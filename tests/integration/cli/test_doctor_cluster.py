@@ -45,7 +45,7 @@ def places_right(kube_sandbox: SandboxKube, crds_sandbox: None, redis_right: Red
 def examined(places: Places, *options: str) -> dict[str, str]:
     """What fails, and what is said of it."""
     result = berthmaster(places, "doctor", "--json", *options)
-    wrong = {check["name"]: check["found"] for check in orjson.loads(result.output) if not check["ok"]}
+    wrong = {check["name"]: check["found"] for check in orjson.loads(result.stdout) if not check["ok"]}
     assert result.exit_code == (1 if wrong else 0), result.output
     return wrong
 
@@ -214,4 +214,4 @@ def test_credentials_that_have_expired_are_said_once(in_ireland: Places, aws: Aw
     aws.fault("*", code="ExpiredToken", status=403, times=None)
     wrong = of_aws(examined(in_ireland))
     assert list(wrong) == ["AWS in eu-west-1"]
-    assert "does not take the credentials (ExpiredToken)" in wrong["AWS in eu-west-1"]
+    assert "does not accept the credentials (ExpiredToken)" in wrong["AWS in eu-west-1"]

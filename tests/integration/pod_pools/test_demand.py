@@ -14,7 +14,7 @@ from berthmaster.jobs.slot_ledger import SlotLedger
 from events.kube.api import KubeApi, Unavailable
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.pod_pool_world import PodPoolWorld
-from workers.cli.job_words import reason, story
+from workers.cli.job_words import explain_job, reason
 from workers.pod_pools.decision_log import latest_decision
 
 
@@ -64,9 +64,9 @@ def test_a_job_that_no_slot_takes_lets_no_pool_grow_and_keeps_no_pod(
     pool.settle()
     pool.slots.submit("j", "deploy")
     assert ticks(pool) == 1
-    explanation = story(pool.slots.ledger, "j")
-    assert explanation
-    assert reason(explanation) == f"no slot of the pool takes deploy: {have}; cancel it, or change the pool"
+    told = explain_job(pool.slots.ledger, "j")
+    assert told
+    assert reason(told) == f"no slot of the pool takes deploy: {have}; cancel it, or change the pool"
     pool.change(minReplicas=0)
     assert ticks(pool) == 0
     assert pool.status()["reason"].endswith("; 1 jobs wait that no slot takes: deploy")
@@ -88,9 +88,9 @@ def test_a_pod_of_an_older_revision_still_takes_what_no_new_pod_does(make_pool: 
     pool.slots.submit("second", "deploy")
     pool.change(slots=[{"accepts": ["plan"]}])
     assert ticks(pool) == 1
-    explanation = story(pool.slots.ledger, "second")
-    assert explanation
-    assert reason(explanation) == "waits for a slot that takes deploy: 0 before it, 0 slots idle"
+    told = explain_job(pool.slots.ledger, "second")
+    assert told
+    assert reason(told) == "waits for a slot that takes deploy: 0 before it, 0 slots idle"
     pool.finish_all()
     pool.slots.deliver_all()
     assert pool.slots.state("second") == "running"

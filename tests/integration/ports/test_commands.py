@@ -87,7 +87,7 @@ def test_the_audit_prints_what_differs_and_repairs_only_when_asked(
     assert (fleet.ledger("arena"), aws.counts().get("AddTags"), {*fleet.redis.scan_iter("{pp:*")}) == before
     assert fleet.queued() == []
     status, found, _ = berthmaster("audit", "--fix", "--json")
-    assert (status, [row["outcome"] for row in found["differences"]]) == (0, ["done, or on its way"] * 3)
+    assert (status, [row["outcome"] for row in found["differences"]]) == (0, ["done, or in progress"] * 3)
     fleet.settle()
     assert berthmaster("audit", "--json")[:2] == (0, {"differences": [], "targets": {"arena": 2}, "problems": []})
     assert [fleet.state(f"p{n}") for n in range(2)] == ["Bound", "Bound"]
@@ -121,7 +121,7 @@ def test_a_repair_by_hand_leaves_young_leftovers_to_the_next(fleet: Fleet, aws: 
     fleet.driver.delete_listener(first.arn)
     status, found, _ = berthmaster("audit", "--fix", "--json", BERTHMASTER_PORTS__ORPHAN_GRACE="1h")
     outcomes = {row["kind"]: row["outcome"] for row in found["differences"]}
-    assert (status, outcomes["missing"]) == (1, "done, or on its way")
+    assert (status, outcomes["missing"]) == (1, "done, or in progress")
     assert "not been there long enough" in outcomes["orphan"]
     assert fleet.driver.find_target_group(name)
     assert berthmaster("audit", "--fix", "--json")[0] == 0
@@ -156,7 +156,7 @@ def test_explain_says_why_a_pod_waits_where_it_stands_and_what_aws_said(
     )
     assert [(lb["used"], lb["why_not"]) for lb in pool["candidates"]] == [(2, "full")]
     assert pool["auto_create"] == "1 of 1 created"
-    assert found["run"]["doing"].startswith("next look in ")
+    assert found["run"]["doing"].startswith("next run in ")
     text = berthmaster("explain", "pod", f"{fleet.namespace}/y")[1]
     for word in ("NoPortAvailable", "1 of 2 waiters before it", "full", "1 of 1 created", f"epoch {pool['epoch']}"):
         assert word in text

@@ -77,7 +77,7 @@ def test_what_a_person_is_to_confirm_is_shown_with_its_place(world: SlotWorld, r
     plan, changes = world.only(), "\n".join(f"change {n}" for n in range(12))
     world.send(world.ledger.finish("deploy", "plan", plan, "succeeded", changes).placed)
     told = said(run, "explain", "job", POOL, "deploy")
-    assert f"in slot 1 of pod pod-a, which is kept until somebody confirms plan {plan}" in told
+    assert f"in slot 1 of pod pod-a, which is reserved until somebody confirms plan {plan}" in told
     assert "    change 0\n" in told
     assert "    change 9\n    ... and 2 more lines\n" in told
 

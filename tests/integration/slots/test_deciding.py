@@ -80,14 +80,14 @@ def test_what_cannot_be_decided_is_said(world: SlotWorld, run: CliRunner) -> Non
     assert (unknown.exit_code, "knows no job nine" in unknown.stderr) == (1, True)
     world.submit("one")
     early = run.invoke(app, ["confirm", POOL, "one", "1-1"])
-    assert (early.exit_code, "it waits for nobody: it is waiting" in early.stderr) == (1, True)
+    assert (early.exit_code, "it waits for no confirmation: it is waiting" in early.stderr) == (1, True)
 
 
 def test_a_broker_that_is_away_is_said(world: SlotWorld, run: CliRunner) -> None:
     world.submit("one")
     away = {"BERTHMASTER_BROKER__URL": f"redis://127.0.0.1:{free_port()}/0"}
     unsent = run.invoke(app, ["cancel", POOL, "one"], env=away)
-    assert (unsent.exit_code, "the broker does not take it" in unsent.stderr) == (1, True)
+    assert (unsent.exit_code, "the broker does not accept it" in unsent.stderr) == (1, True)
 
 
 def test_without_workers_nothing_is_claimed_to_be_done(world: SlotWorld, run: CliRunner, redis: Redis) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from compose.sandbox.cluster_view import ClusterView
 from compose.sandbox.environment import CLUSTER
 from compose.sandbox.picture import missing
 from compose.sandbox.stack import Stack
 from compose.sandbox.workload import NAMESPACE, Workload
-from compose.sandbox.world import World
 from tests.fixtures.aws import CREDENTIALS, Aws
 from tests.support.faults.shifted_clock import ShiftedClock
 from tests.support.ports.world_checks import check_all
@@ -49,7 +49,7 @@ class Whole:
 
     def __init__(self, stack: Stack) -> None:
         self.stack, self.api, self.aws = stack, stack.kube.api("tests"), Aws(stack.aws_url)
-        self.world, self.workload, self.pods = World(self.api), Workload(self.api), 0
+        self.world, self.workload, self.pods = ClusterView(self.api), Workload(self.api), 0
         self.clocks: Mapping[str, ShiftedClock] = {}
 
     def add_pods(self, number: int) -> list[str]:

@@ -46,7 +46,7 @@ def test_a_server_without_the_fixes_of_its_lua_is_warned_of(
     version: tuple[int, ...], valkey: tuple[int, ...], warns: bool
 ) -> None:
     check = judge_scripting(GOOD._replace(version=version, valkey=valkey))
-    assert (check.ok, check.warns, "CVE-2025-49844" in check.found) == (True, warns, warns)
+    assert (check.ok, check.warns, "CVE-2025-49844" in check.finding) == (True, warns, warns)
 
 
 @pytest.mark.parametrize("ahead, ok", [(0.0, True), (2.9, True), (-2.9, True), (3.1, False), (-3.1, False)])
@@ -66,7 +66,7 @@ def test_memory_warns_before_it_fails(used: float | None, ok: bool, warns: bool)
 def test_a_long_or_old_queue_is_a_warning(dirty: float, oldest: float, warns: bool) -> None:
     check = judge_queue({"dirty": dirty, "oldest_queued_seconds": oldest})
     assert (check.ok, check.warns) == (True, warns)
-    assert ("do workers run" in check.found) is warns
+    assert ("do workers run" in check.finding) is warns
 
 
 def test_a_permission_is_said_as_people_say_it() -> None:
@@ -89,4 +89,4 @@ def test_a_permission_is_said_as_people_say_it() -> None:
 def test_an_old_master_must_stop_by_itself_before_workers_go_on(told: Replication, ok: bool, way_out: str) -> None:
     alone = judge_replication(told, timedelta(seconds=15))[1]
     assert (alone.ok, alone.warns) == (ok, ok and bool(way_out))
-    assert way_out in alone.found
+    assert way_out in alone.finding

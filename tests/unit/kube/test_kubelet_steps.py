@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compose.sandbox.kube.kubelet.steps import PREFIX, Bind, End, Later, Pace, Report, Step, next_step
+from compose.sandbox.kube.kubelet.steps import PREFIX, Bind, End, Later, Pace, ReportStatus, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Timers
 
 Json = dict[str, Any]
@@ -51,13 +51,13 @@ def test_a_pod_runs_after_its_delay() -> None:
     assert wait(step(pod(), age=0.1)) == pytest.approx(0.2)
     assert step(pod(annotations={PREFIX + "start-delay": "20"}), age=10) == Later(10)
     found = step(pod())
-    assert isinstance(found, Report)
+    assert isinstance(found, ReportStatus)
     assert (found.status["phase"], found.status["podIP"]) == ("Running", "ip-of-IPv4")
 
 
 def test_a_running_pod_is_reported_once() -> None:
     found = step(pod())
-    assert isinstance(found, Report)
+    assert isinstance(found, ReportStatus)
     assert step({**pod(), "status": found.status}) is None
 
 
@@ -72,7 +72,7 @@ def test_the_time_of_a_condition_is_that_of_its_change() -> None:
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "before"}
     status = {"phase": "Running", "conditions": [ready], "podIPs": [{"ip": "1.2.3.4"}], "podIP": "1.2.3.4"}
     found = step({**pod(), "status": status})
-    assert isinstance(found, Report)
+    assert isinstance(found, ReportStatus)
     assert ready in found.status["conditions"]
     assert found.status["podIPs"] == [{"ip": "1.2.3.4"}]
 

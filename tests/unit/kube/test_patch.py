@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compose.sandbox.kube.patch import patched
-from compose.sandbox.kube.refusal import Refusal
+from compose.sandbox.kube.refusal import ApiRefusal
 
 MERGE, JSON, STRATEGIC = (f"application/{kind}+json" for kind in ("merge-patch", "json-patch", "strategic-merge-patch"))
 
@@ -61,7 +61,7 @@ def test_a_json_patch_is_that_of_rfc_6902(operations: Any, result: Any) -> None:
     ],
 )
 def test_an_operation_that_does_not_apply_is_refused(operation: Any) -> None:
-    with pytest.raises(Refusal) as raised:
+    with pytest.raises(ApiRefusal) as raised:
         patched({"list": [], "o": 1}, [operation], JSON)
     assert raised.value.code == 422
 
@@ -81,6 +81,6 @@ def test_a_strategic_patch_adds_finalizers_and_removes_named_ones() -> None:
 
 
 def test_an_unknown_kind_of_patch_is_refused() -> None:
-    with pytest.raises(Refusal) as raised:
+    with pytest.raises(ApiRefusal) as raised:
         patched({}, {}, "application/apply-patch+yaml")
     assert raised.value.code == 415

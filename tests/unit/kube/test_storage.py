@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compose.sandbox.kube.kinds import PODS
-from compose.sandbox.kube.refusal import Refusal
+from compose.sandbox.kube.refusal import ApiRefusal
 from compose.sandbox.kube.storage import Store
 
 
@@ -31,7 +31,7 @@ def test_only_the_latest_changes_are_known() -> None:
     store = Store(history=3)
     versions = [store.put(PODS, body("a", n=str(index))).version for index in range(20)]
     assert [change.version for change in store.since(PODS, versions[-3])] == versions[-2:]
-    with pytest.raises(Refusal) as raised:
+    with pytest.raises(ApiRefusal) as raised:
         store.since(PODS, versions[0])
     assert raised.value.code == 410
 
@@ -42,7 +42,7 @@ def test_after_a_compaction_only_the_present_is_known() -> None:
     store.put(PODS, body("b"))
     store.compact()
     assert store.since(PODS, store.version) == []
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiRefusal):
         store.since(PODS, before)
 
 

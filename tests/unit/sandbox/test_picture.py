@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from compose.sandbox.picture import Balancer, Picture, Pool, Runners, missing
+from compose.sandbox.picture import BalancerUse, Picture, Pool, RunnerStatus, missing
 from domain.kubernetes.names import ENDPOINTS, PORTS_MESSAGE, PORTS_STATE
 from domain.ports.pod import PodView
 
@@ -19,7 +19,7 @@ def pod(name: str, port: int = 0, state: str = "Bound", message: str = "") -> Po
 
 def picture(*pods: PodView, allocated: int | None = None, waiting: int = 0, balancers: str = "lb-0") -> Picture:
     used = len(pods) if allocated is None else allocated
-    pool = Pool("Active", used, waiting, (Balancer(balancers, used, 50),))
+    pool = Pool("Active", used, waiting, (BalancerUse(balancers, used, 50),))
     return Picture({each.name: each for each in pods}, pool)
 
 
@@ -62,4 +62,6 @@ def test_an_explanation_names_only_some_pods() -> None:
 
 def test_slots_are_told_in_one_order_whatever_that_of_the_api_server() -> None:
     slots = {"idle": 4, "reserved": 1, "total": 6, "used": 1}
-    assert Runners.from_object({"status": {"slots": slots}}).told.endswith(": 1 used, 1 reserved, 4 idle")
+    assert RunnerStatus.from_object({"status": {"slots": slots}}).slots_in_words.endswith(
+        ": 1 used, 1 reserved, 4 idle"
+    )

@@ -1,1 +1,1 @@
-"""Plays scheduler and kubelet of one node against any Kubernetes API: pods run as far as their status shows."""
+"""Simulate scheduler and kubelet of one node with any Kubernetes API: pods run as far as their status shows."""

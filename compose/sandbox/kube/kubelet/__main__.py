@@ -1,4 +1,4 @@
-"""`python -m compose.sandbox.kube.kubelet`: plays the pods of an API in a process of its own."""
+"""`python -m compose.sandbox.kube.kubelet`: simulate the pods of an API in a process of its own."""
 
 from __future__ import annotations
 

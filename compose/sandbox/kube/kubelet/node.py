@@ -1,4 +1,4 @@
-"""The one node, and its signs of life: the Lease that kubelets renew, without which pods are evicted after a minute."""
+"""The only node, and its Lease. A control plane evicts the pods of a node whose Lease is not renewed for a minute."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 class Node:
     EVERY: Final = 10.0
-    """Seconds between signs; a real control plane waits 40."""
+    """Seconds between two renewals; a real control plane waits 40."""
 
     def __init__(self, api: KubeApi, name: str) -> None:
         self.api, self.name = api, name
-        self.known = False
+        self.registered = False
 
     def beat(self) -> None:
-        """Raises KubeError."""
-        if not self.known:
+        """Renew the Lease. Raises KubeError."""
+        if not self.registered:
             self.register()
         renewed = {"spec": {"renewTime": wall_clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
         self.api.patch(f"{LEASES}/{self.name}", renewed)
@@ -37,7 +37,7 @@ class Node:
         room = {"cpu": "1000", "memory": "1000Gi", "pods": "100000"}
         status = {"conditions": [ready | times], "capacity": room, "allocatable": room}
         self.api.patch(f"{NODES}/{self.name}/status", {"status": status})
-        self.known = True
+        self.registered = True
 
     def create(self, path: str, body: Json) -> None:
         try:

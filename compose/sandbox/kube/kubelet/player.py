@@ -1,4 +1,4 @@
-"""Follows all pods of an API and takes one step after the other with each, as scheduler and kubelet of one node."""
+"""Follow all pods of an API and take one step after another with each, as scheduler and kubelet of one node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from berthmaster.clock import wall_clock
 from compose.sandbox.kube.kubelet.node import Node
 from compose.sandbox.kube.kubelet.pool import AddressPool
 from compose.sandbox.kube.kubelet.runners import Runners, is_runner
-from compose.sandbox.kube.kubelet.steps import Answer, Bind, End, Later, Pace, Report, Step, next_step
+from compose.sandbox.kube.kubelet.steps import AnswerDrain, Bind, End, Later, Pace, ReportStatus, Step, next_step
 from compose.sandbox.kube.kubelet.timers import Key, Timers
 from domain.kubernetes.names import SESSIONS
 from events.kube.api import Conflict, Expired, Invalid, KubeApi, KubeError, NotFound, error_of_status
@@ -25,11 +25,11 @@ log = structlog.get_logger()
 AGAIN: Final = 0.5
 """Seconds until a refused call is repeated."""
 QUIET: Final = 60.0
-"""Seconds after which a silent watch is opened anew."""
+"""Seconds after which a silent watch is opened again."""
 
 
 class Player:
-    """`start` and `stop`; nothing here blocks the caller."""
+    """Simulates the pods. Call `start` and `stop`; neither blocks for long."""
 
     def __init__(
         self,
@@ -40,14 +40,14 @@ class Player:
         runners: Runners | None = None,
         threads: int = 4,
     ) -> None:
-        """`namespace`: '' plays the pods of all. `runners`: None plays those of pod pools like all others."""
+        """`namespace`: '' for all. `runners`: None treats pods of pod pools like all others."""
         self.path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
         self.api, self.node, self.pace, self.runners = api, Node(api, node), pace or Pace(), runners
         self.pods: dict[Key, Json] = {}
-        self.seen: dict[Key, tuple[str, bool, float]] = {}
-        """Of which uid, whether terminating, since when."""
+        self.sightings: dict[Key, tuple[str, bool, float]] = {}
+        """UID of the pod, whether it is terminating, and since when."""
         self.drawn: dict[str, list[str]] = {}
-        """Addresses by uid: the watch shows what was reported only later, and a pod has its address once."""
+        """Addresses by UID. A pod gets its addresses once, and the watch shows them only later."""
         self.addresses, self.timers, self.stopped = AddressPool(), Timers(), Event()
         loops = [self.follow, self.live, *[self.work] * threads]
         self.threads = [Thread(target=loop, name=loop.__name__, daemon=True) for loop in loops]
@@ -65,7 +65,7 @@ class Player:
             self.runners.stop()
 
     def live(self) -> None:
-        """The node must say that it lives, or a real control plane evicts its pods."""
+        """Renew the node's Lease, or a real control plane evicts its pods."""
         while not self.stopped.is_set():
             try:
                 self.node.beat()
@@ -85,17 +85,17 @@ class Player:
                     self.stopped.wait(AGAIN)
 
     def list_pods(self) -> str:
-        """Returns the version to watch from."""
-        found = self.api.list(self.path)
-        listed = {key_of(pod): pod for pod in found["items"]}
+        """List all pods. Returns the version to watch from."""
+        reply = self.api.list(self.path)
+        listed = {key_of(pod): pod for pod in reply["items"]}
         for key in self.pods.keys() - listed.keys():
             self.forget(key)
         for pod in listed.values():
             self.note(pod)
-        return str(found["metadata"]["resourceVersion"])
+        return str(reply["metadata"]["resourceVersion"])
 
     def watch(self, version: str) -> None:
-        """Resumes where a stream ended. Raises KubeError."""
+        """Watch, and resume where a stream ended. Raises KubeError."""
         while not self.stopped.is_set():
             for lines in self.api.lines(
                 self.path, QUIET, resourceVersion=version, allowWatchBookmarks=True, timeoutSeconds=50
@@ -122,14 +122,14 @@ class Player:
         before, self.pods[key] = self.pods.get(key), pod
         if before and uid_of(before) != uid_of(pod):
             self.end_process(before)
-        if self.seen.get(key, ("", False, 0.0))[:2] != (pod["metadata"]["uid"], terminating):
-            self.seen[key] = (pod["metadata"]["uid"], terminating, time.monotonic())
+        if self.sightings.get(key, ("", False, 0.0))[:2] != (pod["metadata"]["uid"], terminating):
+            self.sightings[key] = (pod["metadata"]["uid"], terminating, time.monotonic())
         self.timers.at(key)
 
     def forget(self, key: Key) -> None:
         pod = self.pods.pop(key, {})
         self.end_process(pod)
-        self.seen.pop(key, None)
+        self.sightings.pop(key, None)
         drawn = self.drawn.pop(pod.get("metadata", {}).get("uid", ""), [])
         self.addresses.give_back([*drawn, *(entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ())])
 
@@ -155,12 +155,12 @@ class Player:
                 self.timers.done(key)
 
     def play(self, key: Key) -> None:
-        pod, seen = self.pods.get(key), self.seen.get(key)
-        if pod is None or seen is None:
+        pod, sighting = self.pods.get(key), self.sightings.get(key)
+        if pod is None or sighting is None:
             return
         now = wall_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
         draw = partial(self.draw, pod["metadata"]["uid"])
-        age = time.monotonic() - seen[2]
+        age = time.monotonic() - sighting[2]
         step = next_step(pod, age, self.node.name, self.pace, draw, now)
         if self.runners and is_runner(pod):
             step = self.runners.next_step(pod, age, step, now)
@@ -178,11 +178,11 @@ class Player:
             case Bind():
                 target = {"apiVersion": "v1", "kind": "Node", "name": self.node.name}
                 self.api.create(f"{path}/binding", {"metadata": {"name": name}, "target": target})
-            case Report(status):
+            case ReportStatus(status):
                 version = pod["metadata"]["resourceVersion"]  # made from this one: a later one has more
                 metadata = {"uid": uid, "resourceVersion": version}
                 self.api.patch(f"{path}/status", {"metadata": metadata, "status": status})
-            case Answer(sessions):
+            case AnswerDrain(sessions):
                 self.api.patch(path, {"metadata": {"uid": uid, "annotations": {SESSIONS: sessions}}})
             case End():
                 self.api.delete(path, {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})

@@ -1,4 +1,4 @@
-"""Addresses of pods: each given out once, those of pods that ran before are skipped."""
+"""The addresses of pods. Each is given out once; those of pods that ran before are skipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NETWORKS: Final = {"IPv4": "10.244.0.0/16", "IPv6": "fd00:10:244::/112"}
 
 
 class AddressPool:
-    """Threads may share one."""
+    """A pool of addresses that threads may share."""
 
     def __init__(self) -> None:
         self.lock, self.taken = Lock(), set[str]()
@@ -20,15 +20,15 @@ class AddressPool:
 
     def take(self, families: Sequence[str]) -> list[str]:
         with self.lock:
-            return [self.one(family) for family in families]
+            return [self.draw(family) for family in families]
 
-    def one(self, family: str) -> str:
+    def draw(self, family: str) -> str:
         address = next(ip for ip in self.next[family] if ip not in self.taken)
         self.taken.add(address)
         return address
 
     def note(self, addresses: Sequence[str]) -> None:
-        """In use already."""
+        """Note addresses that are in use already."""
         with self.lock:
             self.taken.update(addresses)
 

@@ -1,4 +1,4 @@
-"""The containers of runner pods: for each pod of a pod pool one process, a Celery worker of the example application.
+"""The containers of runner pods: each pod of a pod pool is a process, a Celery worker of the example application.
 
 Whatever a pod names as its image and command, this is what runs, with the variables of a runner and no others: the API
 is open to everybody on this machine, and must not start for them what they like.
@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, Final
 
 from compose.sandbox.environment import MARK, cut_off
-from compose.sandbox.kube.kubelet.steps import End, Later, Report, Step, with_condition
+from compose.sandbox.kube.kubelet.steps import End, Later, ReportStatus, Step, with_condition
 from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi, NotFound
 
@@ -27,16 +27,16 @@ EXAMPLE: Final = "compose.runner_example.app"
 OPTIONS: Final = ("--pool", "threads", "--without-gossip", "--without-mingle", "--loglevel", "INFO")
 VARIABLES: Final = "BERTHMASTER_RUNNER__"
 LONGEST_GRACE: Final = 5.0
-"""Seconds between SIGTERM and SIGKILL, if the pod does not say less."""
-LOOK: Final = 0.3
-"""Seconds between two looks at a process."""
+"""Seconds between SIGTERM and SIGKILL, unless the pod asks for less."""
+POLL_EVERY: Final = 0.3
+"""Seconds between two checks of a process."""
 
 
 class Runners:
-    """Processes by the UID of their pod. Threads may share it, except for one and the same pod."""
+    """Processes by the UID of their pod. Threads may share it, but not for the same pod."""
 
     def __init__(self, directory: Path, api: KubeApi) -> None:
-        """`directory`: for a log a pod, and what runners remember. `api`: where Secrets are read."""
+        """`directory`: for logs and spools of the runners. `api`: to read Secrets."""
         self.directory, self.api, self.lock = directory, api, Lock()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.asked: set[str] = set()
@@ -49,39 +49,39 @@ class Runners:
         uid = pod["metadata"]["uid"]
         if pod["metadata"].get("deletionTimestamp"):
             patient = age < min(float(pod["metadata"].get("deletionGracePeriodSeconds") or 0), LONGEST_GRACE)
-            return step and (Later(LOOK) if self.ending(uid, patient=patient) else End())
-        if isinstance(step, Report) and not self.start(pod):
-            return Later(LOOK)
+            return step and (Later(POLL_EVERY) if self.ending(uid, patient=patient) else End())
+        if isinstance(step, ReportStatus) and not self.start(pod):
+            return Later(POLL_EVERY)
         process = self.processes.get(uid)
         if process is None or (pod.get("status") or {}).get("phase") not in ("Pending", "Running"):
             return step
         if process.poll() is None:
-            return step or Later(LOOK)
-        return Report(ended(pod["status"], process.returncode, now))
+            return step or Later(POLL_EVERY)
+        return ReportStatus(ended(pod["status"], process.returncode, now))
 
     def start(self, pod: Json) -> bool:
-        """Once a pod: a process that ends takes its pod with it. False: a Secret that it needs is not there yet."""
+        """Start the process of a pod, once. Returns False while a Secret that it needs is missing."""
         meta = pod["metadata"]
         if meta["uid"] in self.processes:
             return True
         try:
-            told = environment(pod, self.spool(meta["uid"]), self.secret)
+            env = environment(pod, self.spool(meta["uid"]), self.secret)
         except (NotFound, KeyError):
             return False
         with self.lock:
             command = [sys.executable, "-m", "celery", "-A", EXAMPLE, "worker", *OPTIONS]
-            with (self.directory / f"{meta['name']}.log").open("ab") as said:
+            with (self.directory / f"{meta['name']}.log").open("ab") as output:
                 self.processes[meta["uid"]] = subprocess.Popen(
                     [*command, "--hostname", f"{meta['name']}@runners"],
-                    env=told,
+                    env=env,
                     stdin=subprocess.DEVNULL,
-                    stdout=said,
-                    stderr=said,
+                    stdout=output,
+                    stderr=output,
                 )
         return True
 
     def ending(self, uid: str, *, patient: bool) -> bool:
-        """Asks the process of a pod to end, or makes it. False: there is none any more."""
+        """Ask the process of a pod to end, or kill it. Returns False if it has ended."""
         process = self.processes.get(uid)
         if process is None or process.poll() is not None:
             return False
@@ -93,7 +93,7 @@ class Runners:
         return True
 
     def forget(self, uid: str) -> None:
-        """The pod is gone: nothing of it stays."""
+        """Remove everything of a deleted pod."""
         with self.lock:
             process = self.processes.pop(uid, None)
         self.asked.discard(uid)
@@ -103,7 +103,7 @@ class Runners:
             shutil.rmtree(self.spool(uid), ignore_errors=True)
 
     def stop(self, patience: float = LONGEST_GRACE) -> None:
-        """All of them. Nobody starts one after this."""
+        """Stop all processes. Nothing may be started afterwards."""
         until = time.monotonic() + patience
         while sum(self.ending(uid, patient=time.monotonic() < until) for uid in list(self.processes)):
             time.sleep(0.05)
@@ -117,27 +117,33 @@ class Runners:
 
 
 def is_runner(pod: Json) -> bool:
-    """Pods of a pool without slots run no jobs."""
-    told = pod["spec"]["containers"][0].get("env") or ()
-    return POOL in (pod["metadata"].get("labels") or {}) and any(one["name"].startswith(VARIABLES) for one in told)
+    """Return whether the pod runs jobs; pods of a pool without slots run none."""
+    variables = pod["spec"]["containers"][0].get("env") or ()
+    return POOL in (pod["metadata"].get("labels") or {}) and any(
+        variable["name"].startswith(VARIABLES) for variable in variables
+    )
 
 
 Secret = Callable[[str, str], Mapping[str, str]]
-"""What a Secret holds, by namespace and name."""
+"""Returns the data of a Secret, by namespace and name."""
 
 
 def environment(pod: Json, spool: Path, secret: Secret) -> dict[str, str]:
-    """What the template of the pool and the worker gave the first container, in an environment that leads nowhere."""
-    found = dict(os.environ)
-    mark = found.get(MARK, "")
-    cut_off(found)
-    told = pod["spec"]["containers"][0].get("env") or []
-    names = {one["name"]: value_of(one, pod["metadata"], secret) for one in told if one["name"].startswith(VARIABLES)}
-    return found | names | {MARK: mark, f"{VARIABLES}SPOOL": str(spool)}
+    """Return the variables of the first container, in an environment without links to the user's systems."""
+    env = dict(os.environ)
+    mark = env.get(MARK, "")
+    cut_off(env)
+    variables = pod["spec"]["containers"][0].get("env") or []
+    names = {
+        variable["name"]: value_of(variable, pod["metadata"], secret)
+        for variable in variables
+        if variable["name"].startswith(VARIABLES)
+    }
+    return env | names | {MARK: mark, f"{VARIABLES}SPOOL": str(spool)}
 
 
 def value_of(variable: Json, meta: Json, secret: Secret) -> str:
-    """Of fields only those of the metadata are known. Raises NotFound or KeyError for what no Secret has."""
+    """Return the value of a variable. Supports fields of the metadata only. Raises NotFound or KeyError."""
     source = variable.get("valueFrom") or {}
     if key := source.get("secretKeyRef"):
         return secret(meta["namespace"], key["name"])[key["key"]]
@@ -147,7 +153,7 @@ def value_of(variable: Json, meta: Json, secret: Secret) -> str:
 
 
 def ended(status: Json, code: int, now: str) -> Json:
-    """The status of a pod whose process has ended: as with `restartPolicy: Never`, it does not start again."""
+    """Return the status of a pod whose process has ended; it does not restart, as with `restartPolicy: Never`."""
     conditions = list(status.get("conditions") or ())
     for kind in ("ContainersReady", "Ready"):
         conditions = with_condition(conditions, kind, "False", now)

@@ -1,4 +1,4 @@
-"""What the player does next with a pod, decided from the pod alone.
+"""Decide the next step of the simulated kubelet from the pod alone.
 
 Annotations of the pod steer it (prefix `sandbox.berthmaster.dev/`): `start-delay` (seconds until it runs),
 `ready: "false"` (runs, but is not Ready), `ip` (its addresses, separated by commas; may be changed while it runs),
@@ -22,26 +22,26 @@ class Pace:
     """Seconds."""
 
     start: float = 0.3
-    """From being seen to Running and Ready."""
+    """Until a new pod is Running and Ready."""
     longest_grace: float = 1.0
-    """A terminating pod ends after its own grace, but no later than this."""
+    """A terminating pod ends after its own grace period, but no later than this."""
 
 
 @dataclass(frozen=True)
 class Bind:
-    """Give it the node."""
+    """Bind the pod to the node."""
 
 
 @dataclass(frozen=True)
-class Report:
-    """Patch its status."""
+class ReportStatus:
+    """Patch the status of the pod."""
 
     status: Json
 
 
 @dataclass(frozen=True)
 class End:
-    """Delete it for good."""
+    """Delete the pod for good."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Later:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerDrain:
     """Patch the annotation of its sessions."""
 
     sessions: str
 
 
-Step = Bind | Report | End | Later | Answer
+Step = Bind | ReportStatus | End | Later | AnswerDrain
 Addresses = Callable[[Sequence[str]], list[str]]
 """Fresh addresses of these families."""
 
@@ -68,7 +68,7 @@ def option(pod: Json, name: str) -> str:
 
 
 def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, now: str) -> Step | None:
-    """`age`: seconds since the pod, or its deletion, was first seen. `now`: for timestamps. None: nothing to do."""
+    """Return the next step, or None. `age`: seconds since the pod or its deletion appeared. `now`: a timestamp."""
     metadata, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
     if metadata.get("deletionTimestamp"):
         ends = min(float(metadata.get("deletionGracePeriodSeconds") or 0), pace.longest_grace)
@@ -82,27 +82,27 @@ def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, no
     if status["phase"] == "Pending" and age < starts:
         return Later(starts - age)
     wanted = running(pod, status, fresh, now)
-    return Report(wanted) if wanted != status else answer(pod)
+    return ReportStatus(wanted) if wanted != status else answer(pod)
 
 
-def answer(pod: Json) -> Answer | None:
-    """To a drain that asks."""
+def answer(pod: Json) -> AnswerDrain | None:
+    """Answer a drain that asks for the number of sessions."""
     notes = pod["metadata"].get("annotations") or {}
     said = f"{option(pod, 'sessions')} {notes.get(DRAIN, '')}"
     asked = notes.get(DRAIN) and option(pod, "sessions")
-    return Answer(said) if asked and notes.get(SESSIONS) != said else None
+    return AnswerDrain(said) if asked and notes.get(SESSIONS) != said else None
 
 
 def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:
     ips = addresses(pod, status, fresh)
     ready = option(pod, "ready") != "false"
     gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
-    known = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
+    statuses = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
     flags = {
         "PodScheduled": True,
         "Initialized": True,
         "ContainersReady": ready,
-        "Ready": ready and all(known.get(gate) == "True" for gate in gates),
+        "Ready": ready and all(statuses.get(gate) == "True" for gate in gates),
     }
     conditions = list(status.get("conditions") or ())
     for kind, flag in flags.items():
@@ -120,14 +120,14 @@ def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:
 def addresses(pod: Json, status: Json, fresh: Addresses) -> list[str]:
     if given := option(pod, "ip"):
         return [ip.strip() for ip in given.split(",")]
-    known = [entry["ip"] for entry in status.get("podIPs") or ()]
-    return known or fresh([family.strip() for family in (option(pod, "ip-families") or "IPv4").split(",")])
+    present = [entry["ip"] for entry in status.get("podIPs") or ()]
+    return present or fresh([family.strip() for family in (option(pod, "ip-families") or "IPv4").split(",")])
 
 
 def with_condition(conditions: list[Json], kind: str, status: str, now: str) -> list[Json]:
-    """The time is that of the change: a condition that stays is left alone."""
-    found = next((condition for condition in conditions if condition["type"] == kind), None)
-    if found and found["status"] == status:
+    """Set a condition. Its time is that of the last change, so an equal condition is left alone."""
+    current = next((condition for condition in conditions if condition["type"] == kind), None)
+    if current and current["status"] == status:
         return conditions
     fresh = {"type": kind, "status": status, "lastTransitionTime": now}
     return [*(condition for condition in conditions if condition["type"] != kind), fresh]

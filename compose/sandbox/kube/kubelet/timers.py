@@ -1,4 +1,4 @@
-"""Keys that are due at a time, handed to whichever thread is free; a key is never with two threads."""
+"""Keys with a due time, handed to the next free thread. No two threads have the same key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Timers:
         self.closed = False
 
     def at(self, key: Key, seconds: float = 0.0) -> None:
-        """The earlier of this and an earlier wish counts."""
+        """Schedule a key. The earliest time counts."""
         due = time.monotonic() + seconds
         with self.changed:
             if due < self.due.get(key, float("inf")):
@@ -27,7 +27,7 @@ class Timers:
                 self.changed.notify()
 
     def take(self) -> Key | None:
-        """Waits for a key that is due; None when closed. Its owner calls `done`."""
+        """Wait for a due key, None when closed. The caller must call `done`."""
         with self.changed:
             while not self.closed:
                 if key := self.ready():

@@ -1,4 +1,4 @@
-"""Follows pods, pools and Events of the sandbox by watches on the Kubernetes API.
+"""Watch pods, pools and Events of the sandbox.
 
 Nothing here asks our workers or Redis: it is what users of the cluster see. The watch is the publisher's own.
 """
@@ -13,9 +13,10 @@ from typing import Any, Final
 import orjson
 
 from compose.sandbox import jobs, tenants
-from compose.sandbox.picture import Notice, Picture, Pool, Runners
+from compose.sandbox.picture import Notice, Picture, Pool, RunnerStatus
 from compose.sandbox.tenants import Tenant
 from compose.sandbox.workload import NAMESPACE, POOL, PORTPOOLS
+from domain.kubernetes.objects import KubeObject
 from domain.ports.pod import PodView, PortsState
 from events.kube.api import KubeApi
 from events.publisher import resources
@@ -35,7 +36,7 @@ NOTICES: Final = Resource("events", "event", "/api/v1/events", dict, lambda even
 
 
 class Mirror:
-    """The objects of one kind, by key; each `made` once for each version that was seen."""
+    """The objects of one kind, by key. `make` builds an object once for each version."""
 
     def __init__(self, resource: Resource, make: Callable[[Mapping[str, Any]], Any]) -> None:
         self.resource, self.make = resource, make
@@ -49,33 +50,33 @@ class Mirror:
                 self.put(event["object"], gone=event["type"] == "DELETED")
 
     def put(self, obj: Json, gone: bool) -> None:
-        key = self.resource.key(obj["metadata"])
+        key = self.resource.key(KubeObject(obj))
         if gone:
             self.objects.pop(key, None)
         else:
             self.objects[key] = self.make(self.resource.snapshot(obj))
 
 
-class World:
-    """`start` and `stop`; `picture` at any time, from any thread."""
+class ClusterView:
+    """What users of the cluster see. Call `start` and `stop`; `picture` may be called at any time, from any thread."""
 
     def __init__(self, api: KubeApi) -> None:
         self.api, self.ended, self.lock = api, Event(), Lock()
         self.first_bound: float | None = None
-        """`time.monotonic()` when a pod was first seen bound."""
+        """`time.monotonic()` when the first pod was bound."""
         self.pods = Mirror(resources.pods(NAMESPACE), self.pod)
         self.pools = Mirror(POOLS, Pool.from_object)
-        self.runners = Mirror(POD_POOLS, Runners.from_object)
+        self.runners = Mirror(POD_POOLS, RunnerStatus.from_object)
         self.claims = Mirror(CLAIMS, Tenant.from_object)
         self.notices = Mirror(NOTICES, Notice.from_object)
         mirrors = (self.pods, self.pools, self.runners, self.claims, self.notices)
         self.threads = [Thread(target=self.follow, args=[mirror], daemon=True) for mirror in mirrors]
 
     def pod(self, snapshot: Mapping[str, Any]) -> PodView:
-        seen = PodView.from_snapshot(0, snapshot)
-        if self.first_bound is None and seen.outputs.state == PortsState.BOUND:
+        pod = PodView.from_snapshot(0, snapshot)
+        if self.first_bound is None and pod.outputs.state == PortsState.BOUND:
             self.first_bound = time.monotonic()
-        return seen
+        return pod
 
     def follow(self, mirror: Mirror) -> None:
         for change in ResourceWatch(self.api, mirror.resource, WatchSettings(), self.ended).follow():
@@ -96,6 +97,6 @@ class World:
         with self.lock:
             pods = {pod.name: pod for pod in self.pods.objects.values()}
             pool = self.pools.objects.get(f"portpool/{POOL}", Pool())
-            runners = self.runners.objects.get(f"podpool/{jobs.NAMESPACE}/{jobs.POOL}", Runners())
+            runners = self.runners.objects.get(f"podpool/{jobs.NAMESPACE}/{jobs.POOL}", RunnerStatus())
             claims = {claim.name: claim for claim in self.claims.objects.values()}
             return Picture(pods, pool, tuple(self.notices.objects.values()), runners, claims=claims)

@@ -1,4 +1,4 @@
-"""One sandbox AWS: the backends of all regions, and what tests and people change while it runs."""
+"""The account of the sandbox AWS: the backends of all regions, and what tests and people change while it runs."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import threading
 from typing import Any
 
 from compose.sandbox.aws.calls import Calls
-from compose.sandbox.aws.faults import Faults
+from compose.sandbox.aws.faults import AwsFaults
 from compose.sandbox.aws.settings import Settings
-from compose.sandbox.aws.tags import Backend
+from compose.sandbox.aws.tags import StrictBackend
 from compose.sandbox.aws.throttle import Throttle
 
 ACCOUNT = "123456789012"
 
 
-class World:
-    """`lock` serialises calls: moto's structures are not made for threads."""
+class AwsAccount:
+    """One AWS account. `lock` serializes calls, because moto is not thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         self._first = settings
@@ -24,21 +24,21 @@ class World:
         self.reset()
 
     def reset(self) -> None:
-        """As at the start: nothing exists, no faults, no record."""
+        """Return to the state at the start: no resources, no faults, no record."""
         with self.lock:
             self.settings = self._first.model_copy(deep=True)
-            self.faults, self.throttle = Faults(), Throttle()
+            self.faults, self.throttle = AwsFaults(), Throttle()
             self.calls.clear()
-            self._backends: dict[str, Backend] = {}
+            self._backends: dict[str, StrictBackend] = {}
 
-    def backend(self, region: str) -> Backend:
+    def backend(self, region: str) -> StrictBackend:
         with self.lock:
             if region not in self._backends:
-                self._backends[region] = Backend(region, ACCOUNT, self.settings)
+                self._backends[region] = StrictBackend(region, ACCOUNT, self.settings)
             return self._backends[region]
 
     def change(self, changes: dict[str, Any]) -> Settings:
-        """Raises pydantic.ValidationError for what is no setting. Groups are merged, not replaced."""
+        """Change settings; groups are merged, not replaced. Raises pydantic.ValidationError for an unknown setting."""
         with self.lock:
             changed = Settings.model_validate(_merged(self.settings.model_dump(), changes))
             self.settings = changed
