@@ -58,10 +58,9 @@ def scripts(root: Path) -> dict[str, list[Line]]:
     }
 
 
-def told(output: str, lines: Mapping[str, Sequence[Line]]) -> list[str]:
+def findings(output: str, lines: Mapping[str, Sequence[Line]]) -> list[str]:
     """What luacheck said, at its places in our files, each once."""
-    found = dict.fromkeys(_place(match, lines[match["path"]]) for match in SAID.finditer(output))
-    return list(found)
+    return list(dict.fromkeys(_place(match, lines[match["path"]]) for match in SAID.finditer(output)))
 
 
 def _place(said: re.Match[str], lines: Sequence[Line]) -> str:
@@ -71,16 +70,16 @@ def _place(said: re.Match[str], lines: Sequence[Line]) -> str:
 
 def check(command: Sequence[str], root: Path = REPOSITORY) -> int:
     """Luacheck's exit status, after saying what it found."""
-    found = scripts(root)
+    by_path = scripts(root)
     with tempfile.TemporaryDirectory() as work:
-        for path, lines in found.items():
+        for path, lines in by_path.items():
             target = Path(work, path)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text("".join(line.text for line in lines), encoding="utf-8")
         shutil.copy(root / ".luacheckrc", work)
-        ran = subprocess.run([*command, *FLAGS, *found], cwd=work, check=False, text=True, stdout=subprocess.PIPE)
+        ran = subprocess.run([*command, *FLAGS, *by_path], cwd=work, check=False, text=True, stdout=subprocess.PIPE)
     if ran.returncode:
-        print("\n".join(told(ran.stdout, found)) or ran.stdout)
+        print("\n".join(findings(ran.stdout, by_path)) or ran.stdout)
     return ran.returncode
 
 

@@ -26,13 +26,13 @@ def offences(root: Path) -> Iterator[str]:
 
 
 def folders(root: Path) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+    by_folder: dict[str, dict[str, str]] = {}
     for path, text in sources(root, ".lua"):
         file = PurePosixPath(path)
         in_lib = file.parent.name == "lib"
         folder = file.parent.parent if in_lib else file.parent
-        found.setdefault(folder.as_posix(), {})["lib/" * in_lib + file.stem] = text
-    return found
+        by_folder.setdefault(folder.as_posix(), {})["lib/" * in_lib + file.stem] = text
+    return by_folder
 
 
 def is_lib(name: str) -> bool:
@@ -42,7 +42,7 @@ def is_lib(name: str) -> bool:
 def faults_of(folder: str, files: Folder) -> Iterator[str]:
     """One line each, of all files of a folder."""
     owners = {name: lib for lib in filter(is_lib, files) for name in declared(files[lib]).names}
-    included = {found["name"] for text in files.values() for found in INCLUDE.finditer(text)}
+    included = {match["name"] for text in files.values() for match in INCLUDE.finditer(text)}
     for name, text in files.items():
         where = f"{folder}/{name}.lua"
         yield from (f"{where}: {fault}" for fault in _include_faults(name, text, files, owners))
@@ -52,16 +52,16 @@ def faults_of(folder: str, files: Folder) -> Iterator[str]:
 
 
 def _lib_faults(name: str, text: str) -> Iterator[str]:
-    found = declared(text)
-    yield from (f"does something: `{words}`; it may only define functions and constants" for words in found.other)
-    if len(found.names) == 1 and found.functions not in ([], [name.removeprefix("lib/")]):
-        yield f"has another name than {found.functions[0]}, which is all that it defines"
+    definitions = declared(text)
+    yield from (f"does something: `{words}`; it may only define functions and constants" for words in definitions.other)
+    if len(definitions.names) == 1 and definitions.functions not in ([], [name.removeprefix("lib/")]):
+        yield f"has another name than {definitions.functions[0]}, which is all that it defines"
     if "ARGV" in tokens(text):
         yield "reads ARGV: a function gets what it needs as parameters"
 
 
 def _include_faults(name: str, text: str, files: Folder, owners: Mapping[str, str]) -> Iterator[str]:
-    includes = [found["name"] for found in INCLUDE.finditer(text)]
+    includes = [match["name"] for match in INCLUDE.finditer(text)]
     if len(MENTIONED.findall(text)) != len(includes):
         yield 'has an include that is not read: a line of its own, `--- @include "lib/name"`'
     words = tokens(text)

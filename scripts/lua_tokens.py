@@ -33,22 +33,22 @@ class Declared:
 
 def tokens(text: str) -> list[str]:
     """Without comments; a string keeps its quotes."""
-    return [found[0] for found in TOKEN.finditer(text) if found.lastgroup != "comment"]
+    return [match[0] for match in TOKEN.finditer(text) if match.lastgroup != "comment"]
 
 
 def declared(text: str) -> Declared:
     """Of a whole file, up to a statement that does not begin as a declaration."""
-    found, words, at = Declared(), tokens(text), 0
+    result, words, at = Declared(), tokens(text), 0
     while at < len(words):
         if words[at] != "local":
-            found.other.append(" ".join(words[at : at + 3]))
+            result.other.append(" ".join(words[at : at + 3]))
             break
         if words[at + 1 : at + 2] == ["function"]:
-            found.functions.append(words[at + 2])
+            result.functions.append(words[at + 2])
             at = end_of_function(words, at + 1)
         else:
-            at = _constants(words, at, found)
-    return found
+            at = _constants(words, at, result)
+    return result
 
 
 def end_of_function(words: Sequence[str], at: int) -> int:
@@ -62,14 +62,14 @@ def end_of_function(words: Sequence[str], at: int) -> int:
     return at
 
 
-def _constants(words: Sequence[str], at: int, found: Declared) -> int:
+def _constants(words: Sequence[str], at: int, result: Declared) -> int:
     """One statement `local A, B = ...`, whose values must be no functions and make no calls."""
     end = next((i for i in range(at + 1, len(words)) if words[i] == "local"), len(words))
     values = words.index("=", at, end) + 1 if "=" in words[at:end] else end
-    found.constants += [name for name in words[at + 1 : values - 1] if name != ","]
+    result.constants += [name for name in words[at + 1 : values - 1] if name != ","]
     acts = end if values == end else first_act(words[values:end], values)
     if acts is not None:
-        found.other.append(" ".join(words[max(at, acts - 1) : acts + 2]))
+        result.other.append(" ".join(words[max(at, acts - 1) : acts + 2]))
     return end
 
 

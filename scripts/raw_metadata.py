@@ -12,7 +12,7 @@ from typing import Final
 
 from scripts.sources import sources
 
-TREES: Final = ("domain", "events", "workers")
+TREES: Final = ("berthmaster", "domain", "events", "workers")
 ALLOWED: Final = "domain/kubernetes/"
 FIELD: Final = "metadata"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Final, TypeAlias
 
-from scripts import exemptions, lua_headers, lua_includes, raw_metadata, sizes
+from scripts import exemptions, lua_headers, lua_includes, raw_metadata, sizes, words
 
 Check: TypeAlias = Callable[[Path], Iterator[str]]
 
@@ -21,6 +21,7 @@ CHECKS: Final[dict[str, Check]] = {
     "lua includes": lua_includes.offences,
     "exemptions": exemptions.offences,
     "raw metadata": raw_metadata.offences,
+    "words": words.offences,
 }
 
 

@@ -50,6 +50,11 @@ def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def offences(root: Path) -> Iterator[str]:
+    yield from banned(root)
+    yield from duplicate_classes(root)
+
+
+def banned(root: Path) -> Iterator[str]:
     for path, text in sources(root, ".py", TREES):
         yield from (f"{path}: the module's name is banned" for _ in "x" if is_banned(Path(path).stem))
         for line, name in identifiers(ast.parse(text)):
@@ -71,7 +76,7 @@ def duplicate_classes(root: Path) -> Iterator[str]:
 
 def main() -> int:
     root = Path()
-    complaints = [*offences(root), *duplicate_classes(root)]
+    complaints = list(offences(root))
     if "--count" in sys.argv:
         print(*Counter("/".join(line.split(":")[0].split("/")[:2]) for line in complaints).most_common(), sep="\n")
     else:

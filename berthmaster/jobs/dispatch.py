@@ -34,11 +34,11 @@ class Dispatcher:
         """
         asked = list(placed)
         unsent = self._sender.send(asked)
-        for each in asked:
-            if each not in unsent:
-                facts = {"job": each.id, "phase": each.phase, "attempt": each.attempt, "pod": each.pod}
+        for job in asked:
+            if job not in unsent:
+                facts = {"job": job.id, "phase": job.phase, "attempt": job.attempt, "pod": job.pod}
                 log.info("job_placed", pool=self._ledger.pool, **facts)
-        for each in unsent:
-            wait = WAITS[min(each.tries, len(WAITS) - 1)]
-            tries, _ = self._ledger.undo(each.id, each.attempt, wait)
-            log.warning("job_unsent", pool=self._ledger.pool, job=each.id, attempt=each.attempt, tries=tries)
+        for job in unsent:
+            wait = WAITS[min(job.tries, len(WAITS) - 1)]
+            tries, _ = self._ledger.undo(job.id, job.attempt, wait)
+            log.warning("job_unsent", pool=self._ledger.pool, job=job.id, attempt=job.attempt, tries=tries)

@@ -49,7 +49,7 @@ class Fact(StrEnum):
     DELAYED = "delayed"  # it may not be placed yet
 
 
-class Slot(StrEnum):
+class SlotChange(StrEnum):
     """What becomes of its slot."""
 
     KEEP = "keep"
@@ -66,7 +66,7 @@ class Key(StrEnum):
     HAND_ON = "hand_on"  # to the first that waits for it
 
 
-class Phase(StrEnum):
+class PhaseChange(StrEnum):
     """Which phase it is in afterwards."""
 
     KEEP = "keep"
@@ -117,23 +117,23 @@ INDEXES: Final[Mapping[JobState, tuple[Index, ...]]] = {
 
 STOPPED: Final = (JobState.CANCELLING, JobState.DONE)
 """A runner that lists an attempt of a job of these states must stop or forget it."""
-AS_TOLD: Final = "as_told"
+AS_REPORTED: Final = "as_reported"
 
 
 @dataclass(frozen=True)
 class Transition:
     """What an event does to a job. `state` None: its record stays as it is.
 
-    `when`: facts that must all hold. `outcome`: of a job that ends; AS_TOLD: the one that the event tells.
+    `when`: facts that must all hold. `outcome`: of a job that ends; AS_REPORTED: the one that the event tells.
     `announce`: clients that wait for the job are told.
     """
 
     state: JobState | None = None
     when: tuple[Fact, ...] = ()
     outcome: str | None = None
-    slot: Slot = Slot.KEEP
+    slot: SlotChange = SlotChange.KEEP
     key: Key = Key.KEEP
-    phase: Phase = Phase.KEEP
+    phase: PhaseChange = PhaseChange.KEEP
     attempt: Attempt = Attempt.KEEP
     plan: Plan = Plan.KEEP
     index: Index = Index.NONE
@@ -145,35 +145,37 @@ class Transition:
 
 
 def _ended(outcome: str) -> Transition:
-    return Transition(JobState.DONE, (), outcome, Slot.FREE, Key.HAND_ON, index=Index.ENDED, announce=True)
+    return Transition(JobState.DONE, (), outcome, SlotChange.FREE, Key.HAND_ON, index=Index.ENDED, announce=True)
 
 
 ACCEPTED: Final = Transition()
 """Nothing changes: the event has had its effect already."""
-ENDED: Final = _ended(AS_TOLD)
+ENDED: Final = _ended(AS_REPORTED)
 CANCELLED: Final = _ended("cancelled")
 LOST: Final = _ended("lost")
 LINED_UP: Final = Transition(index=Index.LINE)
 WAITS: Final = Transition(JobState.WAITING, index=Index.LINE)
 REQUEUED: Final = Transition(
-    JobState.WAITING, slot=Slot.FREE, key=Key.HAND_ON, phase=Phase.FIRST, plan=Plan.CLEAR, index=Index.LINE
+    JobState.WAITING, slot=SlotChange.FREE, key=Key.HAND_ON, phase=PhaseChange.FIRST, plan=Plan.CLEAR, index=Index.LINE
 )
 """From its first phase: what a plan saw is gone with its pod."""
-PLACED: Final = Transition(JobState.PLACED, slot=Slot.RUN, key=Key.TAKE, attempt=Attempt.NEW, index=Index.SENT)
+PLACED: Final = Transition(JobState.PLACED, slot=SlotChange.RUN, key=Key.TAKE, attempt=Attempt.NEW, index=Index.SENT)
 RESERVED: Final = Transition(
-    JobState.RESERVED, slot=Slot.RESERVE, key=Key.HAND_ON, plan=Plan.SET, index=Index.DUE, announce=True
+    JobState.RESERVED, slot=SlotChange.RESERVE, key=Key.HAND_ON, plan=Plan.SET, index=Index.DUE, announce=True
 )
-CONFIRMED: Final = Transition(JobState.CONFIRMED, phase=Phase.NEXT)
-RUNS: Final = Transition(JobState.RUNNING, slot=Slot.RUN, key=Key.TAKE, phase=Phase.REPORTED, attempt=Attempt.REPORTED)
+CONFIRMED: Final = Transition(JobState.CONFIRMED, phase=PhaseChange.NEXT)
+RUNS: Final = Transition(
+    JobState.RUNNING, slot=SlotChange.RUN, key=Key.TAKE, phase=PhaseChange.REPORTED, attempt=Attempt.REPORTED
+)
 IS_RESERVED: Final = Transition(
     JobState.RESERVED,
-    slot=Slot.RESERVE,
-    phase=Phase.REPORTED,
+    slot=SlotChange.RESERVE,
+    phase=PhaseChange.REPORTED,
     attempt=Attempt.REPORTED,
     plan=Plan.SET,
     index=Index.DUE,
 )
-REPORTED_END: Final = replace(ENDED, phase=Phase.REPORTED, attempt=Attempt.REPORTED)
+REPORTED_END: Final = replace(ENDED, phase=PhaseChange.REPORTED, attempt=Attempt.REPORTED)
 
 Rows = Mapping[JobState, tuple[Transition, ...]]
 """State -> transitions, of which the first whose facts hold counts. A state that is not there refuses the event."""
@@ -246,7 +248,7 @@ LIFECYCLE: Final[Mapping[Event, Rows]] = {
     Event.START: {JobState.PLACED: (Transition(JobState.RUNNING).only(Fact.SAME_ATTEMPT, Fact.HAS_SLOT),)},
     Event.END: _END,
     Event.CONFIRM: {
-        JobState.RESERVED: (CONFIRMED.only(Fact.HAS_SLOT), replace(LOST, phase=Phase.NEXT)),
+        JobState.RESERVED: (CONFIRMED.only(Fact.HAS_SLOT), replace(LOST, phase=PhaseChange.NEXT)),
         JobState.DONE: (ACCEPTED.only(Fact.SUCCEEDED),),
         **dict.fromkeys((JobState.CONFIRMED, JobState.PLACED, JobState.RUNNING, JobState.CANCELLING), (ACCEPTED,)),
     },
@@ -264,7 +266,7 @@ LIFECYCLE: Final[Mapping[Event, Rows]] = {
     Event.REPORT_RESERVED: _reported(IS_RESERVED),
     Event.REPORT_END: _reported_end(),
     Event.LEDGER_LOST: {
-        state: (Transition(JobState.UNKNOWN, slot=Slot.FREE),) for state in _ANY if state is not JobState.DONE
+        state: (Transition(JobState.UNKNOWN, slot=SlotChange.FREE),) for state in _ANY if state is not JobState.DONE
     },
 }
 

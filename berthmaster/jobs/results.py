@@ -30,9 +30,9 @@ class Results:
 
     def since(self, at: str, wait: timedelta) -> Iterator[Result]:
         """Those after `at` ('0': from the oldest that is kept); waits up to `wait` for the first."""
-        found: Any = self._redis.xread({self._key: at}, count=1000, block=max(1, wait // timedelta(milliseconds=1)))
-        for _, entries in found or ():
-            for place, told in entries:
+        reply: Any = self._redis.xread({self._key: at}, count=1000, block=max(1, wait // timedelta(milliseconds=1)))
+        for _, entries in reply or ():
+            for place, stored in entries:
                 with suppress(LookupError, UnicodeError):  # an entry that is none of ours
-                    fields = [told[name].decode() for name in (b"job", b"state", b"attempt", b"result")]
+                    fields = [stored[name].decode() for name in (b"job", b"state", b"attempt", b"result")]
                     yield Result(place.decode(), *fields)

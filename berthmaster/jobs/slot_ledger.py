@@ -127,10 +127,10 @@ class SlotLedger(RunnerLedger):
     def never_ready(self, revision: str, age: timedelta) -> None:
         """Pods that booted side by side count once. Only the run that has the pool says so."""
         key, now = f"{self.prefix}unready", self.redis.time()[0]
-        known, at = self.redis.hmget(key, "revision", "at")
-        if known == revision.encode() and age.total_seconds() >= now - int(at or 0) >= 0:
+        revision_stored, at = self.redis.hmget(key, "revision", "at")
+        if revision_stored == revision.encode() and age.total_seconds() >= now - int(at or 0) >= 0:
             return
-        if known != revision.encode():
+        if revision_stored != revision.encode():
             self.redis.delete(key)
         self.redis.hset(key, mapping={"revision": revision, "at": now})
         self.redis.hincrby(key, "count", 1)

@@ -72,4 +72,6 @@ class Submission(BaseModel):
 
 def faults(error: ValidationError) -> dict[str, str]:
     """What is wrong, by field."""
-    return {".".join(map(str, one["loc"])) or "payload": one["msg"] for one in error.errors(include_url=False)}
+    return {
+        ".".join(map(str, problem["loc"])) or "payload": problem["msg"] for problem in error.errors(include_url=False)
+    }

@@ -22,7 +22,7 @@ from workers.cloud.names import load_balancer_name, target_group_name
 from workers.scale_up.pool_config import PoolConfig
 from workers.stores.ports.codec import encode_owner
 from workers.stores.ports.ledger import Ledger, load_scripts
-from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer, Span
+from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger, Span
 
 EPOCH: Final = "1:bench"
 POOL: Final = "arena"
@@ -69,7 +69,7 @@ def dns_name(lb: str) -> str:
 
 
 def fill_ledger(redis: Redis, entries: dict[str, Entry]) -> None:
-    growth = Growth(Ledger(redis, load_scripts(redis), POOL))
+    growth = PortPoolLedger(Ledger(redis, load_scripts(redis), POOL))
     mark = growth.begin_rebuild()
     assert mark
     owned = {f"{NAMESPACE}/{name}": encode_owner([held]) for name, held in entries.items()}

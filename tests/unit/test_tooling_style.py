@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import exemptions, lua_headers, raw_metadata, sizes, style
+from scripts import exemptions, lua_headers, raw_metadata, sizes, style, words
 
 
 def written(root: Path, name: str, text: str) -> Path:
@@ -128,11 +128,47 @@ class TestRawMetadata:
         assert list(raw_metadata.offences(tmp_path)) == []
 
 
+class TestWords:
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "def told() -> None: ...",
+            "told_of = 1",
+            "for each in (): ...",
+            "class Seen: ...",
+            "self.wish = 1",
+            "import json as known",
+            "def f(found: int) -> None: ...",
+            "match 1:\n    case made: ...",
+            "if (one := 1): ...",
+        ],
+    )
+    def test_a_banned_word_is_a_fault_where_it_is_bound(self, tmp_path: Path, line: str) -> None:
+        written(tmp_path, "domain/fits.py", f"{line}\n")
+        (fault,) = words.offences(tmp_path)
+        assert "is a banned word" in fault
+
+    @pytest.mark.parametrize("line", ["print(told)", "found_at = 1", "is_known = True", "world_map = {}", "x = 'told'"])
+    def test_a_word_that_is_only_read_or_a_part_of_another_is_none(self, tmp_path: Path, line: str) -> None:
+        written(tmp_path, "domain/fits.py", f"{line}\n")
+        assert list(words.offences(tmp_path)) == []
+
+    def test_a_module_may_not_be_called_by_one(self, tmp_path: Path) -> None:
+        written(tmp_path, "workers/caring.py", "x = 1\n")
+        assert list(words.offences(tmp_path)) == ["workers/caring.py: the module's name is banned"]
+
+    def test_two_classes_of_one_name_are_a_fault(self, tmp_path: Path) -> None:
+        written(tmp_path, "domain/fits.py", "class Fit: ...\nclass _Own: ...\n")
+        written(tmp_path, "events/fits.py", "class Fit: ...\nclass _Own: ...\n")
+        (fault,) = words.offences(tmp_path)
+        assert fault == "class Fit stands in domain/fits.py, events/fits.py: names of classes are unique"
+
+
 class TestTogether:
     def test_a_tree_without_faults_is_green(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         written(tmp_path, "domain/fits.py", "x = 1\n")
         assert style.main(tmp_path) == 0
-        parts = ("sizes", "lua headers", "lua includes", "exemptions", "raw metadata")
+        parts = ("sizes", "lua headers", "lua includes", "exemptions", "raw metadata", "words")
         assert capsys.readouterr().out == f"style: {', '.join(f'{part} ok' for part in parts)}\n"
 
     def test_one_fault_anywhere_is_red(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

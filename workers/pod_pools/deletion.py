@@ -16,7 +16,7 @@ from workers.pod_pools.runner_tokens import forget_user
 from workers.pod_pools.services import PodPoolServices
 from workers.run import Run
 from workers.stores.slots.claimable import forget_claimable
-from workers.stores.slots.view import standing, view
+from workers.stores.slots.view import pool_sizing, view
 
 RETRY_AFTER: Final = timedelta(seconds=30)
 JOBS_END: Final = timedelta(hours=1)
@@ -54,7 +54,7 @@ def verify_ledger(services: PodPoolServices, run: Run, pods: PoolPods, ledger: S
 
     After a loss of Redis an unverified ledger could cancel no job and forget nothing.
     """
-    if standing(ledger).size is None:
+    if pool_sizing(ledger).size is None:
         run.keep(services.call_time)
         if pods.labelled():
             return False

@@ -23,7 +23,7 @@ from workers.pod_pools.observe import PodPoolObservation, observation_of, observ
 from workers.pod_pools.runner_tokens import tokens_of
 from workers.pod_pools.scaling import expected_pods, make_plan
 from workers.pod_pools.services import PodPoolServices
-from workers.stores.slots.view import standing, view
+from workers.stores.slots.view import pool_sizing, view
 
 WORDS: Final = {Next.WAIT: "waits", Next.ASK: "is asked", Next.IDLE: "is warm again", Next.GO: "goes"}
 
@@ -69,7 +69,7 @@ def dry_run(services: PodPoolServices, pool: str) -> PodPoolDryRun | None:
 def _plan_run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spec: PodPoolSpec) -> PodPoolDryRun:
     namespace = ledger.pool.split("/")[0]
     pods = PoolPods(services.kube, namespace, pool.body["name"], owner_reference(pool))
-    ledger_standing = standing(ledger)
+    sizing = pool_sizing(ledger)
     waiting = services.waiting.all(namespace)
     listed = pods.labelled()
     observed = observation_of(listed, pods.owns, view(ledger), services.kube.clock.now())
@@ -78,17 +78,17 @@ def _plan_run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spe
     current = fingerprint(revision_of(spec), name or "")
     timeouts = PodTimeouts(length(spec.ready_timeout), services.silence)
     since_start = observed_for(ledger, services.silence, record=False)
-    since_request, token_known = ledger_standing.asked, name is not None
+    since_request, token_known = sizing.asked, name is not None
     steps = pending_steps(observed, current, timeouts, since_request, since_start, token_known=token_known)
     plan = PodPoolDryRun(
         gone=tuple(pod.name for pod in observed.slots.pods if pod.uid in observed.gone),
         steps=(*((member.name, step.value) for member, step in steps), *_drains(observed, spec, current)),
         token=token,
     )
-    if ledger_standing.size is None:
+    if sizing.size is None:
         return replace(plan, problem="not every pod has reported since Redis was new: the size stays until then")
     claims = count_waiting(waiting, pool.body["name"], observed.members)
-    return _with_size(plan, observed, ledger_standing.size, spec, claims, (current, token if name is None else ""))
+    return _with_size(plan, observed, sizing.size, spec, claims, (current, token if name is None else ""))
 
 
 def _drains(observed: PodPoolObservation, spec: PodPoolSpec, current: str) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,7 @@ from workers.pod_pools.scaling import PoolScaler
 from workers.pod_pools.services import PodPoolServices
 from workers.pod_pools.status import PodPoolReporter
 from workers.run import Run
-from workers.stores.slots.view import standing, view
+from workers.stores.slots.view import pool_sizing, view
 
 log = structlog.get_logger()
 
@@ -141,7 +141,7 @@ class PodPoolRun:
         actions = PodActions(self._services, self._run, self._ledger, self._pods, timeouts, self._report.event)
         actions.account_for_gone(observed)
         since_start = observed_for(self._ledger, self._services.silence, record=True)
-        current, since_request = fingerprint(revision_of(spec), grant.name), standing(self._ledger).asked
+        current, since_request = fingerprint(revision_of(spec), grant.name), pool_sizing(self._ledger).asked
         token_known = not grant.problem
         steps = list(pending_steps(observed, current, timeouts, since_request, since_start, token_known=token_known))
         for member, step in steps:

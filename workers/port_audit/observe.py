@@ -26,7 +26,7 @@ from workers.port_services import PortServices
 from workers.ports.listeners.targets import registered_targets
 from workers.scale_up.pool_config import PoolConfig, decode_config
 from workers.stores.ports.ledger import Ledger
-from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
+from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger
 from workers.stores.ports.precreated import Stock
 from workers.stores.ports.view import known_arns, owners, view
 
@@ -64,7 +64,7 @@ def observe(
 
     `who` names the caller in the call budget; `most_targets` bounds the target groups whose targets are read.
     """
-    config = decode_config(Growth(services.ledger(pool)).config())
+    config = decode_config(PortPoolLedger(services.ledger(pool)).config())
     return AuditObserver(services, pool, config, who).observe(pods, most_targets) if config else None
 
 

@@ -19,7 +19,7 @@ from workers.port_audit.repair import Repair
 from workers.port_services import PortServices
 from workers.stores.ports.audit_memory import Noted
 from workers.stores.ports.ledger import NotReady
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 log = structlog.get_logger()
 
@@ -32,7 +32,7 @@ def audit(services: PortServices) -> None:
             if observed := observe(services, pool, pods, services.audit_targets):  # 1. read the ledger and the cloud
                 repair_plan = plan(observed.comparison)  # 2. decide: domain, pure
                 repair(services, pool, observed, repair_plan)  # 3. act, within the call budget
-            Growth(services.ledger(pool)).prune_fences()
+            PortPoolLedger(services.ledger(pool)).prune_fences()
         except NotReady:
             log.info("ledger_not_ready", pool=pool)
         except (TransientError, TerminalError) as error:

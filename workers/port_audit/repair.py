@@ -23,7 +23,7 @@ from workers.port_audit.observe import AuditObservation
 from workers.port_services import PortServices
 from workers.ports.listeners.comparison import ask_to_compare
 from workers.scale_up.request import request_scale_up
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 from workers.stores.ports.precreated import Stock
 from workers.stores.ports.view import entries_of_owner, owners, view
 from workers.telemetry.port_metrics import count_orphan
@@ -37,7 +37,7 @@ class Repair:
     def __init__(self, services: PortServices, pool: str, observed: AuditObservation) -> None:
         self._services, self._pool, self._driver, self._slots = services, pool, observed.driver, observed.slots
         self._ledger = services.ledger(pool)
-        self._pool_ledger = Growth(self._ledger)
+        self._pool_ledger = PortPoolLedger(self._ledger)
 
     def apply(self, difference: Difference) -> str:
         """'' when the repair is done or on its way, otherwise why not. Raises OverBudget: the next pass tries again."""

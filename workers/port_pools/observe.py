@@ -14,7 +14,7 @@ from events.workqueue import Snapshot
 from workers.port_pools.overlap import conflict_of
 from workers.port_services import PortServices
 from workers.scale_up.pool_config import PoolConfig, decode_config
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def observe(services: PortServices, name: str, pool: Snapshot) -> PortPoolObserv
     try:
         spec = PortPoolSpec.model_validate(pool.body["spec"])
     except ValidationError as error:
-        accepted = decode_config(Growth(services.ledger(name)).config())
+        accepted = decode_config(PortPoolLedger(services.ledger(name)).config())
         return PortPoolObservation(pool, accepted, spec_problem(error))
     conflict = conflict_of(services, pool.body, spec)
     return PortPoolObservation(pool, PoolConfig(pool.uid, pool.body["generation"], spec, conflict))

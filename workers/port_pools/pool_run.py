@@ -11,7 +11,7 @@ from workers.cloud.priority import Priority
 from workers.port_services import PortServices
 from workers.run import Run
 from workers.scale_up.pool_config import PoolConfig
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 LISTING = timedelta(seconds=30)
 """How long lists of a whole pool may wait for call budget."""
@@ -23,7 +23,7 @@ class PortPoolRun:
     def __init__(self, services: PortServices, run: Run, name: str, pool: Snapshot) -> None:
         self.services, self.run, self.name, self.pool = services, run, name, pool
         self.ledger = services.ledger(name)
-        self.pool_ledger = Growth(self.ledger)
+        self.pool_ledger = PortPoolLedger(self.ledger)
 
     @property
     def deleting(self) -> bool:

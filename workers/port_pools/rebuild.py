@@ -27,7 +27,7 @@ from workers.run import Run
 from workers.scale_up.pool_config import PoolConfig
 from workers.stores.ports.codec import encode_owner
 from workers.stores.ports.ledger import Ledger
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 from workers.stores.ports.view import owners
 from workers.telemetry.port_metrics import count_collision
 
@@ -39,7 +39,7 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
 
     The cloud is listed before the pods, and one script writes the result.
     """
-    pool_ledger = Growth(services.ledger(pool))
+    pool_ledger = PortPoolLedger(services.ledger(pool))
     mark = pool_ledger.begin_rebuild()
     if mark is None:
         return None

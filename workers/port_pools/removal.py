@@ -23,7 +23,7 @@ from workers.cloud.tags import LOAD_BALANCER, RETIRING, UID, belongs_to
 from workers.port_pools.pool_run import PortPoolRun
 from workers.scale_up.pool_config import PoolConfig, decode_config
 from workers.scale_up.sweep import wake_and_request
-from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
+from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger
 from workers.stores.ports.precreated import Stock
 from workers.stores.ports.retirement import Retirement
 from workers.stores.ports.view import LedgerView, view
@@ -100,7 +100,7 @@ class Removal:
     def _pools_naming(self, arn: str) -> list[str]:
         """The pools that name it as an existing load balancer; this pool may be among them."""
         configs = {
-            pool: decode_config(Growth(self._services.ledger(pool)).config())
+            pool: decode_config(PortPoolLedger(self._services.ledger(pool)).config())
             for pool in self._services.pool_names.all()
         }
         return [pool for pool, config in configs.items() if config and arn in config.spec.load_balancers]

@@ -17,7 +17,7 @@ from events.workqueue import KeyState
 from workers.port_services import PortServices
 from workers.scale_up.pool_config import decode_config
 from workers.stores.ports.last_errors import Trouble
-from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
+from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger
 from workers.stores.ports.pool_notes import PoolNotes
 from workers.stores.ports.view import PlaceInLine, entries_of_owner, place_in_line, share_of, view
 
@@ -86,7 +86,7 @@ def _wants(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], str]:
 
 def _pool(services: PortServices, pool: str, owner: str, ranges: tuple[int, ...]) -> PortPoolExplanation:
     ledger = services.ledger(pool)
-    pool_ledger, notes, state = Growth(ledger), PoolNotes(ledger.redis, ledger.prefix), view(ledger)
+    pool_ledger, notes, state = PortPoolLedger(ledger), PoolNotes(ledger.redis, ledger.prefix), view(ledger)
     config = decode_config(pool_ledger.config())
     if not config:
         return PortPoolExplanation(

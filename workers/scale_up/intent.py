@@ -28,7 +28,7 @@ from workers.scale_up.limits import limits, name_of
 from workers.scale_up.pool_config import PoolConfig, decode_config
 from workers.scale_up.request import request_scale_up
 from workers.stores.ports.ledger import NotReady
-from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer
+from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger
 from workers.stores.ports.pool_notes import PoolNotes
 from workers.telemetry.port_metrics import count_scale_up
 
@@ -51,7 +51,7 @@ def scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
 
 def _scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None:
     """After an error the key stays for a while, and then the sweep tries again. Raises NotReady."""
-    pool_ledger = Growth(services.ledger(pool))
+    pool_ledger = PortPoolLedger(services.ledger(pool))
     config = decode_config(pool_ledger.config())
     if not config:
         return pool_ledger.give_up_win(epoch, token)
@@ -71,7 +71,7 @@ def _scale_up(services: PortServices, pool: str, epoch: str, token: str) -> None
     return None
 
 
-def _backoff(pool_ledger: Growth) -> timedelta:
+def _backoff(pool_ledger: PortPoolLedger) -> timedelta:
     """Count the failure, and wait longer for each in a row."""
     return backoff(RETRIES, pool_ledger.failures(1) - 1, SystemRandom().random())
 
@@ -82,7 +82,7 @@ def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Int
     Idempotent: names come from slots, so every attempt creates the same load balancers.
     """
     created = [_checked(_create(services, pool, config.spec, slot), config.spec) for slot in intent.slots]
-    pool_ledger = Growth(services.ledger(pool))
+    pool_ledger = PortPoolLedger(services.ledger(pool))
     ranks = positions(
         config.spec.load_balancers, [(slot, lb.name) for slot, lb in zip(intent.slots, created, strict=True)]
     )
@@ -104,7 +104,7 @@ def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Int
 
 def finish(services: PortServices, pool: str, epoch: str, token: str) -> None:
     """Delete the key of the request, and request for what still does not fit at the present epoch."""
-    pool_ledger = Growth(services.ledger(pool))
+    pool_ledger = PortPoolLedger(services.ledger(pool))
     pool_ledger.give_up_win(epoch, token)
     pressure = pool_ledger.pressure(services.wake_again_after)
     services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])

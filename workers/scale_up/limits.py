@@ -7,7 +7,7 @@ from domain.port_pools.scale_up import ScaleUpLimits, scale_up_limits
 from workers.cloud.names import load_balancer_name
 from workers.port_services import PortServices
 from workers.scale_up.pool_config import decode_config
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 
 def name_of(services: PortServices, pool: str, spec: PortPoolSpec, slot: int) -> str:
@@ -23,6 +23,6 @@ def limits(services: PortServices, pool: str, spec: PortPoolSpec) -> ScaleUpLimi
 
 def is_at_limit(services: PortServices, pool: str) -> bool:
     """Whether a scale-up would create nothing. An open intent must be closed whatever the limit."""
-    stored, intent_open, slots = Growth(services.ledger(pool)).extent()
+    stored, intent_open, slots = PortPoolLedger(services.ledger(pool)).extent()
     config = decode_config(stored)
     return bool(config and not intent_open and limits(services, pool, config.spec).reached(slots))

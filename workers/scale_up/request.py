@@ -8,7 +8,7 @@ import structlog
 
 from workers.port_services import PortServices
 from workers.scale_up.limits import is_at_limit
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 log = structlog.get_logger()
 UNSENT = timedelta(seconds=2)
@@ -24,7 +24,7 @@ def request_scale_up(services: PortServices, pool: str, epoch: str) -> bool:
     """
     if is_at_limit(services, pool):
         return False
-    pool_ledger = Growth(services.ledger(pool))
+    pool_ledger = PortPoolLedger(services.ledger(pool))
     token = pool_ledger.win(epoch, services.scale_up_lease)
     if token is None:
         return False

@@ -11,7 +11,7 @@ from berthmaster.routing import pod_key, port_pool_key
 from workers.port_services import PortServices
 from workers.scale_up.request import request_scale_up
 from workers.stores.ports.ledger import NotReady
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 log = structlog.get_logger()
 
@@ -36,7 +36,7 @@ def wake_and_request(services: PortServices, pool: str) -> None:
     """
     expired = services.ledger(pool).expire()
     services.queue.touch([pod_key(*name.split("/")) for name in expired], [pool])
-    pressure = Growth(services.ledger(pool)).pressure(services.wake_again_after)
+    pressure = PortPoolLedger(services.ledger(pool)).pressure(services.wake_again_after)
     services.queue.touch([pod_key(*name.split("/")) for name in pressure.woken])
     if pressure.short > 0 or pressure.intent_open:
         request_scale_up(services, pool, pressure.epoch)

@@ -53,8 +53,8 @@ class Tally:
     def read(self) -> Numbers:
         """Not one moment. Raises what redis raises."""
         depth = self._workqueue.depth()
-        found: Numbers = {"berthmaster_queue_oldest_seconds": {(): depth.pop("oldest_queued_seconds")}}
-        found["berthmaster_queue_keys"] = {(state,): number for state, number in depth.items()}
+        numbers: Numbers = {"berthmaster_queue_oldest_seconds": {(): depth.pop("oldest_queued_seconds")}}
+        numbers["berthmaster_queue_keys"] = {(state,): number for state, number in depth.items()}
         pipe = self._redis.pipeline(transaction=False)
         for queue in self._queues:
             pipe.llen(queue)
@@ -64,17 +64,17 @@ class Tally:
         for task in self._periods:
             pipe.pttl(done_key(task))
         replies = iter(pipe.execute())
-        found["berthmaster_broker_messages"] = {(queue,): next(replies) for queue in self._queues}
+        numbers["berthmaster_broker_messages"] = {(queue,): next(replies) for queue in self._queues}
         names, claims = [next(replies) for _ in KINDS], next(replies)
-        found["berthmaster_tick_age_seconds"] = {(task,): age(next(replies)) for task in self._periods}
-        found["berthmaster_tick_period_seconds"] = {(task,): p.total_seconds() for task, p in self._periods.items()}
-        found["berthmaster_claims"] = _claims(claims)
+        numbers["berthmaster_tick_age_seconds"] = {(task,): age(next(replies)) for task in self._periods}
+        numbers["berthmaster_tick_period_seconds"] = {(task,): p.total_seconds() for task, p in self._periods.items()}
+        numbers["berthmaster_claims"] = _claims(claims)
         pools = [(kind, name.decode()) for kind, some in zip(KINDS, names, strict=True) for name in sorted(some)]
-        for name, told in self._counted(pools):
-            for gauge, by_state in told.items():
+        for name, samples in self._counted(pools):
+            for gauge, by_state in samples.items():
                 for state, number in by_state.items():
-                    found.setdefault(gauge, {})[(name, state) if state else (name,)] = number
-        return found
+                    numbers.setdefault(gauge, {})[(name, state) if state else (name,)] = number
+        return numbers
 
     def _counted(self, pools: Sequence[tuple[LedgerKind, str]]) -> Iterable[tuple[str, dict[str, dict[str, float]]]]:
         """(pool, gauge -> state, or '' for a gauge without -> number). A pool that cannot be read has one gauge."""

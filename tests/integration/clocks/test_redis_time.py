@@ -24,7 +24,7 @@ from workers.stores.claims.index import ClaimIndex
 from workers.stores.mutexes import RedisMutexes
 from workers.stores.pace import left, pause
 from workers.stores.ports.audit_memory import AuditMemory
-from workers.stores.slots.view import standing, view
+from workers.stores.slots.view import pool_sizing, view
 from workers.stores.ticks import Ticks
 
 JUMPS = pytest.mark.parametrize("back", [600, 3600])
@@ -199,7 +199,7 @@ def test_silence_closing_and_cooldowns_of_a_pool_are_measured_from_then_on(redis
     world.ledger.resize("9999999999999999-n", 3, 0, 5, 1)
     world.ledger.sweep(DAY)
     clock.move(-600)
-    size = standing(world.ledger).size
+    size = pool_sizing(world.ledger).size
     assert size is not None
     assert size.up < 0  # as if it had never gone up: no cooldown holds until the clock has caught up
     world.ledger.sweep(DAY)

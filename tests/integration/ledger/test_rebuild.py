@@ -15,7 +15,7 @@ from tests.integration.ledger.conftest import MakePool
 from tests.support.ports.builders import entry, limits, load_balancer, load_balancers
 from tests.support.ports.live_pool import IN_ORDER, LivePool, single, stored
 from workers.stores.ports.ledger import Closed, Ledger, NotReady, PoolRun, load_scripts
-from workers.stores.ports.pool_ledger import Growth, Span
+from workers.stores.ports.pool_ledger import PortPoolLedger, Span
 from workers.stores.ports.precreated import Stock
 
 GRANTS: dict[str, Callable[[LivePool], object]] = {
@@ -229,7 +229,7 @@ def test_a_client_that_does_not_know_its_server_is_never_ready(pool: LivePool, r
         ledger = Ledger(stranger, load_scripts(stranger), pool.name)
         with pytest.raises(NotReady):
             ledger.open("games/a", pool.token())
-        assert Growth(ledger).begin_rebuild()
+        assert PortPoolLedger(ledger).begin_rebuild()
 
 
 @pytest.mark.row("AL-20")

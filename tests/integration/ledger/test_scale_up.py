@@ -15,7 +15,7 @@ from tests.integration.ledger.intents import intent_of, made, refused
 from tests.support.ports.builders import NLB, load_balancer, load_balancers, pool_spec
 from tests.support.ports.live_pool import LivePool
 from workers.stores.ports.ledger import Ledger, load_scripts
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 LEASE = timedelta(seconds=30)
 
@@ -30,7 +30,7 @@ def test_of_ten_thousand_failures_at_one_epoch_one_request_goes_on(empty: LivePo
 
     def ask(count: int) -> list[str | None]:
         client = connect(redis_url)
-        growth = Growth(Ledger(client, load_scripts(client), empty.name))
+        growth = PortPoolLedger(Ledger(client, load_scripts(client), empty.name))
         won = [growth.win(epoch, LEASE) for _ in range(count)]
         client.close()
         return won

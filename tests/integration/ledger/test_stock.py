@@ -186,10 +186,10 @@ class TestTargets:
         first = run.aim(held, "10.0.0.1:7777")
         stock.compare(held.key)
         bound = replace(held, target="10.0.0.1:7777", state=EntryState.BOUND)
-        assert run.aimed(bound, first.wish)
+        assert run.aimed(bound, first.comparison)
         second = run.aim(bound, "10.0.0.1:7777")
-        assert second.wish != first.wish
-        assert not run.aimed(bound, second.wish)
+        assert second.comparison != first.comparison
+        assert not run.aimed(bound, second.comparison)
         assert pool.run("games/a").due == frozenset()
 
     @pytest.mark.row("EV-09")

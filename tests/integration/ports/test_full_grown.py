@@ -17,7 +17,7 @@ from tests.support.ports.fleet import Fleet
 from tests.support.ports.idle_pool import listen, look, one_idle
 from tests.support.ports.pool_edits import create, edit
 from workers.scale_up.sweep import sweep
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 Change = Callable[[Fleet], object]
 
@@ -110,6 +110,6 @@ def test_a_load_balancer_that_goes_makes_its_pool_ask_at_once(fleet: Fleet, aws:
 def test_an_open_intent_is_carried_out_whatever_the_limit(fleet: Fleet, aws: Aws) -> None:
     """One that adopts a load balancer that is there: its slot may be the last."""
     full(fleet, autoCreate=create(fleet, 1))
-    Growth(fleet.services.ledger("arena")).adopt(1)
+    PortPoolLedger(fleet.services.ledger("arena")).adopt(1)
     sweep(fleet.services)
     assert len(fleet.requests) == 1

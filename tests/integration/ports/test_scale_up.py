@@ -18,7 +18,7 @@ from workers.cloud.tags import pool_tags
 from workers.port_audit.reconciler import audit
 from workers.scale_up.intent import scale_up
 from workers.scale_up.sweep import sweep
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 
 
 def grown(fleet: Fleet, most: int, **more: Any) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_a_winner_that_dies_is_replaced_and_nothing_is_created_twice(
         scale_up(fleet.other(driver=lambda _: driver), pool, epoch, token)
     sweep(fleet.services)
     assert fleet.requests == []  # its key still keeps others away
-    fleet.redis.delete(Growth(fleet.services.ledger("arena")).key_of(epoch))  # as its expiry does
+    fleet.redis.delete(PortPoolLedger(fleet.services.ledger("arena")).key_of(epoch))  # as its expiry does
     sweep(fleet.services)
     fleet.settle()
     assert bound(fleet, 12) == 12
@@ -129,7 +129,7 @@ def test_two_winners_of_one_epoch_carry_out_the_same_intent(fleet: Fleet, aws: A
     """The key of a slow winner expired, or was flushed: a second request passes."""
     short_of_ports(fleet, 12)
     pool, epoch, token = fleet.requests.pop()
-    fleet.redis.delete(Growth(fleet.services.ledger("arena")).key_of(epoch))
+    fleet.redis.delete(PortPoolLedger(fleet.services.ledger("arena")).key_of(epoch))
     sweep(fleet.services)
     second = fleet.requests.pop()
     between = Interposed(fleet.driver, "create_load_balancer", lambda: scale_up(fleet.services, *second))
@@ -137,7 +137,7 @@ def test_two_winners_of_one_epoch_carry_out_the_same_intent(fleet: Fleet, aws: A
     fleet.settle()
     assert len(fleet.driver.find_owned_load_balancers(fleet.cluster)) == 3
     assert bound(fleet, 12) == 12
-    assert Growth(fleet.services.ledger("arena")).pressure(timedelta(0)).short <= 0
+    assert PortPoolLedger(fleet.services.ledger("arena")).pressure(timedelta(0)).short <= 0
 
 
 @pytest.mark.row("SU-09")

@@ -25,7 +25,7 @@ from workers.pod_pools.decision_log import latest_decision
 from workers.stores.claims.room import population
 from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.claimable import forget_claimable, page, present_revision
-from workers.stores.slots.view import ends, jobs, place_of, standing, view
+from workers.stores.slots.view import ends, jobs, place_of, pool_sizing, view
 from workers.stores.tally import Tally
 
 GOOD, BROKEN = "ci/good", "ci/broken"
@@ -88,7 +88,7 @@ def questions(ledger: SlotLedger) -> dict[str, Callable[[], Any]]:
     job = Job("new", ("plan",))
     return {
         "view": lambda: view(ledger),
-        "standing": lambda: standing(ledger),
+        "standing": lambda: pool_sizing(ledger),
         "jobs": lambda: [place_of(ledger, each) for each in jobs(ledger)],
         "ends": lambda: ends(ledger),
         "recorded": lambda: latest_decision(ledger),

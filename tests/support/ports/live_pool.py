@@ -16,7 +16,7 @@ from domain.ports.entry import Entry
 from tests.support.ports.ledger_recount import faults, grow_old
 from workers.stores.ports.codec import Item, encode_owner
 from workers.stores.ports.ledger import Answer, Ask, Full, Granted, Ledger, PoolRun, load_scripts
-from workers.stores.ports.pool_ledger import Growth, PoolLoadBalancer, Span
+from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger, Span
 from workers.stores.ports.retirement import Retirement
 from workers.stores.ports.view import LedgerView, owners, view
 
@@ -46,7 +46,7 @@ class LivePool:
     def __post_init__(self) -> None:
         self.scripts = load_scripts(self.redis)
         self.ledger = Ledger(self.redis, self.scripts, self.name)
-        self.growth, self.retirement = Growth(self.ledger), Retirement(self.ledger)
+        self.growth, self.retirement = PortPoolLedger(self.ledger), Retirement(self.ledger)
 
     # ---- runs of pods
 

@@ -25,7 +25,7 @@ from workers.cloud.tags import CLUSTER, OWNER, POOL, UID, WANT
 from workers.port_services import PortServices
 from workers.ports.listeners.rivals import Rival
 from workers.ports.observe import PodObservation
-from workers.stores.ports.pool_ledger import Growth
+from workers.stores.ports.pool_ledger import PortPoolLedger
 from workers.telemetry.port_metrics import count_collision
 
 log = structlog.get_logger()
@@ -69,7 +69,7 @@ def give_up_with_load_balancer(
     """Give up a port whose load balancer was deleted by hand: the pool is checked, the pod gets a port elsewhere."""
     give_up_foreign(services, observation, entry)
     _delete_unused_group(driver, entry)
-    Growth(services.ledger(entry.pool)).ask_recheck()
+    PortPoolLedger(services.ledger(entry.pool)).ask_recheck()
     services.queue.touch([port_pool_key(entry.pool)])
     raise TransientError(f"load balancer {entry.lb} is gone", timedelta(seconds=1))
 

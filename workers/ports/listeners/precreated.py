@@ -82,7 +82,7 @@ class PrecreatedListeners:
         noted = replace(entry, listener=aim.listener, target_group=aim.target_group, tried=tried)
         self._observation.entries[noted.id] = noted
         with compare_if_refused(self._services, noted, lambda: self._run.confirm(noted)):
-            registered = self._registered(driver, noted) if aim.wish else None
+            registered = self._registered(driver, noted) if aim.comparison else None
             strange = (registered or frozenset()) - aim.tried
             if rival := find_rival(self._services, self._observation.full_name, noted, strange):
                 # The other pod is served here, so it keeps the port, and this pod gets another one.
@@ -94,7 +94,7 @@ class PrecreatedListeners:
             else:
                 present, is_registered = registered, target in registered
             self._switch(driver, noted, "" if is_registered else target, present - {target})
-            self._record(noted, target, aim.wish)
+            self._record(noted, target, aim.comparison)
 
     def _strange_targets(self, driver: LoadBalancerApi, entry: Entry) -> frozenset[str]:
         """What else is registered, if the port is to be compared: only a target that serves another pod may stay."""

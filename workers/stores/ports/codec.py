@@ -14,12 +14,12 @@ STATES: Final = {state.value: state for state in EntryState}
 
 def entries_of(pool: str, held: dict[str, dict[str, Any]]) -> tuple[Entry, ...]:
     """The entries of an owner, in order. A list of wants stands for as many entries on ports that follow each other."""
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for key, item in held.items():
         lb, _, port = key.rpartition(":")
         wants = item["want"] if isinstance(item["want"], list) else [item["want"]]
-        found += [_entry(pool, lb, int(port) + n, want, item) for n, want in enumerate(wants)]
-    return tuple(sorted(found, key=attrgetter("lb", "port")))
+        entries += [_entry(pool, lb, int(port) + n, want, item) for n, want in enumerate(wants)]
+    return tuple(sorted(entries, key=attrgetter("lb", "port")))
 
 
 def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, Any]) -> Entry:

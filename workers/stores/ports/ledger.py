@@ -113,7 +113,7 @@ class Aim:
 
     listener: str
     target_group: str
-    wish: str
+    comparison: str
     tried: frozenset[str]
 
 
@@ -171,9 +171,9 @@ class PoolRun:
         return Full(reply[1].decode(), texts(reply[2])) if reply[0] == b"OK" else None
 
     def _granted(self, reply: bytes) -> Granted:
-        found = orjson.loads(reply)
-        lbs = ((name.encode(), facts) for name, facts in found["lbs"].items())
-        return Granted(entries_of(self.ledger.pool, found["entries"]), _carriers(lbs), tuple(found["woken"]))
+        answer = orjson.loads(reply)
+        lbs = ((name.encode(), facts) for name, facts in answer["lbs"].items())
+        return Granted(entries_of(self.ledger.pool, answer["entries"]), _carriers(lbs), tuple(answer["woken"]))
 
     def question(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1, port: int = 0) -> bytes:
         """The second argument of the script `allocate`; `port` is where the only want must begin, 0 = anywhere.
@@ -193,12 +193,12 @@ class PoolRun:
 
     def aim(self, entry: Entry, target: str) -> Aim:
         """Notes, before the call, that `target` (ip:port, '' = none) will be registered for a precreated port."""
-        listener, group, wish, *tried = self._checked("announce_target", entry.uid, entry.key, target)[1:]
-        return Aim(listener.decode(), group.decode(), wish.decode(), frozenset(texts(tried[0])))
+        listener, group, comparison, *tried = self._checked("announce_target", entry.uid, entry.key, target)[1:]
+        return Aim(listener.decode(), group.decode(), comparison.decode(), frozenset(texts(tried[0])))
 
-    def aimed(self, entry: Entry, wish: str) -> bool:
+    def aimed(self, entry: Entry, comparison: str) -> bool:
         """Records target and state. True: its targets must be compared (again), for `wish` was not the last."""
-        return bool(self._checked("record_target", entry.uid, entry.key, entry.target, entry.state, wish)[1])
+        return bool(self._checked("record_target", entry.uid, entry.key, entry.target, entry.state, comparison)[1])
 
     def releasing(self, entry: Entry) -> None:
         self._checked("mark_releasing", entry.uid, entry.key, entry.listener, entry.target_group)

@@ -68,7 +68,7 @@ class Pressure:
     woken: tuple[str, ...]
 
 
-class Growth:
+class PortPoolLedger:
     """What a pool does as a whole; pods go through PoolRun."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -162,10 +162,10 @@ class Growth:
         intent = orjson.loads(rest[0])
         return Intent(intent["id"], int(intent["epoch"]), tuple(intent["slots"]))
 
-    def close(self, intent: Intent, made: Sequence[PoolLoadBalancer]) -> tuple[str, ...] | None:
+    def close(self, intent: Intent, created: Sequence[PoolLoadBalancer]) -> tuple[str, ...] | None:
         """Adds them, raises the epoch, ends the intent. The names that were woken; None: it was not the open intent."""
         status, *rest = self.ledger.call(
-            "close_intent", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in made])
+            "close_intent", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in created])
         )
         return texts(rest[1]) if status == b"OK" else None
 
@@ -214,10 +214,10 @@ class Growth:
         """
         cursor, pruned = b"0", 0
         while True:
-            _, cursor, found = self.ledger.call(
+            _, cursor, count = self.ledger.call(
                 "prune_fences", INCARNATION, cursor, age // timedelta(microseconds=1), FENCE_PAGE
             )
-            pruned += int(found)
+            pruned += int(count)
             if cursor == b"0":
                 return pruned
 

@@ -30,7 +30,7 @@ def count(
     inc, epoch, free, demand, intent = meta
     used = sum(int(number) for field, number in lbs.items() if field.startswith(b"used:"))
     states = Counter(_state(field[6:], lbs, coming) for field in lbs if field.startswith(b"facts:"))
-    kinds = Counter(one.partition(b"|")[0].decode() for one in drift)
+    kinds = Counter(difference.partition(b"|")[0].decode() for difference in drift)
     return {
         "berthmaster_ports": {"allocated": used, "free": int(free or 0), "waiting": int(demand or 0)},
         "berthmaster_waiting_pods": {"ports": waiting, "share": capped},

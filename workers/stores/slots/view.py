@@ -80,7 +80,7 @@ def view(ledger: SlotLedger) -> SlotsView:
 
 
 @dataclass(frozen=True)
-class Standing:
+class PoolSizing:
     """`size` None: what runs is not known, because not every pod has reported. `asked`: since pods must report."""
 
     size: Size | None
@@ -88,25 +88,25 @@ class Standing:
 
 
 @readable()
-def standing(ledger: SlotLedger) -> Standing:
+def pool_sizing(ledger: SlotLedger) -> PoolSizing:
     """How large the pool shall be, read only; -1 pods where that was never decided."""
     pipe: Any = ledger.redis.pipeline(transaction=True)
     pipe.hmget(f"{ledger.prefix}meta", "inc", "seen", "mark", "asked", "size", "up", "down")
     pipe.time()
-    (inc, seen, mark, since, size, up, down), (seconds, micros) = pipe.execute()
+    (verified, marked, mark, since, size, up, down), (seconds, micros) = pipe.execute()
     server, now = incarnation(ledger.redis).encode(), int(seconds) * 1000 + int(micros) // 1000
     since = int(since or int(mark or 0) // 1000)  # a mark is a time too, where nothing else says it
-    asked = timedelta(milliseconds=max(0, now - since)) if mark and seen == server else timedelta(0)
-    if inc != server:
-        return Standing(None, asked)
-    return Standing(Size(int(size or -1), *(now - int(at) if at else -1 for at in (up, down))), asked)
+    asked = timedelta(milliseconds=max(0, now - since)) if mark and marked == server else timedelta(0)
+    if verified != server:
+        return PoolSizing(None, asked)
+    return PoolSizing(Size(int(size or -1), *(now - int(at) if at else -1 for at in (up, down))), asked)
 
 
-def _unready(told: dict[bytes, bytes], now: int) -> Unready:
+def _unready(stored: dict[bytes, bytes], now: int) -> Unready:
     """A time of the future is from before TIME went back: what has waited since then has waited long enough."""
-    at = int(told.get(b"at", now))
+    at = int(stored.get(b"at", now))
     since = timedelta(seconds=now - (at if at <= now else 0))
-    return Unready(told.get(b"revision", b"").decode(), int(told.get(b"count", 0)), since)
+    return Unready(stored.get(b"revision", b"").decode(), int(stored.get(b"count", 0)), since)
 
 
 def _waiting(ledger: SlotLedger, kinds: list[str]) -> dict[str, int]:
@@ -137,15 +137,15 @@ def _state(slot: dict[str, Any] | None) -> str:
 
 def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:
     """All that are remembered, in pages."""
-    for job, told in ledger.redis.hscan_iter(f"{ledger.prefix}jobs", count=500):
-        yield decoded(job.decode(errors="replace"), told)
+    for job, record in ledger.redis.hscan_iter(f"{ledger.prefix}jobs", count=500):
+        yield decoded(job.decode(errors="replace"), record)
 
 
 @readable()
 def ends(ledger: SlotLedger) -> dict[str, datetime]:
     """When each job ended that has; UTC, by Redis' clock."""
-    told: Any = ledger.redis.zrange(f"{ledger.prefix}ended", 0, -1, withscores=True)
-    return {job.decode(): _moment(at) for job, at in told}
+    ends: Any = ledger.redis.zrange(f"{ledger.prefix}ended", 0, -1, withscores=True)
+    return {job.decode(): _moment(at) for job, at in ends}
 
 
 @readable()

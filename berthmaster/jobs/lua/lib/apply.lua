@@ -65,7 +65,7 @@ local function change(id, job, row, event)
   elseif row.phase == 'reported' then job.phase_number = event.phase_number end
   if row.plan == 'set' then job.plan = job.attempt elseif row.plan == 'clear' then job.plan = nil end
   if row.announce then job.result = event.result end
-  if row.outcome then job.outcome = row.outcome == 'as_told' and event.outcome or row.outcome end
+  if row.outcome then job.outcome = row.outcome == 'as_reported' and event.outcome or row.outcome end
   local pod = row.slot and row.slot ~= 'free' and take_slot(id, job, row, event)
   if row.key == 'take' then take_key(id, job) end
   save_job(id, job)
