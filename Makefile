@@ -2,7 +2,7 @@
 # ARGS are passed on: make sandbox ARGS="--pods 120 --once", make test ARGS="-k ledger".
 
 .DEFAULT_GOAL := help
-.PHONY: help sandbox test lint format bench rows apiserver crds reference dashboards sbom clean
+.PHONY: help sandbox test check lint format bench rows apiserver crds reference dashboards sbom clean
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
 PYTHON ?=
@@ -23,6 +23,10 @@ sandbox: $(SANDBOX) ## run the whole system in processes on this machine: ARGS="
 test: $(DEV) ## run lint and every test; ARGS go to pytest, PROCESSES=0 for -s and --pdb
 	@scripts/lint.sh --optional-luacheck
 	@$(VENV)/python -m pytest -n $(PROCESSES) $(ARGS)
+
+check: $(DEV) ## run lint, unit tests and one integration test a feature, in about two minutes
+	@scripts/lint.sh --optional-luacheck
+	@$(VENV)/python -m pytest -n $(PROCESSES) -m "not slow" tests/unit @tests/check.txt $(ARGS)
 
 lint: $(DEV) ## run ruff, style, rules of protocols, import contracts, mypy, luacheck, checklist rows, generated files
 	@scripts/lint.sh

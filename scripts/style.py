@@ -11,7 +11,7 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Final, TypeAlias
 
-from scripts import exemptions, lua_headers, lua_includes, raw_metadata, sizes, words
+from scripts import exemptions, lua_headers, lua_includes, raw_metadata, sizes, skeleton, words
 
 Check: TypeAlias = Callable[[Path], Iterator[str]]
 
@@ -22,6 +22,7 @@ CHECKS: Final[dict[str, Check]] = {
     "exemptions": exemptions.offences,
     "raw metadata": raw_metadata.offences,
     "words": words.offences,
+    "skeleton": skeleton.offences,
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import exemptions, lua_headers, raw_metadata, sizes, style, words
+from scripts import exemptions, lua_headers, raw_metadata, sizes, skeleton, style, words
 
 
 def written(root: Path, name: str, text: str) -> Path:
@@ -164,11 +164,35 @@ class TestWords:
         assert fault == "class Fit stands in domain/fits.py, events/fits.py: names of classes are unique"
 
 
+def write_skeleton(root: Path) -> None:
+    for name in (f"{package}/{file}" for package in skeleton.PACKAGES for file in skeleton.FILES):
+        if name not in skeleton.ELSEWHERE:
+            written(root, f"workers/{name}.py", "x = 1\n")
+
+
+class TestSkeleton:
+    def test_a_whole_skeleton_is_green(self, tmp_path: Path) -> None:
+        write_skeleton(tmp_path)
+        assert list(skeleton.offences(tmp_path)) == []
+
+    def test_a_missing_file_is_a_fault(self, tmp_path: Path) -> None:
+        write_skeleton(tmp_path)
+        (tmp_path / "workers/claims/explain.py").unlink()
+        (fault,) = skeleton.offences(tmp_path)
+        assert fault.startswith("workers/claims/explain.py: a reconciler has ")
+
+    def test_an_exception_that_is_none_any_more_is_a_fault(self, tmp_path: Path) -> None:
+        write_skeleton(tmp_path)
+        written(tmp_path, "workers/ports/services.py", "x = 1\n")
+        (fault,) = skeleton.offences(tmp_path)
+        assert "take it out of ELSEWHERE" in fault
+
+
 class TestTogether:
     def test_a_tree_without_faults_is_green(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        written(tmp_path, "domain/fits.py", "x = 1\n")
+        write_skeleton(tmp_path)
         assert style.main(tmp_path) == 0
-        parts = ("sizes", "lua headers", "lua includes", "exemptions", "raw metadata", "words")
+        parts = ("sizes", "lua headers", "lua includes", "exemptions", "raw metadata", "words", "skeleton")
         assert capsys.readouterr().out == f"style: {', '.join(f'{part} ok' for part in parts)}\n"
 
     def test_one_fault_anywhere_is_red(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
