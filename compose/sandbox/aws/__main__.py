@@ -21,7 +21,7 @@ class QuietHandler(WSGIRequestHandler):
     disable_nagle_algorithm = True
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        pass
+        """Log nothing."""
 
     def connection_dropped(self, *_: object) -> None:
         """Close the connection of a lost answer without a log line."""
@@ -29,6 +29,7 @@ class QuietHandler(WSGIRequestHandler):
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m compose.sandbox.aws", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default="127.0.0.1")
@@ -40,6 +41,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> None:
+    """Print the address and the ids of the network in one line, then serve until the process ends."""
     options = arguments(argv)
     settings = Settings(
         provisioning=options.provisioning, initial=options.initial, draining=options.draining, throttle=options.throttle

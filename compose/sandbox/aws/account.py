@@ -1,4 +1,4 @@
-"""The account of the sandbox AWS: the backends of all regions, and what tests and people change while it runs."""
+"""The account of the sandbox AWS: the backends of all regions, settings, faults and the record of calls."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class AwsAccount:
             self._backends: dict[str, StrictBackend] = {}
 
     def backend(self, region: str) -> StrictBackend:
+        """Return the backend of a region. The first call creates it."""
         with self.lock:
             if region not in self._backends:
                 self._backends[region] = StrictBackend(region, ACCOUNT, self.settings)

@@ -34,15 +34,18 @@ ERROR = (
 
 
 class AnswerLostError(ConnectionError):
-    """An answer to lose: the server closes the connection."""
+    """A fault loses the answer: the server closes the connection."""
 
 
 class Application:
+    """The WSGI application of one account."""
+
     def __init__(self, account: AwsAccount) -> None:
         self.account, self._control = account, Control(account)
         self._others = DomainDispatcherApplication(create_backend_app)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer a request. Raises AnswerLostError if a fault says so."""
         request = BackendRequest(environ)
         if request.path.startswith("/_"):
             return self._control.answer(request)(environ, start_response)
@@ -83,7 +86,7 @@ class Application:
         return _error("InternalFailure", fault.message, 500) if fault and fault.lose else answer
 
     def _forbidden(self, request: Request, action: str, region: str) -> Question | None:
-        """Return what the policy of the caller's key forbids. A key without a policy is not limited."""
+        """Return what the policy of the caller's key forbids, or None. A key without a policy may do anything."""
         statements = self.account.settings.policies.get(_from_signature(KEY, request, ""))
         if statements is None:
             return None
@@ -110,7 +113,7 @@ def _rewound(environ: dict[str, Any], body: str) -> dict[str, Any]:
 
 
 def _from_signature(pattern: re.Pattern[str], request: Request, otherwise: str) -> str:
-    """Return what the pattern finds in the signature of the request."""
+    """Return the pattern's first group in the signature of the request, or `otherwise`."""
     match = pattern.search(request.headers.get("Authorization", ""))
     return match[1] if match else otherwise
 

@@ -1,4 +1,4 @@
-"""The record of calls, with which tests count calls and measure rates."""
+"""The record of calls. Tests count calls and measure rates with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class AwsCall:
-    """A call. `time`: when it came in, in seconds since 1970. `code`: "ok" or AWS's error code."""
+    """A call. `time`: its arrival, in seconds since 1970. `code`: "ok", AWS's error code, or AnswerLost."""
 
     time: float
     action: str
@@ -25,12 +25,14 @@ class AwsCall:
 
 
 class Calls:
+    """The latest calls (at most `MOST`), and the counts of all calls since the last reset."""
+
     def __init__(self) -> None:
         self._lock, self._calls = threading.Lock(), deque[AwsCall](maxlen=MOST)
         self._counts, self._since = Counter[tuple[str, str]](), now()
 
     def record(self, call: AwsCall) -> None:
-        """Record a call, unless it came in before the last reset and ended after it."""
+        """Record a call, unless it arrived before the last reset."""
         with self._lock:
             if call.time < self._since:
                 return
@@ -38,13 +40,14 @@ class Calls:
             self._counts[call.action, call.code] += 1
 
     def clear(self) -> None:
+        """Forget all calls and counts. Calls that run now are not recorded."""
         with self._lock:
             self._calls.clear()
             self._counts.clear()
             self._since = now()
 
     def report(self, log: bool, action: str = "") -> dict[str, object]:
-        """Return counts by action, refusals by action and code, and with `log` each call (of one action)."""
+        """Return counts by action, refusals by action and code, and with `log` each call of `action` ('': of all)."""
         with self._lock:
             counts, calls = dict(self._counts), list(self._calls) if log else []
         total: Counter[str] = Counter()
@@ -64,4 +67,5 @@ def parameters(body: str) -> dict[str, str]:
 
 
 def now() -> float:
+    """Return the current time in seconds since 1970."""
     return wall_clock().timestamp()

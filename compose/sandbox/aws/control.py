@@ -1,4 +1,4 @@
-"""The side door of the sandbox AWS, for tests and people: faults, settings, health, record, reset.
+"""The control API of the sandbox AWS, for tests and people: faults, settings, health, record, reset.
 
 GET  /_network?region=R   ids of the VPC, subnets and security group
 GET  /_calls?log=1&action=A   counts by action, errors, and each call with `log=1`
@@ -24,6 +24,8 @@ REGION = "us-east-1"
 
 
 class Control:
+    """The handlers of the control API, by method and path."""
+
     def __init__(self, account: AwsAccount) -> None:
         self._account = account
         self._doors: dict[str, Callable[[Request], Any]] = {
@@ -39,6 +41,7 @@ class Control:
         }
 
     def answer(self, request: Request) -> Response:
+        """Answer a control request: 404 for an unknown path, 400 for an invalid body."""
         door = self._doors.get(f"{request.method} {request.path}")
         if door is None:
             return Response(f"no such door; there are: {', '.join(self._doors)}\n", status=404)

@@ -1,4 +1,4 @@
-"""What all parts of the strict backend share: settings, clock, network, and who uses which target group."""
+"""What all parts of the strict backend share: settings, clock, network, and the users of each target group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compose.sandbox.aws.settings import Settings
 
 
 class Core(ELBv2Backend):
-    """moto's backend of one region, on a network of its own."""
+    """moto's backend of one region, with its own network."""
 
     def __init__(self, region_name: str, account_id: str, settings: Settings) -> None:
         super().__init__(region_name, account_id)
@@ -21,9 +21,11 @@ class Core(ELBv2Backend):
 
     @property
     def ec2_backend(self) -> Any:
+        """The network, in place of moto's EC2 backend."""
         return self.network
 
     def now(self) -> float:
+        """Return the monotonic time in seconds."""
         return time.monotonic()
 
     def forwards_to(self, listener: FakeListener) -> list[str]:
@@ -32,11 +34,13 @@ class Core(ELBv2Backend):
         return [arn for action in forwards for arn in self._get_target_group_arns_from(action.data)]
 
     def link(self, listener: FakeListener) -> None:
+        """Record the listener as a user of the target groups that it forwards to."""
         for arn in self.forwards_to(listener):
             self.users.setdefault(arn, set()).add(listener.arn)
             self._show_users(arn)
 
     def unlink(self, listener: FakeListener) -> None:
+        """Remove the listener from the users of the target groups that it forwards to."""
         for arn in self.forwards_to(listener):
             self.users.get(arn, set()).discard(listener.arn)
             self._show_users(arn)
@@ -48,4 +52,5 @@ class Core(ELBv2Backend):
 
 
 def load_balancer_of(listener_arn: str) -> str:
+    """Return the ARN of the load balancer that a listener's ARN contains."""
     return listener_arn.replace(":listener/", ":loadbalancer/").rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""Faults that tests order: refusals, delays, and answers that get lost after the change."""
+"""Faults that tests switch on: refusals, delays, and answers that are lost after the call is carried out."""
 
 from __future__ import annotations
 
@@ -35,18 +35,22 @@ class AwsFaults:
         self._lock, self._orders, self._chance = threading.Lock(), list[AwsFault](), random.Random(seed)
 
     def order(self, fault: AwsFault) -> None:
+        """Add a fault."""
         with self._lock:
             self._orders.append(fault)
 
     def clear(self) -> None:
+        """Remove all faults."""
         with self._lock:
             self._orders.clear()
 
     def orders(self) -> list[AwsFault]:
+        """Return the active faults, oldest first."""
         with self._lock:
             return list(self._orders)
 
     def take(self, action: str, body: str) -> AwsFault | None:
+        """Use up and return the first fault that applies to a call, or return None. `body`: the unquoted query."""
         with self._lock:
             return next((fault for fault in list(self._orders) if self._applies(fault, action, body)), None)
 

@@ -1,4 +1,4 @@
-"""Listeners as a Network Load Balancer has them: one a port whatever the protocol, at most fifty."""
+"""Listeners as a Network Load Balancer has them: one a port, whatever its protocol, and fifty by default."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ TARGET_PROTOCOLS = {"TCP": {"TCP", "TCP_UDP"}, "TLS": {"TCP", "TLS"}, "UDP": {"U
 
 
 class StrictListeners(StrictLoadBalancers):
+    """The listeners of the strict backend."""
+
     def create_listener(  # noqa: PLR0913 - moto's signature
         self,
         load_balancer_arn: str,
@@ -32,6 +34,7 @@ class StrictListeners(StrictLoadBalancers):
         alpn_policy: list[str] | None = None,
         tags: list[dict[str, str]] | None = None,
     ) -> FakeListener:
+        """Create a listener. Raises ELBClientError for a used port, a full load balancer, or wrong actions."""
         balancer = self._balancer(load_balancer_arn)
         self._check_port(balancer, port, None)
         self._check_quota(balancer)
@@ -54,6 +57,7 @@ class StrictListeners(StrictLoadBalancers):
         certificates: list[dict[str, Any]] | None = None,
         actions: list[dict[str, Any]] | None = None,
     ) -> FakeListener:
+        """Change a listener. A new protocol is checked with the certificate of the same call."""
         listener = self._listener(arn)
         balancer = self._balancer(load_balancer_of(arn))
         if port is not None:
@@ -71,6 +75,7 @@ class StrictListeners(StrictLoadBalancers):
         return changed
 
     def describe_listeners(self, load_balancer_arn: str | None, listener_arns: list[str]) -> list[FakeListener]:
+        """Return the listeners of a load balancer by port, or those with these ARNs. Raises ELBClientError."""
         if load_balancer_arn and listener_arns:
             raise invalid("A load balancer ARN and listener ARNs cannot be specified at the same time")
         if load_balancer_arn:
@@ -78,6 +83,7 @@ class StrictListeners(StrictLoadBalancers):
         return [self._listener(arn) for arn in listener_arns]
 
     def delete_listener(self, listener_arn: str) -> FakeListener:
+        """Delete a listener and its tags. Raises ListenerNotFoundError."""
         listener = self._listener(listener_arn)
         del self.load_balancers[load_balancer_of(listener_arn)].listeners[listener_arn]
         self.unlink(listener)
@@ -108,7 +114,7 @@ class StrictListeners(StrictLoadBalancers):
             raise quota("TooManyListeners", limit)
 
     def _check_certificate(self, protocol: str, certificate: str | None) -> None:
-        """Check that a TLS listener has a certificate of its region. Every such ARN counts as existing."""
+        """Check that a TLS listener, and no other, has a certificate. Every ARN of the region counts as existing."""
         if bool(certificate) is not (protocol == "TLS"):
             raise invalid(f"A certificate {'must' if protocol == 'TLS' else 'cannot'} be specified for {protocol}")
         if certificate and not certificate.startswith(f"arn:aws:acm:{self.region_name}:"):

@@ -24,12 +24,14 @@ class NetworkLoadBalancer(FakeLoadBalancer):
     active_at: float = 0.0
 
     def settings(self) -> tuple[object, ...]:
-        """Return what a second create must repeat to get this load balancer as its answer."""
+        """Return the settings that a second create must repeat: AWS then answers with this load balancer."""
         subnets = frozenset(subnet.id for subnet in self.subnets)
         return self.type, self.scheme, subnets, frozenset(self.security_groups), self.ip_address_type
 
 
 class StrictLoadBalancers(Core):
+    """The load balancers of the strict backend."""
+
     def create_load_balancer(  # noqa: PLR0913 - moto's signature
         self,
         name: str,
@@ -41,6 +43,7 @@ class StrictLoadBalancers(Core):
         ip_address_type: str = "ipv4",
         tags: list[dict[str, str]] | None = None,
     ) -> FakeLoadBalancer:
+        """Create a load balancer, or return the existing one if its name and settings are equal."""
         if not NAME.fullmatch(name):
             raise invalid(f"The load balancer name '{name}' is not valid")
         requested = self._requested(
@@ -59,12 +62,13 @@ class StrictLoadBalancers(Core):
         return requested
 
     def check_tags(self, existing: dict[str, str], tags: list[dict[str, str]]) -> None:
-        """Raise TooManyTags if the resource would have too many tags."""
+        """Raise TooManyTags if a resource with the `existing` tags would have too many."""
         limit = self.settings.quotas.tags_per_resource
         if len(existing.keys() | {tag["Key"] for tag in tags}) > limit:
             raise quota("TooManyTags", limit)
 
     def describe_load_balancers(self, arns: list[str] | None, names: list[str] | None) -> list[FakeLoadBalancer]:
+        """Return the named load balancers, or all by name. Raises LoadBalancerNotFoundError if one is missing."""
         if arns and names:
             raise invalid("Load balancer names and load balancer ARNs cannot be specified at the same time")
         if len(arns or names or ()) > MOST_IN_ONE_DESCRIBE:
@@ -83,7 +87,7 @@ class StrictLoadBalancers(Core):
         return [balancer for balancer in balancers if balancer]
 
     def delete_load_balancer(self, arn: str) -> None:
-        """Delete it with its listeners. Succeeds if it is gone already, as in AWS."""
+        """Delete a load balancer and its listeners. A missing load balancer is no error, as in AWS."""
         balancer = self.load_balancers.get(arn)
         if balancer is None:
             return

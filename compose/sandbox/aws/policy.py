@@ -1,8 +1,8 @@
 """Evaluate an IAM policy for calls of Elastic Load Balancing, as far as our policy needs it.
 
-A call is allowed if a statement allows each of its questions: one for each resource that it names, and AddTags once
-more for what it creates with tags. Supported are Allow, patterns of resources, and the conditions Null, StringEquals
-and StringEqualsIfExists.
+A call is allowed if each of its questions is allowed by a statement. A call has one question for each resource that it
+names, and a question about AddTags if it creates a resource with tags. Supported are Allow, patterns of resources, and
+the conditions Null, StringEquals and StringEqualsIfExists.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EC2 = {
     "CreateTargetGroup": "InternetGateways Vpcs",
     "RegisterTargets": "Instances InternetGateways Subnets Vpcs",
 }
-"""What a call describes on the caller's behalf, from the table "Elastic Load Balancing API permissions"."""
+"""The EC2 kinds that AWS describes on the caller's behalf (table "Elastic Load Balancing API permissions")."""
 SERVICE = "elasticloadbalancing.amazonaws.com"
 ROLE = f"arn:aws:iam::123456789012:role/aws-service-role/{SERVICE}/AWSServiceRoleForElasticLoadBalancing"
 NEW_RESOURCES = {"CreateLoadBalancer": "loadbalancer/net/{}/0", "CreateTargetGroup": "targetgroup/{}/0"}
@@ -31,24 +31,27 @@ NAME = "<name of this cluster>"
 
 
 def statements_of(policy: str, cluster: str) -> list[Json]:
-    """Return the statements of a policy."""
+    """Return the statements of a policy, with the cluster's name in place of `NAME`."""
     statements: list[Json] = json.loads(policy.replace(NAME, cluster))["Statement"]
     return statements
 
 
 class Question(NamedTuple):
+    """A permission to check: an action on a resource. `context`: the condition keys and their values."""
+
     action: str
     resource: str
     context: Tags
 
 
 def refused(statements: Iterable[Json], questions: Iterable[Question]) -> Question | None:
-    """Return the first question that no statement allows."""
+    """Return the first question that no statement allows, or None."""
     rows = list(statements)
     return next((question for question in questions if not any(allows(row, question) for row in rows)), None)
 
 
 def allows(statement: Json, question: Question) -> bool:
+    """Return whether a statement allows a question."""
     if statement["Effect"] != "Allow" or question.action not in statement["Action"]:
         return False
     if not any(fnmatchcase(question.resource, pattern) for pattern in listed(statement["Resource"])):
@@ -62,6 +65,7 @@ def allows(statement: Json, question: Question) -> bool:
 
 
 def holds(operator: str, value: str | None, values: list[str]) -> bool:
+    """Return whether a condition holds for a key's value (None: absent). Raises ValueError for an unknown operator."""
     if operator == "Null":
         return str(value is None).lower() in values
     if operator == "StringEquals":
@@ -72,11 +76,12 @@ def holds(operator: str, value: str | None, values: list[str]) -> bool:
 
 
 def listed(value: str | list[str]) -> list[str]:
+    """Return the list of a policy's value, which may be a single string."""
     return [value] if isinstance(value, str) else value
 
 
 def questions(action: str, form: Mapping[str, str], arns: str, tags_of: Callable[[str], Tags]) -> Iterator[Question]:
-    """Yield what AWS checks before a call. `arns`: the prefix of the ARNs of this account and region."""
+    """Yield the questions of a call. `arns`: the prefix of the ARNs of this account and region."""
     asked = {f"aws:RequestTag/{key}": value for key, value in tags_in(form).items()}
     created = arns + NEW_RESOURCES[action].format(form.get("Name", "")) if action in NEW_RESOURCES else ""
     for resource in [created] if created else named(form) or ["*"]:
@@ -87,14 +92,18 @@ def questions(action: str, form: Mapping[str, str], arns: str, tags_of: Callable
         yield Question("elasticloadbalancing:AddTags", new, {**asked, "elasticloadbalancing:CreateAction": action})
     for kind in EC2.get(action, "").split():
         yield Question(f"ec2:Describe{kind}", "*", {})
-    if action == "CreateLoadBalancer":  # the first of an account; here each, so that nobody forgets it
+    if action == "CreateLoadBalancer":
+        # AWS checks this only for the first load balancer of an account. The check is always made here, so that no
+        # policy lacks the permission.
         yield Question("iam:CreateServiceLinkedRole", ROLE, {"iam:AWSServiceName": SERVICE})
 
 
 def named(form: Mapping[str, str]) -> list[str]:
+    """Return the ARNs that a call names."""
     return [value for key, value in form.items() if key in NAMED or key.startswith("ResourceArns.member.")]
 
 
 def tags_in(form: Mapping[str, str]) -> Tags:
+    """Return the tags in the parameters of a call."""
     keys = [name for name in form if name.startswith("Tags.member.") and name.endswith(".Key")]
     return {form[name]: form.get(f"{name.removesuffix('Key')}Value", "") for name in keys}

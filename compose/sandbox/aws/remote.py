@@ -1,4 +1,4 @@
-"""A Python client for the side door of a running sandbox AWS."""
+"""A Python client for the control API of a running sandbox AWS."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ class Network:
 
 
 class Remote:
-    """The client. Every method sends one request, and raises urllib.error.HTTPError if it is refused."""
+    """A client of the control API. Every method sends one request. A refusal raises urllib.error.HTTPError."""
 
     def __init__(self, endpoint_url: str) -> None:
         self.endpoint_url = endpoint_url
 
     def network(self, region: str = "us-east-1") -> Network:
+        """Return the ids of a region's VPC."""
         network = self._ask("GET", f"/_network?region={quote(region)}")
         return Network(network["vpc"], tuple(network["subnets"]), network["securityGroup"])
 
@@ -44,15 +45,15 @@ class Remote:
         return list(self._ask("GET", f"/_calls?log=1&action={quote(action)}")["calls"])
 
     def fault(self, action: str = "*", **order: Any) -> None:
-        """Order a fault, see compose.sandbox.aws.faults.AwsFault."""
+        """Add a fault; `order` has the fields of compose.sandbox.aws.faults.AwsFault."""
         self._ask("POST", "/_faults", AwsFault(action=action, **order).model_dump())
 
     def heal(self) -> None:
-        """Withdraw all faults."""
+        """Remove all faults."""
         self._ask("DELETE", "/_faults")
 
     def change(self, **settings: Any) -> None:
-        """Change settings, see compose.sandbox.aws.settings.Settings; groups are merged."""
+        """Change settings (compose.sandbox.aws.settings.Settings). Groups are merged, not replaced."""
         self._ask("POST", "/_settings", settings)
 
     def health(self, address: str, healthy: bool, region: str = "us-east-1") -> None:
@@ -60,6 +61,7 @@ class Remote:
         self._ask("POST", "/_health", {"address": address, "healthy": healthy, "region": region})
 
     def reset(self) -> None:
+        """Remove all resources, faults and recorded calls, and restore the first settings."""
         self._ask("POST", "/_reset")
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:

@@ -1,4 +1,4 @@
-"""moto's query protocol on the strict backend, with pages that are honoured."""
+"""moto's query protocol on the strict backend, with AWS's paging."""
 
 from __future__ import annotations
 
@@ -25,20 +25,24 @@ class StrictResponse(ELBV2Response):
 
     @property
     def elbv2_backend(self) -> StrictBackend:
+        """The strict backend of the request's region."""
         return self._backend(self.region)
 
     def describe_load_balancers(self) -> ActionResult:
+        """Answer with a page of load balancers, sorted by name."""
         arns, names = self._get_param("LoadBalancerArns", []), self._get_param("Names", [])
         balancers = self.elbv2_backend.describe_load_balancers(arns, names)
         return self._page("LoadBalancers", balancers, lambda balancer: balancer.name)
 
     def describe_target_groups(self) -> ActionResult:
+        """Answer with a page of target groups, sorted by name."""
         load_balancer = self._get_param("LoadBalancerArn")
         arns, names = self._get_param("TargetGroupArns", []), self._get_param("Names", [])
         groups = self.elbv2_backend.describe_target_groups(load_balancer, arns, names)
         return self._page("TargetGroups", groups, lambda group: group.name)
 
     def describe_listeners(self) -> ActionResult:
+        """Answer with a page of listeners, sorted by port."""
         load_balancer, arns = self._get_param("LoadBalancerArn"), self._get_param("ListenerArns", [])
         if not load_balancer and not arns:
             raise ListenerOrBalancerMissingError()
@@ -46,6 +50,7 @@ class StrictResponse(ELBV2Response):
         return self._page("Listeners", listeners, lambda listener: f"{int(listener.port):05}")
 
     def describe_account_limits(self) -> ActionResult:
+        """Answer with the quotas."""
         quotas = self.elbv2_backend.settings.quotas
         limits = {
             "network-load-balancers": quotas.load_balancers,
@@ -56,7 +61,7 @@ class StrictResponse(ELBV2Response):
         return ActionResult({"Limits": [{"Name": name, "Max": str(most)} for name, most in limits.items()]})
 
     def _page(self, name: str, items: Sequence[T], place: Callable[[T], str]) -> ActionResult:
-        """Return what follows the marker in the order of `place`: changes between two pages hide nothing."""
+        """Return the items after the marker, in the order of `place`. A change between two pages hides no item."""
         size = self._get_int_param("PageSize") or self.elbv2_backend.settings.page_size
         if not 1 <= size <= LARGEST_PAGE:
             raise invalid(f"PageSize '{size}' is not between 1 and {LARGEST_PAGE}")

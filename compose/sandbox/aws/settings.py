@@ -1,4 +1,4 @@
-"""How strict, how slow and how big the sandbox AWS is; every value can be changed while it runs (`POST /_settings`)."""
+"""The limits and times of the sandbox AWS. `POST /_settings` changes every value while the sandbox runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Quotas(BaseModel):
-    """AWS's limits; the listener limit of a Network Load Balancer is the one that AWS never raises."""
+    """AWS's default limits. AWS never raises the number of listeners of a Network Load Balancer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -21,6 +21,8 @@ class Quotas(BaseModel):
 
 
 class Bucket(BaseModel):
+    """A token bucket: calls per second, and calls at once."""
+
     model_config = ConfigDict(extra="forbid")
 
     per_second: float
@@ -28,7 +30,7 @@ class Bucket(BaseModel):
 
 
 class Settings(BaseModel):
-    """Times in seconds. `page_size` is far below AWS's 400, so that nobody gets away without paging."""
+    """Times are in seconds. `page_size` is far below AWS's 400, so that code without paging fails."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Targets as AWS has them: one an address and port, checked when registered, slow to become healthy and to go."""
+"""Targets as AWS has them: one an address and port, checked at registration, slow to become healthy and to drain."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ ROUTABLE = [ipaddress.ip_network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12
 
 @dataclass
 class Registration:
-    """A registered target. Times are of Core.now; `draining_until` is None until it is deregistered."""
+    """A registered target. Times are of Core.now. `draining_until` is None until the target is deregistered."""
 
     healthy_at: float
     draining_until: float | None = None
 
 
 class StrictTargets(StrictTargetGroups):
+    """The targets of the strict backend."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.registrations: dict[str, dict[Address, Registration]] = {}
         self.sick: set[str] = set()  # addresses `ip` or `ip:port` that fail their health check
 
     def register_targets(self, target_group_arn: str, instances: list[Any]) -> None:
+        """Register targets. A draining target starts anew, a registered target stays as it is."""
         group = self._group(target_group_arn)
         requested = [_address(group, target) for target in instances]
         for ip, port in requested:
@@ -51,11 +54,13 @@ class StrictTargets(StrictTargetGroups):
                 registered[address].draining_until = self.now() + self.settings.draining
 
     def describe_target_health(self, target_group_arn: str, targets: list[dict[str, Any]]) -> list[FakeHealthStatus]:
+        """Return the health of the given targets, or of all registered ones."""
         group, registered = self._group(target_group_arn), self._registered(target_group_arn)
         requested = [_address(group, target) for target in targets] if targets else sorted(registered)
         return [self._health(group, address, registered.get(address)) for address in requested]
 
     def delete_target_group(self, target_group_arn: str) -> FakeTargetGroup | None:  # type: ignore[override] # as above
+        """Delete a target group and its registrations. A missing target group is no error, as in AWS."""
         group = super().delete_target_group(target_group_arn)
         self.registrations.pop(target_group_arn, None)
         return group

@@ -1,4 +1,4 @@
-"""AWS's own token buckets: one a class of actions and region, refused with `Throttling` when empty."""
+"""AWS's own token buckets, one for each class of actions and region. An empty bucket refuses with `Throttling`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ REGISTER = {"RegisterTargets", "DeregisterTargets"}
 
 
 def class_of(action: str) -> str:
+    """Return the name of an action's bucket: register, modify, describe or write."""
     if action in REGISTER:
         return "register"
     if action.startswith(("Modify", "Set")):
@@ -19,11 +20,14 @@ def class_of(action: str) -> str:
 
 
 class Throttle:
+    """The token buckets of all regions."""
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._levels: dict[tuple[str, str], tuple[float, float]] = {}  # (region, class) -> (tokens, when)
 
     def refuses(self, settings: Settings, region: str, action: str) -> bool:
+        """Take a token for a call. Returns True if the bucket is empty, and always False without `throttle`."""
         if not settings.throttle:
             return False
         kind, now = class_of(action), time.monotonic()

@@ -19,7 +19,7 @@ from compose.sandbox.kube.journal import ObjectJournal
 
 
 async def serve(server: Server, port: int, kubelet: list[str]) -> None:
-    """Serve until SIGTERM or SIGINT. `kubelet`: the command of its kubelet, empty for none."""
+    """Serve until SIGTERM or SIGINT. `kubelet`: the command of a kubelet, empty for none."""
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
@@ -34,6 +34,7 @@ async def serve(server: Server, port: int, kubelet: list[str]) -> None:
 
 
 def kubelet_command(port: int, tokens: dict[str, str]) -> list[str]:
+    """Return the command of a kubelet for the API on `port`, with the administrator's token if there is one."""
     token = next((token for token, name in tokens.items() if name == ADMIN and token), "")
     command = [sys.executable, "-m", "compose.sandbox.kube.kubelet", "--server", f"http://127.0.0.1:{port}"]
     return [*command, "--with-parent", *(("--token", token) if token else ())]
@@ -47,8 +48,9 @@ def main(
     history: Annotated[int, typer.Option(help="changes a kind that a watch can resume from")] = 5000,
     bookmark_every: Annotated[float, typer.Option(help="seconds between the bookmarks of a watch")] = 60.0,
 ) -> None:
+    """Run the sandbox's Kubernetes API."""
     tokens = {token: name for name, _, token in (account.partition("=") for account in user or ())}
-    # A user with an empty token is whoever sends no credentials. Without users everybody is the administrator.
+    # A request without credentials is from the user whose token is empty. Without users, all are the administrator's.
     journal = ObjectJournal(data / "objects.jsonl") if data else None
     server = Server(Api(history), tokens, bookmark_every, journal)
     asyncio.run(serve(server, port, kubelet_command(port, tokens) if kubelet else []))

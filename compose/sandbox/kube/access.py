@@ -13,6 +13,8 @@ ANONYMOUS = ""
 
 
 class Access:
+    """The users, their permissions, and a count of requests."""
+
     def __init__(self, tokens: Mapping[str, str], faults: ApiFaults) -> None:
         """`tokens`: users by token; only `admin` has permissions. `ANONYMOUS` stands for no credentials."""
         self.tokens, self.faults = tokens, faults

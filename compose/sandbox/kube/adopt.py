@@ -1,6 +1,6 @@
-"""`python -m compose.sandbox.kube.adopt KUBECONFIG COPY SERVER MANIFESTS`: makes ready a cluster that others started.
+"""`python -m compose.sandbox.kube.adopt KUBECONFIG COPY SERVER MANIFESTS`: prepare a cluster that others started.
 
-Waits for its kubeconfig and its API, writes a copy by which other machines reach it, and applies manifests.
+Waits for the cluster's kubeconfig and API, writes a copy of the kubeconfig that names SERVER, and applies MANIFESTS.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PATIENCE = 180.0
 
 
 def elsewhere(kubeconfig: str, server: str) -> str:
-    """The same for somebody who reaches the API under another address."""
+    """Return a kubeconfig with another address of the API."""
     body = yaml.safe_load(kubeconfig)
     for cluster in body["clusters"]:
         cluster["cluster"]["server"] = server
@@ -30,12 +30,12 @@ def elsewhere(kubeconfig: str, server: str) -> str:
 
 
 def waited_for(there: Callable[[], object], patience: float = PATIENCE) -> None:
-    """Until it returns without an error that may pass. Raises the last one."""
+    """Call `there` until no error that may pass occurs. Raises the last error after `patience` seconds."""
     deadline = time.monotonic() + patience
     while True:
         try:
             there()
-        except (OSError, TypeError, Unavailable, Denied):  # not there yet, half written, or without its roles
+        except (OSError, TypeError, Unavailable, Denied):  # kubeconfig or API missing, half written, or without roles
             if time.monotonic() > deadline:
                 raise
             time.sleep(1)
@@ -44,9 +44,10 @@ def waited_for(there: Callable[[], object], patience: float = PATIENCE) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
+    """Adopt a cluster. `arguments`: KUBECONFIG, COPY, SERVER and MANIFESTS."""
     given, copy, folder = Path(arguments[0]), Path(arguments[1]), Path(arguments[3])
     waited_for(lambda: copy.write_text(elsewhere(given.read_text(), arguments[2])))
-    copy.chmod(0o644)  # it is read by another user, in a volume that only these containers see
+    copy.chmod(0o644)  # another user reads the copy, in a volume that only these containers mount
     with closing(KubeApi.connect(KubernetesSettings(kubeconfig=copy), "berthmaster-adopt")) as api:
         waited_for(lambda: api.get("/api/v1/namespaces/default"))
         apply(api, manifests(folder))

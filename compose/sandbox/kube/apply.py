@@ -54,7 +54,7 @@ def apply(api: KubeApi, bodies: Iterable[Json]) -> None:
 
 
 def kinds_of(body: Json) -> list[Json]:
-    """Return a stub object for each version of the kind that a definition adds; nothing for other objects."""
+    """Return a stub object for each served version of a definition's kind. Other objects give an empty list."""
     if body["kind"] != "CustomResourceDefinition":
         return []
     group, kind = body["spec"]["group"], body["spec"]["names"]["kind"]
@@ -63,10 +63,11 @@ def kinds_of(body: Json) -> list[Json]:
 
 
 def change(api: KubeApi, path: str, body: Json) -> None:
+    """Patch an object, a second time after a conflict."""
     try:
         api.patch(path, body)
     except Conflict:
-        api.patch(path, body)  # names no version: the second meets another state
+        api.patch(path, body)  # the body names no version, so this try applies to the newer state
 
 
 def waited_for(api: KubeApi, body: Json) -> str:
@@ -81,7 +82,7 @@ def waited_for(api: KubeApi, body: Json) -> str:
 
 
 def require_schema(api: KubeApi, kind: Json) -> None:
-    """Raise NotFound while the schema of the kind is missing: the real server publishes it after the kind."""
+    """Raise NotFound while the schema of the kind is missing. The real server publishes a kind before its schema."""
     version, name = kind["apiVersion"], kind["kind"]
     schemas = api.get(f"/openapi/v3/apis/{version}")["components"]["schemas"].values()
     served = (about for schema in schemas for about in schema.get("x-kubernetes-group-version-kind", ()))
@@ -90,7 +91,7 @@ def require_schema(api: KubeApi, kind: Json) -> None:
 
 
 def patiently(ask: Callable[[], T]) -> T:
-    """Ask until the answer is no NotFound, for at most `PATIENCE`."""
+    """Call `ask` until it raises no NotFound. Raises NotFound after `PATIENCE`."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:

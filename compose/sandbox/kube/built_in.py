@@ -23,7 +23,7 @@ IMMUTABLE_POD: Final = (
 
 
 def filled(kind: ServedKind, body: Json) -> Json:
-    """Return a new object with the defaults of its kind; its `metadata` is complete already."""
+    """Return a new object with the defaults of its kind. The `metadata` of `body` is complete already."""
     match kind.key:
         case ("", "pods"):
             spec = {
@@ -58,6 +58,7 @@ def check(kind: ServedKind, body: Json, old: Json | None) -> None:
 
 
 def pod_faults(body: Json, old: Json | None) -> Iterator[str]:
+    """Yield what is wrong with a pod. An update may change only images and `MUTABLE_POD_FIELDS`."""
     spec = body.get("spec") or {}
     if not spec.get("containers"):
         yield "spec.containers: Required value"
@@ -70,6 +71,7 @@ def pod_faults(body: Json, old: Json | None) -> Iterator[str]:
 
 
 def fixed_part(spec: Json) -> Json:
+    """Return the part of a pod's spec that no update may change, with the images emptied."""
     images = {"containers", "initContainers"}
     fixed = {key: value for key, value in spec.items() if key not in MUTABLE_POD_FIELDS}
     for key in images & fixed.keys():
@@ -78,12 +80,14 @@ def fixed_part(spec: Json) -> Json:
 
 
 def event_faults(body: Json, old: Json | None) -> Iterator[str]:
+    """Yield a fault for a new Event whose object is in another namespace."""
     about = (body.get("involvedObject") or {}).get("namespace") or "default"
     if old is None and about != body["metadata"]["namespace"]:
         yield f'involvedObject.namespace: Invalid value: "{about}": does not match event.namespace'
 
 
 def lease_faults(body: Json, _old: Json | None) -> Iterator[str]:
+    """Yield what is wrong with a Lease. Raises 400 for a holder that is not a string."""
     spec = body.get("spec") or {}
     holder = spec.get("holderIdentity")
     if holder is not None and not isinstance(holder, str):
@@ -97,6 +101,7 @@ def lease_faults(body: Json, _old: Json | None) -> Iterator[str]:
 
 
 def definition_faults(body: Json, old: Json | None) -> Iterator[str]:
+    """Check the new version of a definition. Raises 422 and yields nothing."""
     if old is not None:
         check_definition(body)
     yield from ()

@@ -16,13 +16,13 @@ from compose.sandbox.kube.writes import How, Writes
 
 Json = dict[str, Any]
 SOON: Final = 0.05
-"""Seconds until a controller acts; the real ones take 0.3 (garbage) to 5 (namespaces)."""
+"""Seconds until a controller acts. The real controllers take 0.3 (garbage) to 5 (namespaces)."""
 OWNERLESS: Final = 1.0
 """Seconds that the owner of a new object may be missing."""
 
 
 class Collector:
-    """Follows all changes of the store, and acts a little later, never within the write itself."""
+    """The controllers. They follow all changes of the store, and act a little later, never within a write."""
 
     def __init__(self, store: Store, kinds: Kinds, writes: Writes) -> None:
         self.store, self.kinds, self.writes = store, kinds, writes
@@ -40,6 +40,7 @@ class Collector:
                 self.writes.create(namespaces, "", {"metadata": {"name": name}}, How())
 
     def follow(self, key: KindKey, change: StoredChange) -> None:
+        """Record a change of the store, and schedule what follows from it."""
         if change.after is None:
             self.follow_end(key, change)
             return
@@ -55,6 +56,7 @@ class Collector:
             self.later(SOON, self.empty, key, item.name)
 
     def follow_end(self, key: KindKey, change: StoredChange) -> None:
+        """Record a deletion, schedule what follows from it, and drop the kind of a deleted definition."""
         assert change.before is not None
         metadata = change.before.metadata
         self.live.discard(metadata["uid"])
@@ -69,16 +71,18 @@ class Collector:
             self.kinds.drop((spec["group"], spec["names"]["plural"]))
 
     def later(self, seconds: float, act: Any, *arguments: Any) -> None:
+        """Call `act` on the running event loop after `seconds`."""
         asyncio.get_running_loop().call_later(seconds, act, *arguments)
 
     def finish_soon(self, key: KindKey, name: Name) -> None:
-        """Schedule `finish` once for many changes, because it walks over all objects."""
+        """Schedule `finish` once for many changes, because `finish` walks over all objects."""
         item = self.store.get(key, name)
         if item and item.metadata.get("deletionTimestamp") and (key, name) not in self.finishing:
             self.finishing.add((key, name))
             self.later(SOON, self.finish, key, name)
 
     def serve(self, definition: StoredObject) -> None:
+        """Serve the versions of a definition, in place of its former versions."""
         spec = definition.body["spec"]
         self.kinds.drop((spec["group"], spec["names"]["plural"]))
         for kind in kinds_of(definition.body):
@@ -95,15 +99,16 @@ class Collector:
                 self.delete(key, name)
 
     def delete(self, key: KindKey, name: Name) -> None:
+        """Delete an object. A refusal is no error."""
         kind = self.kinds.of(key)
         try:
             if kind:
                 self.writes.delete(kind, *name, {}, How())
         except ApiRefusal:
-            return  # gone meanwhile
+            return  # the object is gone meanwhile
 
     def content(self, key: KindKey, name: Name) -> Iterator[tuple[KindKey, Name]]:
-        """Yield the objects in a namespace, or of a custom kind."""
+        """Yield kind and name of each object in a namespace, or of a definition's kind."""
         for other, items in list(self.store.items.items()):
             inside = f"{other[1]}.{other[0]}" == name[1] if key == DEFINITIONS else None
             for item_name in list(items):
@@ -111,6 +116,7 @@ class Collector:
                     yield other, item_name
 
     def empty(self, key: KindKey, name: Name) -> None:
+        """Delete the content of a terminating namespace or definition."""
         for other, item_name in self.content(key, name):
             self.delete(other, item_name)
         self.finish(key, name)

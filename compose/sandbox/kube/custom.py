@@ -59,6 +59,7 @@ def check_definition(definition: Json) -> None:
 
 
 def schema_faults(path: str, schema: Json) -> Iterator[str]:
+    """Yield what is wrong with the schema of one version."""
     if "openAPIV3Schema" not in schema:
         yield f"{path}: Required value: schemas are required"
         return
@@ -70,7 +71,7 @@ def schema_faults(path: str, schema: Json) -> Iterator[str]:
 
 
 def established(definition: Json) -> Json:
-    """Return the status that tells clients that the kind is served."""
+    """Return the status of a definition whose kind is served."""
     names, versions = definition["spec"]["names"], definition["spec"]["versions"]
     created_at = definition["metadata"]["creationTimestamp"]
     conditions = [

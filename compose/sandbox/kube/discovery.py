@@ -32,6 +32,7 @@ def discovered(kinds: Kinds, path: str) -> Json | None:
 
 
 def discovered_groups(kinds: Kinds, path: list[str]) -> Json | None:
+    """Return the answer about groups and their resources, or None. `path`: its parts."""
     groups = kinds.groups()
     match path:
         case ["api", "v1"]:
@@ -47,7 +48,11 @@ def discovered_groups(kinds: Kinds, path: list[str]) -> Json | None:
 
 
 def openapi(kinds: Kinds, root: str) -> Json | None:
-    """Return whether PATCH accepts `fieldValidation` (kubectl asks before it writes), and schemas of custom kinds."""
+    """Return the OpenAPI index (root '') or the document of a version. None: the version is not served.
+
+    A document says that PATCH accepts `fieldValidation` (kubectl asks before it writes), and has the schemas of custom
+    kinds.
+    """
     roots = {
         f"apis/{name}/{version}" if name else "api/v1" for name, listed in kinds.groups().items() for version in listed
     }
@@ -64,7 +69,7 @@ def openapi(kinds: Kinds, root: str) -> Json | None:
 
 
 def schemas(listed: Iterable[ServedKind]) -> Iterator[tuple[str, Json]]:
-    """Yield the schemas of custom kinds."""
+    """Yield name and schema of each custom kind."""
     for kind in listed:
         if kind.schema:
             about = {"group": kind.group, "version": kind.version, "kind": kind.name}
@@ -73,23 +78,27 @@ def schemas(listed: Iterable[ServedKind]) -> Iterator[tuple[str, Json]]:
 
 
 def patch_operation(kind: ServedKind) -> Json:
+    """Return the OpenAPI operation of a patch, with the parameter `fieldValidation`."""
     parameter = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
     about = {"group": kind.group, "version": kind.version, "kind": kind.name}
     return {"parameters": [parameter], "responses": {}, "x-kubernetes-group-version-kind": about}
 
 
 def group(name: str, versions: list[str]) -> Json:
+    """Return the entry of an API group. Its first version is the preferred one."""
     listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
     return {"name": name, "versions": listed, "preferredVersion": listed[0]}
 
 
 def resources(kinds: Kinds, name: str, version: str) -> Json:
+    """Return the resources of one version of a group."""
     listed = [entry for kind in kinds.in_version(name, version) for entry in entries(kind)]
     group_version = f"{name}/{version}" if name else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
 
 
 def entries(kind: ServedKind) -> Iterator[Json]:
+    """Yield the entries of a kind and of its subresources `status` and `scale`."""
     about = {"singularName": kind.name.lower(), "namespaced": kind.namespaced, "kind": kind.name}
     extra = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
     yield {

@@ -1,7 +1,7 @@
 """Faults on demand: what the API does wrong, to whom and how often.
 
-Set over `POST /_faults`, cleared by `DELETE /_faults`. A fault may be limited to verbs, resources, names and
-clients, and ends after `times` uses (None: when it is cleared).
+`POST /_faults` sets a fault, and `DELETE /_faults` clears all. A fault may be limited to verbs, resources, names and
+clients. A fault ends after `times` uses (None: when it is cleared).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Json = dict[str, Any]
 KUBELET: Final = "sandbox-kubelet"
-"""Client that only faults that name it are for."""
+"""The client name of the kubelet. Only faults that name this client concern it."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,21 @@ class AccessRule(BaseModel):
     resourceNames: tuple[str, ...] = ()  # noqa: N815 - the API's spelling
 
     def permits(self, call: ApiCall) -> bool:
+        """Return whether the rule permits a call."""
         wanted = ((self.apiGroups, call.group), (self.resources, call.resource), (self.verbs, call.verb))
         named = not self.resourceNames or call.name in self.resourceNames
         return named and all("*" in allowed or value in allowed for allowed, value in wanted)
 
 
 class ApiFault(BaseModel):
-    """`error`: answers `status`. `conflict`: 409. `deny`: 403. `allow`: 403 for all that `rules` do not permit.
-    `slow`: waits `seconds` first. `drop`: closes the connection unanswered. `lose`: does it, then closes unanswered.
-    Of watches: `expire`: 410. `empty`: ends at once. `stall`: says nothing. `swallow`: leaves a line out. `repeat`:
-    says a line twice.
-    At once: `cut`: closes open watches. `compact`: forgets old versions.
+    """A fault, with limits on the calls that it concerns.
+
+    Of requests: `error` answers `status`, `conflict` 409, `deny` 403, and `allow` 403 to all that `rules` do not
+    permit. `slow` waits `seconds` first. `drop` closes the connection unanswered. `lose` carries the request out, then
+    closes unanswered.
+    Of watches: `expire` answers 410. `empty` ends at once. `stall` sends nothing. `swallow` omits a line. `repeat`
+    sends a line twice.
+    At once: `cut` closes open watches. `compact` forgets old versions.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -76,6 +80,7 @@ class ApiFault(BaseModel):
     used: int = Field(default=0, description="how often it has happened")
 
     def concerns(self, call: ApiCall) -> bool:
+        """Return whether a call is within the limits of the fault."""
         limits = ((self.verbs, call.verb), (self.resources, call.resource))
         if call.client == KUBELET and KUBELET not in self.clients:
             return False
@@ -86,10 +91,13 @@ class ApiFault(BaseModel):
 
 
 class ApiFaults:
+    """The active faults."""
+
     def __init__(self) -> None:
         self.active: list[ApiFault] = []
 
     def matching(self, kind: str, call: ApiCall) -> Iterator[ApiFault]:
+        """Return the faults of a kind that concern a call. Removes faults that are used up."""
         if not self.active:
             return iter(())
         spent = [fault for fault in self.active if fault.times is not None and fault.used >= fault.times]
@@ -97,19 +105,21 @@ class ApiFaults:
         return (fault for fault in self.active if fault.fault == kind and fault.concerns(call))
 
     def stands(self, kind: str, call: ApiCall) -> bool:
-        """Return whether such a fault is active, without using it up."""
+        """Return whether a fault of a kind concerns a call, without using the fault up."""
         return next(self.matching(kind, call), None) is not None
 
     def take(self, kind: str, call: ApiCall) -> ApiFault | None:
-        """Return the first such fault, and use it up once."""
+        """Return the first fault of a kind that concerns a call, and count one use of it. None: there is none."""
         fault = next(self.matching(kind, call), None)
         if fault:
             fault.used += 1
         return fault
 
     def permitted(self, call: ApiCall) -> bool:
+        """Return whether no `deny` and no `allow` fault forbids a call. Uses a `deny` up once."""
         return not self.take("deny", call) and self.within_rules(call)
 
     def within_rules(self, call: ApiCall) -> bool:
+        """Return whether the rules of the `allow` faults permit a call. Without such faults all calls are permitted."""
         allowing = list(self.matching("allow", call))
         return not allowing or any(rule.permits(call) for fault in allowing for rule in fault.rules)

@@ -1,4 +1,4 @@
-"""The API over HTTP: one handler for every path, faults and permissions in front of it."""
+"""The API over HTTP: one handler for every path, behind faults and permissions."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ HEALTH: Final = ("/readyz", "/livez", "/healthz")
 
 
 class Server:
+    """The HTTP server of the API, with `/_faults` and `/_requests` for tests."""
+
     def __init__(
         self, api: Api, tokens: Mapping[str, str], bookmark_every: float = 60.0, journal: ObjectJournal | None = None
     ) -> None:
@@ -37,6 +39,7 @@ class Server:
         self.streams: dict[int, tuple[web.Request, ApiCall]] = {}
 
     def app(self) -> web.Application:
+        """Return the application of the server."""
         app = web.Application(client_max_size=MAX_BODY)
         app.router.add_route("*", "/_faults", self.switch)
         app.router.add_get("/_requests", self.requests)
@@ -46,21 +49,24 @@ class Server:
         return app
 
     async def open(self, _app: web.Application) -> None:
+        """Restore the objects of the journal, and create the permanent namespaces."""
         if self.journal:
             self.journal.open(self.api.store)
         self.api.collector.open()
 
     async def close(self, _app: web.Application) -> None:
-        """Close all streams, which would keep the process alive."""
+        """Close all streams. Open streams would keep the process alive."""
         self.cut(ApiFault(fault="cut"))
 
     async def reply(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request. A refusal becomes a Status."""
         try:
             return await self.answer(request)
         except ApiRefusal as refusal:
             return refused(refusal)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request. Raises ApiRefusal."""
         if request.path in HEALTH:
             return web.Response(text="ok")
         user = self.access.user(request.headers.get("Authorization", ""))
@@ -92,6 +98,7 @@ class Server:
     async def served(
         self, request: web.Request, target: RequestTarget, call: ApiCall, body: bytes
     ) -> web.StreamResponse:
+        """Answer a request that is permitted and has passed the faults. Raises ApiRefusal."""
         if target.verb == "watch":
             return await self.watch(request, target, call)
         if wanted(request.headers.get("Accept", "")) and target.verb in ("get", "list"):
@@ -102,6 +109,7 @@ class Server:
         return replied(status, data)
 
     async def watch(self, request: web.Request, target: RequestTarget, call: ApiCall) -> web.StreamResponse:
+        """Stream a watch until it ends or the client disconnects."""
         query = request.query
         bookmarks = query.get("allowWatchBookmarks") in ("true", "1")
         options = WatchOptions(
@@ -128,6 +136,8 @@ class Server:
         return response
 
     def shape(self, target: RequestTarget, as_table: bool) -> Any:
+        """Return the function that writes an object of a watch, as JSON or as a table row."""
+
         def row(item: StoredObject) -> bytes:
             return orjson.dumps(table(target.kind, [item], item.version))
 
@@ -145,6 +155,7 @@ class Server:
         return replied(200, orjson.dumps([fault.model_dump() for fault in self.faults.active]))
 
     def set(self, fault: ApiFault) -> None:
+        """Add a fault. `cut` and `compact` act at once and are not kept."""
         if fault.fault == "cut":
             self.cut(fault)
         elif fault.fault == "compact":
@@ -153,33 +164,37 @@ class Server:
             self.faults.active.append(fault)
 
     def cut(self, fault: ApiFault) -> None:
+        """Close the open watches that a fault concerns."""
         for request, call in list(self.streams.values()):
             if fault.concerns(call) and request.transport:
                 request.transport.abort()
 
     async def requests(self, _request: web.Request) -> web.Response:
-        """Return the number of requests by client: `[{client, verb, group, resource, count}]`."""
+        """Answer with the number of requests since the start: `[{client, verb, group, resource, count}]`."""
         names = ("client", "verb", "group", "resource")
         rows = [dict(zip(names, call, strict=True), count=count) for call, count in self.access.calls.items()]
         return replied(200, orjson.dumps(rows))
 
 
 def client_of(request: web.Request) -> str:
+    """Return the client's name: the User-Agent up to the first slash or space."""
     return request.headers.get("User-Agent", "").partition(" ")[0].partition("/")[0]
 
 
 def hang_up(request: web.Request) -> None:
-    """Close the connection and end the request."""
+    """Close the connection. Raises CancelledError, which ends the request."""
     if request.transport:
         request.transport.abort()
     raise asyncio.CancelledError
 
 
 def replied(status: int, data: bytes) -> web.Response:
+    """Return a response with a JSON body."""
     return web.Response(status=status, body=data, content_type="application/json")
 
 
 def refused(refusal: ApiRefusal) -> web.Response:
+    """Return the response of a refusal, with a Retry-After if it has one or is a 429."""
     response = replied(refusal.code, orjson.dumps(refusal.status()))
     seconds = (refusal.details or {}).get("retryAfterSeconds")
     if seconds or refusal.code == 429:

@@ -1,4 +1,4 @@
-"""Keep the objects over a restart: a line for each change. Opening the file drops its history."""
+"""Keep the objects over a restart, in a file with a line for each change. Opening the file drops its history."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ Json = dict[str, Any]
 
 
 class ObjectJournal:
+    """A file with one line for each change of a store."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.file: BinaryIO | None = None
 
     def open(self, store: Store) -> None:
-        """Fill an empty store from the file, then record its changes. Versions continue, old ones expire."""
+        """Fill an empty store from the file, then record its changes. Versions continue, and old versions expire."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
             restore(store, line)
@@ -34,6 +36,7 @@ class ObjectJournal:
         store.listeners.append(self.follow)
 
     def follow(self, key: KindKey, change: StoredChange) -> None:
+        """Append a change to the file."""
         assert self.file is not None
         gone = change.before.name if change.before and not change.after else None
         record = [change.version, key, gone, change.after.body if change.after else None]
@@ -41,6 +44,7 @@ class ObjectJournal:
 
 
 def restore(store: Store, line: bytes) -> None:
+    """Apply one line of the file to a store. An incomplete line is ignored."""
     try:
         version, (group, plural), gone, body = orjson.loads(line)
     except ValueError:

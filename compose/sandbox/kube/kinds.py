@@ -1,7 +1,7 @@
 """The kinds that the API serves: some of Kubernetes' own, and those of CustomResourceDefinitions.
 
-A kind is data. What the real API does by hand for a kind (status apart or not, updates without a version, create by
-PUT) is a field here, as seen on a real server.
+A kind is data. The real API treats some kinds specially: separate status, updates without a version, create by PUT.
+Each of these is a field here, with the values of a real server.
 """
 
 from __future__ import annotations
@@ -12,42 +12,47 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 KindKey = tuple[str, str]
-"""API group and plural: the key under which objects are stored, whatever version a client uses."""
+"""API group and plural. The store keeps objects under this key, whatever version a client uses."""
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 EVERYWHERE: Final = frozenset({"metadata.name", "metadata.namespace"})
 
 
 @dataclass(frozen=True)
 class ServedKind:
+    """One served version of a kind."""
+
     group: str
     version: str
     plural: str
     name: str
     namespaced: bool = True
     status: bool = False
-    """Has a status subresource, so that each of the two paths ignores the other's part."""
+    """Whether the kind has a status subresource. Each of the two paths then ignores the other's part."""
     unversioned_update: bool = True
-    """Takes a PUT without resourceVersion."""
+    """Whether a PUT may omit the resourceVersion."""
     create_by_put: bool = False
     fields: frozenset[str] = EVERYWHERE
     """Paths that field selectors may name."""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     schema: Json | None = field(default=None, compare=False)
-    """OpenAPI schema of a custom resource; None for Kubernetes' own."""
+    """OpenAPI schema of a custom resource. None: the kind is Kubernetes' own."""
     columns: tuple[Json, ...] = field(default=(), compare=False)
     scale: Json | None = field(default=None, compare=False)
 
     @property
     def key(self) -> KindKey:
+        """The key under which the store keeps the objects."""
         return (self.group, self.plural)
 
     @property
     def api_version(self) -> str:
+        """The `apiVersion` of the objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def custom(self) -> bool:
+        """Whether a CustomResourceDefinition defines the kind."""
         return self.schema is not None
 
     @property
@@ -123,12 +128,15 @@ class Kinds:
             self.add(kind)
 
     def add(self, kind: ServedKind) -> None:
+        """Serve a kind."""
         self.served[kind.group, kind.version, kind.plural] = kind
 
     def drop(self, key: KindKey) -> None:
+        """Stop serving all versions of a kind."""
         self.served = {path: kind for path, kind in self.served.items() if kind.key != key}
 
     def find(self, group: str, version: str, plural: str) -> ServedKind | None:
+        """Return the kind with this group, version and plural, or None."""
         return self.served.get((group, version, plural))
 
     def of(self, key: KindKey) -> ServedKind | None:
@@ -144,4 +152,5 @@ class Kinds:
         return groups
 
     def in_version(self, group: str, version: str) -> Iterator[ServedKind]:
+        """Return the kinds of one version of a group."""
         return (kind for kind in self.served.values() if (kind.group, kind.version) == (group, version))

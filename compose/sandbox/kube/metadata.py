@@ -1,4 +1,4 @@
-"""The part of an object that belongs to the API server: identity, generation, finalizers, times."""
+"""The metadata that the API server keeps: identity, generation, finalizers, times."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ SYSTEM: Final = ("uid", "creationTimestamp", "generation", "deletionTimestamp", 
 
 
 def timestamp(seconds_from_now: float = 0) -> str:
+    """Return a time in the API's format, by default the present one."""
     return datetime.fromtimestamp(wall_clock().timestamp() + seconds_from_now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def new_metadata(kind: ServedKind, namespace: str, given: Json) -> Json:
-    """Return the metadata of a new object. Raises 400 or 422."""
+    """Return the metadata of a new object. Raises 400, 422, or 500 for a resourceVersion."""
     if given.get("resourceVersion"):
         raise ApiRefusal(500, "", "resourceVersion should not be set on objects to be created")
     if given.get("namespace", namespace) not in (namespace, ""):
@@ -42,6 +43,7 @@ def new_metadata(kind: ServedKind, namespace: str, given: Json) -> Json:
 
 
 def check_name(kind: ServedKind, name: str) -> None:
+    """Check the name of a new object. Raises 422."""
     if not name:
         raise invalid(kind.title, "", ["metadata.name: Required value: name or generateName is required"])
     allowed = r"[^/%]+" if kind.group == "rbac.authorization.k8s.io" else SUBDOMAIN
@@ -51,7 +53,7 @@ def check_name(kind: ServedKind, name: str) -> None:
 
 
 def check_same(kind: ServedKind, name: str, given: Json, old: Json) -> None:
-    """Check that an update is for this object at this version. Raises 400, 409 or 422."""
+    """Check that an update names the `old` object and its version. Raises 400, 409 or 422."""
     if given.get("name", name) != name:
         raise bad_request(f"the name of the object ({given['name']}) does not match the name on the URL ({name})")
     if given.get("namespace", old.get("namespace")) != old.get("namespace"):
@@ -76,7 +78,7 @@ def check_preconditions(kind: ServedKind, options: Json, old: Json) -> None:
 
 
 def kept_metadata(kind: ServedKind, given: Json, old: Json) -> Json:
-    """Return the metadata after an update: what clients may change from `given`, the rest from `old`. Raises 422."""
+    """Return the metadata after an update: names, version and `SYSTEM` of `old`, the rest of `given`. Raises 422."""
     added = set(given.get("finalizers") or ()) - set(old.get("finalizers") or ())
     if old.get("deletionTimestamp") and added:
         why = "no new finalizers can be added if the object is being deleted, found new finalizers "

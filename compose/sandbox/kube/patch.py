@@ -20,11 +20,11 @@ LIST_KEYS: Final = {
     "podIPs": ("ip",),
     "addresses": ("type",),
 }
-"""Lists of objects that a strategic merge joins by a key; others are replaced."""
+"""Lists of objects that a strategic merge joins by a key. It replaces other lists."""
 
 
 def patched(body: Json, patch: Any, content_type: str) -> Json:
-    """Return a new body; the old one is not changed."""
+    """Return a patched copy of a body. Raises 400, 415 or 422."""
     kind = content_type.partition(";")[0].strip()
     if kind == "application/json-patch+json":
         return json_patched(body, patch)
@@ -38,6 +38,7 @@ def patched(body: Json, patch: Any, content_type: str) -> Json:
 
 
 def merged(body: Any, patch: Any) -> Any:
+    """Return a value after a merge patch (RFC 7386)."""
     if not isinstance(patch, dict):
         return patch
     result = dict(body) if isinstance(body, dict) else {}
@@ -50,6 +51,7 @@ def merged(body: Any, patch: Any) -> Any:
 
 
 def strategic(body: Any, patch: Json) -> Json:
+    """Return an object after a strategic merge patch."""
     if patch.get("$patch") == "replace":
         return {key: value for key, value in patch.items() if key != "$patch"}
     result = dict(body) if isinstance(body, dict) else {}
@@ -63,6 +65,7 @@ def strategic(body: Any, patch: Json) -> Json:
 
 
 def strategic_field(result: Json, key: str, value: Any) -> None:
+    """Apply one field of a strategic merge patch to `result`."""
     if value is None:
         result.pop(key, None)
     elif isinstance(value, dict):
@@ -76,6 +79,8 @@ def strategic_field(result: Json, key: str, value: Any) -> None:
 
 
 def joined(old: list[Json], new: list[Json], keys: tuple[str, ...]) -> list[Json]:
+    """Join two lists of objects. `keys`: the first that an element has identifies the element."""
+
     def identity(element: Json) -> Any:
         return next((element[key] for key in keys if key in element), None)
 
@@ -91,6 +96,7 @@ def joined(old: list[Json], new: list[Json], keys: tuple[str, ...]) -> list[Json
 
 
 def json_patched(body: Json, operations: Any) -> Json:
+    """Return a body after a JSON patch (RFC 6902). Raises 400 or 422."""
     if not isinstance(operations, list):
         raise bad_request("a JSON patch must be a list of operations")
     document = {"": copy.deepcopy(body)}
@@ -103,6 +109,7 @@ def json_patched(body: Json, operations: Any) -> Json:
 
 
 def operate(document: Json, operation: Json) -> None:
+    """Apply one operation of a JSON patch in place. Raises ValueError for a failed test or an unknown operation."""
     match operation["op"]:
         case "add":
             add(document, operation["path"], operation["value"])
@@ -123,20 +130,24 @@ def operate(document: Json, operation: Json) -> None:
 
 
 def steps(pointer: str) -> list[str]:
+    """Return the parts of a JSON pointer, '' first."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")]
 
 
 def walk(document: Any, parts: list[str]) -> Any:
+    """Return the value that the parts of a JSON pointer lead to."""
     for part in parts:
         document = document[int(part)] if isinstance(document, list) else document[part]
     return document
 
 
 def value_at(document: Json, pointer: str) -> Any:
+    """Return the value at a JSON pointer."""
     return walk(document, steps(pointer))
 
 
 def add(document: Json, pointer: str, value: Any) -> None:
+    """Set a field, or insert a list element, at a JSON pointer."""
     *parents, last = steps(pointer)
     parent = walk(document, parents)
     if isinstance(parent, list):
@@ -146,12 +157,14 @@ def add(document: Json, pointer: str, value: Any) -> None:
 
 
 def take(document: Json, pointer: str) -> Any:
+    """Remove and return the value at a JSON pointer."""
     *parents, last = steps(pointer)
     parent = walk(document, parents)
     return parent.pop(int(last) if isinstance(parent, list) else last)
 
 
 def checked(index: int, length: int) -> int:
+    """Return the index at which an element is inserted. Raises IndexError if it is out of range."""
     if not 0 <= index <= length:
         raise IndexError(index)
     return index

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 ALWAYS: Final = frozenset({"apiVersion", "kind", "metadata"})
-"""Fields that the schema does not describe; kept at the root and in embedded objects."""
+"""Fields that the schema does not describe. They are kept at the root and in embedded objects."""
 
 
 def pruned(schema: Json, value: Any, path: str, unknown: list[str], root: bool = False) -> Any:
-    """Return a copy without unknown fields, and add their paths to `unknown`."""
+    """Return a copy without unknown fields, and add the paths of these fields to `unknown`."""
     if isinstance(value, list):
         items = schema.get("items") or {}
         return [pruned(items, element, f"{path}[{index}]", unknown) for index, element in enumerate(value)]
@@ -47,6 +47,7 @@ def defaulted(schema: Json, value: Any) -> Any:
 
 
 def default_object(schema: Json, value: Json) -> None:
+    """Fill in the defaults of an object, and remove its nulls that the schema does not allow, in place."""
     properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
     for key, inner in properties.items():
         if key in value and value[key] is None and not inner.get("nullable"):

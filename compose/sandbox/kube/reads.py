@@ -20,14 +20,17 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Page:
+    """A page of a list."""
+
     items: list[StoredObject]
     version: int
     next: str
     """Token of the next page, '' on the last page."""
     remaining: int
-    """As in the real API 0, for unknown, where a selector chose."""
+    """Number of objects after the page. 0 with a selector means unknown, as in the real API."""
 
     def data(self, kind: ServedKind) -> bytes:
+        """Return the JSON of the page."""
         metadata: Json = {"resourceVersion": str(self.version)}
         if self.next:
             metadata |= {"continue": self.next} | ({"remainingItemCount": self.remaining} if self.remaining else {})
@@ -36,7 +39,7 @@ class Page:
 
 
 def page(store: Store, kind: ServedKind, selection: Selection, query: Mapping[str, str]) -> Page:
-    """Return a page of a list. Raises 400, or 410 for a token or exact version that has expired."""
+    """Return a page of a list. Raises 400, 410 for an expired token or exact version, or 504 for a future version."""
     limit = number(query, "limit")
     version, after = read_token(query["continue"]) if query.get("continue") else (exact(store, query), ("", ""))
     source: Iterable[StoredObject] = store.all(kind.key) if version is None else store.at(kind.key, version)
@@ -50,6 +53,7 @@ def page(store: Store, kind: ServedKind, selection: Selection, query: Mapping[st
 
 
 def number(query: Mapping[str, str], name: str) -> int:
+    """Return a number in a query, 0 if it is missing. Raises 400."""
     text = query.get(name) or "0"
     if not text.isdigit():
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
@@ -57,7 +61,7 @@ def number(query: Mapping[str, str], name: str) -> int:
 
 
 def version_of(query: Mapping[str, str]) -> int:
-    """0 where none is named."""
+    """Return the resourceVersion of a query, 0 if it is missing. Raises 500 if it is not a number."""
     text = query.get("resourceVersion") or "0"
     if not text.isdigit():
         raise ApiRefusal(500, "", f'resourceVersion: Invalid value: "{text}": must be a number')
@@ -65,7 +69,7 @@ def version_of(query: Mapping[str, str]) -> int:
 
 
 def exact(store: Store, query: Mapping[str, str]) -> int | None:
-    """Return the version that the list must show, None for the present one."""
+    """Return the version that a list must show, None for the present one. Raises 504 for a future version."""
     version = version_of(query)
     if version > store.version:
         raise ApiRefusal(504, "Timeout", f"Timeout: Too large resource version: {version}, current: {store.version}")
@@ -73,10 +77,12 @@ def exact(store: Store, query: Mapping[str, str]) -> int | None:
 
 
 def token(version: int, last: Name) -> str:
+    """Return the `continue` token of a list at `version` whose page ends with `last`."""
     return base64.urlsafe_b64encode(orjson.dumps([version, *last])).decode()
 
 
 def read_token(text: str) -> tuple[int, Name]:
+    """Return the version and the last name in a `continue` token. Raises 400."""
     try:
         version, namespace, name = orjson.loads(base64.urlsafe_b64decode(text))
     except ValueError as error:

@@ -1,7 +1,7 @@
 """A real Kubernetes API: etcd, kube-apiserver and kube-controller-manager on loopback, without root.
 
-The executables come from `make apiserver` (or KUBEBUILDER_ASSETS). There is no kubelet: `compose.sandbox.kube.kubelet`
-plays it. etcd does not wait for the disk, so that a crash of the machine loses data.
+The executables come from `make apiserver` (or KUBEBUILDER_ASSETS). `compose.sandbox.kube.kubelet` simulates the
+kubelet. etcd does not wait for the disk, so a crash of the machine loses data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compose.sandbox.kube.server import KubeServer
 BUILD = Path(__file__).parents[3] / "tests" / "apiserver" / "build.sh"
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 UNCACHED = ("pods", "events", *(f"{kind.plural}.{kind.group}" for kind in OUR_KINDS))
-"""Kinds that `compact` works for."""
+"""Kinds without a watch cache. `compact` works only for these."""
 HOW_TO_GET = "It is not built: `make apiserver` builds it (about 14 min, once)."
 
 
@@ -39,11 +39,12 @@ def executables() -> Path | None:
 
 
 def available() -> bool:
+    """Return whether all executables are there."""
     return executables() is not None
 
 
 def write_signing_key(path: Path) -> None:
-    """Write the key that service accounts need, even if nobody uses it."""
+    """Write the key of service accounts. The API server needs the key even if no service account is used."""
     from cryptography.hazmat.primitives import serialization  # here: only the sandbox extra has it
     from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -66,14 +67,16 @@ rules:
 LAST_ROLE = (
     "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler"
 )
-"""Among the last that the server writes for its own accounts when it starts."""
+"""Path of one of the last roles that the server creates for its own accounts when it starts."""
 
 
 class RealKube(KubeServer):
+    """A real API server with etcd and controllers, each a process."""
+
     name = "real"
 
     def __init__(self, directory: Path) -> None:
-        """Raises FileNotFoundError with the way out when the executables are missing."""
+        """Raises FileNotFoundError, which says how to build the executables, when they are missing."""
         folder = executables()
         if folder is None:
             raise FileNotFoundError(f"There is no real Kubernetes API server here. {HOW_TO_GET}")
@@ -89,13 +92,15 @@ class RealKube(KubeServer):
 
     @property
     def daemons(self) -> list[Daemon]:
+        """The processes, in the order in which they stop."""
         return [self.controllers, self.front, self.etcd]
 
     def daemon(self, name: str, flags: list[str]) -> Daemon:
+        """Return the process of an executable, not started."""
         return Daemon(name, [str(self.folder / name), *flags], self.directory)
 
     def start(self) -> RealKube:
-        """About 5 s; ready means that the API, the namespace `default` and the controllers are there."""
+        """Start, and wait until the API, the namespace `default` and the controllers are ready. Takes about 5 s."""
         self.directory.mkdir(parents=True, exist_ok=True)
         if not (self.directory / "sa.key").exists():
             write_signing_key(self.directory / "sa.key")
@@ -113,25 +118,29 @@ class RealKube(KubeServer):
         return self
 
     def start_api(self) -> None:
-        """Ready for its controllers, too, which end if their roles take more than 10 s."""
+        """Start the API server, and wait for the roles of its controllers.
+
+        The controllers exit if they have no roles within 10 s.
+        """
         self.front.start(lambda: self.serves("/api/v1/namespaces/default") and self.serves(LAST_ROLE))
 
     def stop(self) -> None:
-        """The API server before etcd: one whose etcd went first keeps its port for many minutes."""
+        """Stop the API server before etcd. An API server whose etcd stops first keeps its port for many minutes."""
         for daemon in self.daemons:
             daemon.stop()
 
     def compact(self) -> None:
+        """Compact etcd up to its present revision. Works only for the kinds in `UNCACHED`."""
         key = base64.b64encode(b"/registry/namespaces/default").decode()
         revision = self.ask_etcd("range", {"key": key})["header"]["revision"]
         try:
             self.ask_etcd("compaction", {"revision": revision, "physical": True})
         except urllib.error.HTTPError as refused:
-            if refused.code != 400:  # 400: it is compacted up to there already
+            if refused.code != 400:  # 400: etcd is compacted up to this revision already
                 raise
 
     def backup(self) -> None:
-        """Of a process that stands still the files are what a crash would leave, which etcd can begin from."""
+        """Copy etcd's files while etcd is paused. They are as after a crash, and etcd can start from them."""
         self.etcd.pause()
         try:
             shutil.rmtree(self.copy, ignore_errors=True)
@@ -140,27 +149,31 @@ class RealKube(KubeServer):
             self.etcd.resume()
 
     def restore(self) -> None:
+        """Stop, replace the data by the backup, and start."""
         self.stop()
         shutil.rmtree(self.data)
         shutil.copytree(self.copy, self.data)
         self.start()
 
     def ask_etcd(self, call: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Call etcd's JSON API. Raises urllib.error.HTTPError."""
         request = urllib.request.Request(f"{self.etcd_url}/v3/kv/{call}", json.dumps(body).encode())
         with urllib.request.urlopen(request, timeout=10) as answer:
             return dict(json.load(answer))
 
     @property
     def audit_log(self) -> Path:
-        """A line of JSON for each request of an account in the namespace `berthmaster`."""
+        """The file with a line of JSON for each request of an account in the namespace `berthmaster`."""
         return self.directory / "audit.log"
 
     @property
     def kubectl(self) -> Path:
+        """The kubectl that belongs to the server."""
         return self.folder / "kubectl"
 
 
 def etcd_flags(directory: Path, url: str, peer_url: str) -> list[str]:
+    """Return the flags of etcd."""
     return [
         f"--data-dir={directory}",
         f"--listen-client-urls={url}",
@@ -170,12 +183,13 @@ def etcd_flags(directory: Path, url: str, peer_url: str) -> list[str]:
         f"--initial-cluster=default={peer_url}",
         "--unsafe-no-fsync",
         "--log-level=error",
-        # What the API server takes the versions of bookmarks from.
+        # The API server takes the versions of bookmarks from these notifications.
         "--watch-progress-notify-interval=1s",
     ]
 
 
 def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
+    """Return the flags of kube-apiserver."""
     return [
         f"--etcd-servers={etcd_url}",
         f"--secure-port={port}",
@@ -191,8 +205,8 @@ def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
         "--service-cluster-ip-range=10.0.0.0/24",
-        # The cache would go on serving versions that were compacted, and 410 could not be tested. Kinds without it get
-        # no bookmarks but the first.
+        # A watch cache would still serve compacted versions, and 410 could not be tested. A kind without a cache gets
+        # only the first bookmark.
         "--watch-cache-sizes=" + ",".join(f"{kind}#0" for kind in UNCACHED),
         f"--audit-policy-file={directory / 'audit.yaml'}",
         f"--audit-log-path={directory / 'audit.log'}",
@@ -201,6 +215,7 @@ def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
 
 
 def controller_flags(directory: Path) -> list[str]:
+    """Return the flags of kube-controller-manager."""
     running = (
         "namespace,garbage-collector,serviceaccount,node-lifecycle,pod-garbage-collector,disruption,"
         "clusterrole-aggregation"

@@ -19,7 +19,7 @@ WHICH: Final = (
 
 
 def review(access: Access, user: str, client: str, body: bytes) -> Json:
-    """Answer a review. Everybody may ask. Raises 422."""
+    """Return the review with its answer. Every user may ask. Raises 400 or 422."""
     spec = parsed_object(body).get("spec") or {}
     asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (asked is None) == (path is None):
@@ -29,6 +29,7 @@ def review(access: Access, user: str, client: str, body: bytes) -> Json:
 
 
 def call_of(asked: Json, client: str, user: str) -> ApiCall:
+    """Return the call that a review asks about."""
     resource = "/".join(filter(None, (asked.get("resource", ""), asked.get("subresource", ""))))
     place = (asked.get("namespace", ""), asked.get("name", ""))
     return ApiCall(asked.get("verb", ""), asked.get("group", ""), resource, *place, client, user)

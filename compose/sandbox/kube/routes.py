@@ -16,6 +16,8 @@ SUBRESOURCES: Final = ("status", "scale", "binding", "finalize")
 
 @dataclass(frozen=True)
 class RequestTarget:
+    """What a request is about. `name` and `subresource` may be ''; `namespace` '' means none or all."""
+
     kind: ServedKind
     verb: str
     namespace: str
@@ -24,11 +26,12 @@ class RequestTarget:
 
     @property
     def resource(self) -> str:
+        """The resource as roles name it: the plural, with `/subresource` where there is one."""
         return f"{self.kind.plural}/{self.subresource}" if self.subresource else self.kind.plural
 
 
 def target_of(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) -> RequestTarget:
-    """Return what a request is about. Raises 404 if it is not served, 405 if it does not allow the method."""
+    """Return what a request is about. Raises 404 if the path is not served, 405 if it does not allow the method."""
     group, version, rest = api_of(path)
     namespace = ""
     if rest[:1] == ["namespaces"] and len(rest) >= 3 and rest[2] not in SUBRESOURCES:
@@ -43,6 +46,7 @@ def target_of(kinds: Kinds, method: str, path: str, query: Mapping[str, str]) ->
 
 
 def api_of(path: str) -> tuple[str, str, list[str]]:
+    """Split a path into group, version and the remaining parts. Raises 404."""
     match path.strip("/").split("/"):
         case ["api", version, *rest]:
             return "", version, rest
@@ -57,6 +61,7 @@ def fits(kind: ServedKind, namespace: str, name: str) -> bool:
 
 
 def has(kind: ServedKind, subresource: str) -> bool:
+    """Return whether a kind has a subresource; '' stands for the object itself."""
     match subresource:
         case "":
             return True
@@ -70,6 +75,7 @@ def has(kind: ServedKind, subresource: str) -> bool:
 
 
 def verb_of(method: str, name: str, subresource: str, query: Mapping[str, str]) -> str:
+    """Return the verb of a request. Raises 405."""
     if subresource == "binding" and method == "POST":
         return "create"
     verb = (OBJECT if name else COLLECTION).get(method)

@@ -1,7 +1,7 @@
 """Rules of custom resources in the Common Expression Language (`x-kubernetes-validations`).
 
-Kubernetes adds functions to the language that the library lacks: those likely to be met are below. The optional syntax
-(`self.?field`) is not known. A definition with a rule that does not compile is refused, as by the real API.
+Kubernetes adds functions to the language that the library lacks. `FUNCTIONS` has the likely ones. The optional syntax
+(`self.?field`) is not supported. A definition with a rule that does not compile is refused, as by the real API.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def index_of(values: list[Any], value: Any) -> int:
+    """Return the index of a value in a list, -1 if it is missing."""
     return values.index(value) if value in values else -1
 
 
@@ -74,7 +75,7 @@ def all_rules(schema: Json) -> Iterator[str]:
 
 
 def broken(schema: Json, value: Any, old: Any, path: str = "") -> Iterator[str]:
-    """Yield "path: what is wrong" for a value that fits its schema. `old`: None if there is nothing to compare with."""
+    """Yield "path: what is wrong" for a value that fits its schema. `old`: None if the value is new."""
     for rule in schema.get("x-kubernetes-validations") or ():
         if (message := verdict(rule, schema, value, old)) is not None:
             at = path + rule.get("fieldPath", "") if path else rule.get("fieldPath", "").removeprefix(".")
@@ -84,6 +85,7 @@ def broken(schema: Json, value: Any, old: Any, path: str = "") -> Iterator[str]:
 
 
 def children(schema: Json, value: Any, old: Any) -> Iterator[tuple[str, Json, Any, Any]]:
+    """Yield path, schema, value and old value of each property or element that has a schema."""
     if isinstance(value, dict):
         properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
         for key, element in value.items():
@@ -104,7 +106,10 @@ def counterpart(element: Any, old: Any, keys: list[str]) -> Any:
 
 
 def verdict(rule: Json, schema: Json, value: Any, old: Any) -> str | None:
-    """Return what is wrong, or None. A rule about `oldSelf` is evaluated only if there is an old value."""
+    """Return what is wrong, or None.
+
+    A rule about `oldSelf` needs an old value, unless the rule has `optionalOldSelf`.
+    """
     if old is None and re.search(r"\boldSelf\b", rule["rule"]) and not rule.get("optionalOldSelf"):
         return None
     context = cel.Context({"self": visible(schema, value), "oldSelf": visible(schema, old)})

@@ -11,6 +11,7 @@ Json = dict[str, Any]
 
 
 def looked_up(body: Json, path: str | None) -> Any:
+    """Return the value at a path such as `.spec.replicas`, None if it is missing."""
     value: Any = body
     for part in (path or "").strip(".").split("."):
         value = value.get(part) if isinstance(value, dict) else None
@@ -18,6 +19,7 @@ def looked_up(body: Json, path: str | None) -> Any:
 
 
 def to_scale(kind: ServedKind, body: Json) -> Json:
+    """Return the Scale of an object."""
     paths, metadata = kind.scale or {}, body["metadata"]
     kept = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
     status = {"replicas": looked_up(body, paths["statusReplicasPath"]) or 0}
@@ -33,7 +35,7 @@ def to_scale(kind: ServedKind, body: Json) -> Json:
 
 
 def from_scale(kind: ServedKind, scale: Json, old: Json) -> Json:
-    """Return the object as an update of its scale changes it."""
+    """Return a copy of the `old` object with the replicas and resourceVersion of its new scale. Raises 400."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         raise bad_request("spec.replicas: must be a number of 0 or more")

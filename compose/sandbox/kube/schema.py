@@ -35,6 +35,7 @@ def faults(schema: Json, value: Any, path: str = "") -> Iterator[str]:
 
 
 def wrong_type(schema: Json, value: Any, path: str) -> str | None:
+    """Return the fault of a value of a wrong type, None for a right type."""
     if schema.get("x-kubernetes-int-or-string"):
         fits, wanted = isinstance(value, (int, str)) and not isinstance(value, bool), "integer,string"
     elif wanted := schema.get("type", ""):
@@ -46,20 +47,25 @@ def wrong_type(schema: Json, value: Any, path: str) -> str | None:
 
 
 def shown(value: Any) -> str:
+    """Return a value as JSON text."""
     return orjson.dumps(value).decode()
 
 
 def bad(path: str, value: Any, what: str) -> str:
+    """Return the fault of a value that should be `what`."""
     return f"{path}: Invalid value: {shown(value)}: {path} in body should be {what}"
 
 
 def enumeration(schema: Json, value: Any, path: str) -> Iterator[str]:
+    """Yield a fault for a value that `enum` lacks."""
     allowed = schema.get("enum")
     if allowed is not None and value not in allowed:
         yield f"{path}: Unsupported value: {shown(value)}: supported values: {', '.join(map(shown, allowed))}"
 
 
 def combinations(schema: Json, value: Any, path: str) -> Iterator[str]:
+    """Yield faults of `allOf`, `anyOf`, `oneOf` and `not`."""
+
     def fitting(name: str) -> int:
         return sum(not any(faults(part, value, path)) for part in schema[name])
 
@@ -74,6 +80,7 @@ def combinations(schema: Json, value: Any, path: str) -> Iterator[str]:
 
 
 def number(schema: Json, value: float, path: str) -> Iterator[str]:
+    """Yield faults of a number: minimum, maximum, multiple."""
     least, most = schema.get("minimum"), schema.get("maximum")
     if least is not None and (value <= least if schema.get("exclusiveMinimum") else value < least):
         yield bad(path, value, f"greater than {'' if schema.get('exclusiveMinimum') else 'or equal to '}{least}")
@@ -84,6 +91,7 @@ def number(schema: Json, value: float, path: str) -> Iterator[str]:
 
 
 def string(schema: Json, value: str, path: str) -> Iterator[str]:
+    """Yield faults of a string: length, pattern, format."""
     if len(value) < schema.get("minLength", 0):
         yield bad(path, value, f"at least {schema['minLength']} chars long")
     if len(value) > schema.get("maxLength", len(value)):
@@ -95,6 +103,7 @@ def string(schema: Json, value: str, path: str) -> Iterator[str]:
 
 
 def array(schema: Json, value: list[Any], path: str) -> Iterator[str]:
+    """Yield faults of a list and of its elements."""
     if len(value) < schema.get("minItems", 0):
         yield f"{path}: Invalid value: {len(value)}: {path} in body should have at least {schema['minItems']} items"
     if len(value) > schema.get("maxItems", len(value)):
@@ -105,6 +114,7 @@ def array(schema: Json, value: list[Any], path: str) -> Iterator[str]:
 
 
 def duplicates(schema: Json, value: list[Any], path: str) -> Iterator[str]:
+    """Yield a fault for each element that a list of type `set` or `map` has twice."""
     kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or []
     if kind not in ("set", "map"):
         return
@@ -117,6 +127,7 @@ def duplicates(schema: Json, value: list[Any], path: str) -> Iterator[str]:
 
 
 def mapping(schema: Json, value: Json, path: str) -> Iterator[str]:
+    """Yield faults of an object and of its fields."""
     properties, rest = schema.get("properties") or {}, schema.get("additionalProperties")
     prefix = f"{path}." if path else ""
     for name in schema.get("required") or ():

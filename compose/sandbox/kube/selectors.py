@@ -32,6 +32,7 @@ def label_tests(text: str) -> list[Test]:
 
 
 def label_test(requirement: re.Match[str]) -> Test:
+    """Return the test of one requirement, a match of `REQUIREMENT`."""
     key, values = (
         requirement["key"],
         {value.strip() for value in (requirement["values"] or requirement["value"] or "").split(",")},
@@ -58,6 +59,7 @@ def field_tests(text: str, kind: ServedKind) -> list[tuple[list[str], str, bool]
 
 
 def field_value(body: Json, path: list[str]) -> str:
+    """Return the value at a path as text, '' if it is missing."""
     value: Any = body
     for part in path:
         value = value.get(part) if isinstance(value, dict) else None
@@ -74,7 +76,7 @@ class Selection:
 
     @classmethod
     def parse(cls, kind: ServedKind, namespace: str, name: str, query: Mapping[str, str]) -> Selection:
-        """`namespace` '' means all."""
+        """Return the selection of a query. `namespace` and `name`: '' means all. Raises 400."""
         fields = field_tests(query.get("fieldSelector", ""), kind)
         if name:
             fields.append((["metadata", "name"], name, True))
@@ -82,10 +84,11 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Of the namespace, without a selector."""
+        """Whether all objects of the namespace are selected."""
         return not self.labels and not self.fields
 
     def matches(self, item: StoredObject | None) -> bool:
+        """Return whether an object is selected; None is not."""
         if item is None or (self.namespace and item.metadata.get("namespace") != self.namespace):
             return False
         labels = item.metadata.get("labels") or {}

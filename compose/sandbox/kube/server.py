@@ -1,7 +1,7 @@
-"""What every Kubernetes API server of ours offers to those who use it, whichever it is.
+"""The interface of our Kubernetes API servers.
 
-The sandbox's own server and a real kube-apiserver are interchangeable for the sandbox and for tests: both give an
-address, credentials, a kubeconfig, a kubelet, and `compact`, after which older versions cannot be watched from.
+The sandbox's own server and a real kube-apiserver are interchangeable for the sandbox and for tests. Both offer an
+address, credentials, a kubeconfig, a kubelet, `compact`, `backup` and `restore`.
 """
 
 from __future__ import annotations
@@ -17,51 +17,55 @@ from events.settings import KubernetesSettings
 
 
 class KubeServer(ABC):
-    """Started and stopped by whoever made it; keeps its port when it is started again."""
+    """A Kubernetes API server. Its creator starts and stops it. A restarted server keeps its port."""
 
     name: str
     directory: Path
     url: str
     token: str
     other_token: str
-    """Of a user without any permission."""
+    """Token of a user without any permission."""
     ca_file: Path | None
 
     @abstractmethod
-    def start(self) -> KubeServer: ...
+    def start(self) -> KubeServer:
+        """Start, wait until the API is ready, and return the server."""
 
     @abstractmethod
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """Stop all processes of the server."""
 
     @property
     @abstractmethod
     def daemons(self) -> list[Daemon]:
-        """Its processes; each must run while it serves."""
+        """The processes of the server. All of them must run while the server serves."""
 
     @abstractmethod
     def compact(self) -> None:
-        """Forgets every version before the present one: watching from them and old `continue` tokens answer 410.
+        """Forget every version before the present one. Watches from older versions and old `continue` tokens get 410.
 
-        On a real server only for pods, Events and our own kinds.
+        A real server does this only for pods, Events and our own kinds.
         """
 
     @abstractmethod
     def backup(self) -> None:
-        """Keeps a copy of all objects and of their version as they are now; there is one copy."""
+        """Copy all objects and their versions. A new copy replaces the last one."""
 
     @abstractmethod
     def restore(self) -> None:
-        """Starts anew from that copy: versions go back, and what was written since is gone."""
+        """Start anew from the copy of `backup`. Versions go back, and later writes are lost."""
 
     def settings(self, token: str | None = None) -> KubernetesSettings:
+        """Return the settings of a client. `token`: None means the administrator's."""
         values = {"server": self.url, "token": token or self.token, "ca_file": self.ca_file}
         return KubernetesSettings.model_validate(values)
 
     def api(self, agent: str = "tests", token: str | None = None) -> KubeApi:
+        """Return a client. `token`: None means the administrator's."""
         return KubeApi.connect(self.settings(token), agent)
 
     def serves(self, path: str) -> bool:
-        """Whether a GET succeeds now."""
+        """Return whether a GET succeeds now."""
         if self.ca_file and not self.ca_file.exists():
             return False
         api = self.api()
@@ -74,12 +78,13 @@ class KubeServer(ABC):
         return True
 
     def kubelet(self, *options: str) -> Daemon:
-        """A kubelet that plays the pods of this server, in a process of its own, started."""
+        """Start a kubelet that simulates the pods of this server, and return its process."""
         daemon = self.kubelet_daemon(*options)
         daemon.start(lambda: self.serves("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/sandbox"))
         return daemon
 
     def kubelet_daemon(self, *options: str) -> Daemon:
+        """Return the process of a kubelet, not started. `options`: of `python -m compose.sandbox.kube.kubelet`."""
         place = [
             "--server",
             self.url,
@@ -92,13 +97,15 @@ class KubeServer(ABC):
 
     @property
     def kubeconfig(self) -> Path:
-        """Of the administrator; there once the server was started."""
+        """The administrator's kubeconfig. `start` writes it."""
         return self.directory / "kubeconfig"
 
     def write_kubeconfig(self) -> None:
+        """Write the kubeconfig of the administrator."""
         self.write_kubeconfig_of("admin", self.token, self.kubeconfig)
 
     def write_kubeconfig_of(self, user: str, token: str, path: Path) -> None:
+        """Write a kubeconfig for the user of a token."""
         cluster = {"server": self.url} | ({"certificate-authority": str(self.ca_file)} if self.ca_file else {})
         body = {
             "apiVersion": "v1",

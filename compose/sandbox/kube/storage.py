@@ -1,8 +1,8 @@
-"""The objects, their versions and the recent changes: what etcd is to the real API.
+"""The objects, their versions and the recent changes, as etcd keeps them for the real API.
 
 One counter numbers every change of every kind. A bounded history of each kind lets a watch resume and a paged list go
-on at its own version; what falls out of it is answered 410, as after a compaction. Bodies are never changed once they
-are stored, so that readers need no copies. Everything runs on one event loop; nothing here awaits while it writes.
+on at its own version. A version older than the history gets 410, as after a compaction. A stored body never changes,
+so readers need no copies. Everything runs on one event loop, and no write awaits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compose.sandbox.kube.refusal import expired
 
 Json = dict[str, Any]
 Name = tuple[str, str]
-"""Namespace ('' for cluster-wide kinds) and name; sorted as the API sorts lists."""
+"""Namespace ('' for cluster-wide kinds) and name. Names sort as the API sorts lists."""
 
 
 class StoredObject:
@@ -36,17 +36,22 @@ class StoredObject:
 
     @property
     def metadata(self) -> Json:
+        """The `metadata` of the object."""
         metadata: Json = self.body["metadata"]
         return metadata
 
     @property
     def name(self) -> Name:
+        """Namespace and name of the object."""
         return (self.metadata.get("namespace", ""), self.metadata["name"])
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """`before` None: created. `after` None: deleted; then `last` is the last body, at the version of the deletion."""
+    """A change of an object. `before` None: created. `after` None: deleted.
+
+    `last`: the last body of a deleted object, at the version of the deletion.
+    """
 
     version: int
     before: StoredObject | None
@@ -58,8 +63,10 @@ Listener = Callable[[KindKey, StoredChange], None]
 
 
 class Store:
+    """The objects of all kinds, their version counter, and the history of each kind."""
+
     def __init__(self, history: int = 5000) -> None:
-        """`history`: changes a kind that can be watched from; more need more memory (an object each)."""
+        """`history`: changes of each kind that a watch can resume from. Each change keeps an object in memory."""
         self.history, self.version = history, 1
         self.items: dict[KindKey, dict[Name, StoredObject]] = defaultdict(dict)
         self.order: dict[KindKey, list[Name]] = defaultdict(list)
@@ -70,14 +77,16 @@ class Store:
         self.listeners: list[Listener] = []
 
     def get(self, key: KindKey, name: Name) -> StoredObject | None:
+        """Return an object, or None."""
         return self.items[key].get(name)
 
     def all(self, key: KindKey) -> Iterator[StoredObject]:
-        """In order of namespace and name."""
+        """Return the objects of a kind, in order of namespace and name."""
         items = self.items[key]
         return (items[name] for name in self.order[key])
 
     def put(self, key: KindKey, body: Json) -> StoredObject:
+        """Create or replace an object, at a new version."""
         self.version += 1
         item = StoredObject(body, self.version)
         before = self.items[key].get(item.name)
@@ -88,7 +97,7 @@ class Store:
         return item
 
     def remove(self, key: KindKey, name: Name) -> StoredObject:
-        """Returns the last body at the version of the deletion."""
+        """Remove an object. Returns its last body at the version of the deletion. Raises KeyError."""
         self.version += 1
         before = self.items[key].pop(name)
         del self.order[key][bisect_left(self.order[key], name)]
@@ -97,6 +106,7 @@ class Store:
         return last
 
     def record(self, key: KindKey, change: StoredChange) -> None:
+        """Add a change to the history of its kind, wake the watches, and call the listeners."""
         changes = self.changes[key]
         changes.append(change)
         if len(changes) >= 2 * self.history:
@@ -107,27 +117,29 @@ class Store:
             listener(key, change)
 
     def wake(self, key: KindKey) -> None:
+        """Wake the watches of a kind."""
         self.signals.pop(key, asyncio.Event()).set()
 
     def wake_all(self) -> None:
+        """Wake all watches."""
         for key in list(self.signals):
             self.wake(key)
 
     def compact(self) -> None:
-        """Forgets every change before now."""
+        """Forget every change before now."""
         self.compacted = self.version
         self.changes.clear()
         self.wake_all()
 
     def since(self, key: KindKey, version: int) -> list[StoredChange]:
-        """Changes after `version`. Raises 410 when they are no longer all known."""
+        """Return the changes after `version`. Raises 410 if the history lacks one of them."""
         if version < max(self.floor[key], self.compacted):
             raise expired()
         changes = self.changes[key]
         return changes[bisect_right(changes, version, key=lambda change: change.version) :]
 
     def at(self, key: KindKey, version: int) -> list[StoredObject]:
-        """All objects as they were then, in order. Raises 410 when that is no longer known."""
+        """Return the objects of a kind as of `version`, in order. Raises 410 if the history is too short."""
         changes, items = self.since(key, version), dict(self.items[key])
         if not changes:
             return list(self.all(key))

@@ -1,4 +1,4 @@
-"""Tables for people: what `kubectl get` asks for instead of objects."""
+"""Tables for people. `kubectl get` asks for a table instead of objects."""
 
 from __future__ import annotations
 
@@ -33,10 +33,12 @@ COLUMNS: Final[dict[str, tuple[Json, ...]]] = {
 
 
 def wanted(accept: str) -> bool:
+    """Return whether an Accept header asks for a table."""
     return "as=Table" in accept
 
 
 def table(kind: ServedKind, items: Iterable[StoredObject], version: int, headed: bool = True) -> Json:
+    """Return objects as a table. `headed`: with column definitions."""
     columns = kind.columns or COLUMNS.get(kind.name, (AGE,))
     return {
         "kind": "Table",
@@ -51,12 +53,14 @@ NAME: Final = {"name": "Name", "type": "string", "format": "name", "jsonPath": "
 
 
 def definition(column: Json) -> Json:
+    """Return the definition of a column. A date is defined as a string, because its cells hold ages."""
     kind = "string" if column["type"] == "date" else column["type"]
     about = {"format": "", "description": "", "priority": 0} | {k: v for k, v in column.items() if k != "jsonPath"}
     return about | {"type": kind}
 
 
 def row(item: StoredObject, columns: tuple[Json, ...]) -> Json:
+    """Return the row of an object."""
     cells = [item.metadata["name"], *(cell(item.body, column) for column in columns)]
     metadata = {key: value for key, value in item.metadata.items() if key != "managedFields"}
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
@@ -64,6 +68,7 @@ def row(item: StoredObject, columns: tuple[Json, ...]) -> Json:
 
 
 def cell(body: Json, column: Json) -> Any:
+    """Return a cell, None if the object lacks the value."""
     values = list(looked_up(body, column["jsonPath"]))
     if not values:
         return None
@@ -83,6 +88,7 @@ def looked_up(value: Any, path: str) -> Iterator[Any]:
 
 
 def steps(value: Any, name: str | None, index: str | None, key: str | None, wanted_value: str | None) -> list[Any]:
+    """Return what one step of a path selects: a name, an index or `*`, or a `key` with a value."""
     if name is not None:
         return [value[name]] if isinstance(value, dict) and name in value else []
     if not isinstance(value, list):

@@ -35,25 +35,31 @@ class WatchOptions:
     seconds: float
     bookmarks: bool
     initial_end: bool
-    """A bookmark marks the end of the objects at the beginning."""
+    """Whether a bookmark marks the end of the initial objects."""
 
 
 def line(event: str, data: bytes) -> bytes:
+    """Return an event as a line of JSON."""
     return b'{"type":"%s","object":%s}\n' % (event.encode(), data)
 
 
 def error_line(refusal: ApiRefusal) -> bytes:
+    """Return the line that ends a watch with a refusal."""
     return line("ERROR", orjson.dumps(refusal.status()))
 
 
 def bookmark(kind: ServedKind, version: int, annotations: Json | None = None) -> bytes:
+    """Return the line of a bookmark."""
     metadata: Json = {"resourceVersion": str(version), "creationTimestamp": None}
     metadata |= {"annotations": annotations} if annotations else {}
     return line("BOOKMARK", orjson.dumps({"kind": kind.name, "apiVersion": kind.api_version, "metadata": metadata}))
 
 
 def line_of(change: StoredChange, selection: Selection, shape: Shape) -> bytes | None:
-    """Return the event that a change is for a selection: a changed object may enter or leave it."""
+    """Return the event of a change, as a watch of the selection gets it. None: the object was and is outside.
+
+    A changed object may enter or leave the selection.
+    """
     before, after = selection.matches(change.before), selection.matches(change.after)
     if after:
         assert change.after is not None
@@ -76,7 +82,7 @@ class WatchStream:
         self.marked = time.monotonic()
 
     async def blocks(self) -> AsyncIterator[bytes]:
-        """Yield all lines that are ready. Ends after the seconds of the options, or with a line that says why."""
+        """Yield blocks of lines as they become ready. Ends after the seconds of the options, or with an ERROR line."""
         if self.faults.take("empty", self.options.call):
             return
         if self.faults.take("expire", self.options.call):
@@ -96,6 +102,7 @@ class WatchStream:
             await self.pause(signal)
 
     def beginning(self) -> Iterator[bytes]:
+        """Yield the present objects, then a bookmark if the options ask for it."""
         for item in self.store.all(self.options.kind.key):
             if self.options.selection.matches(item):
                 yield line("ADDED", self.shape(item))
@@ -103,6 +110,7 @@ class WatchStream:
             yield bookmark(self.options.kind, self.version, INITIAL_END)
 
     def news(self) -> Iterator[bytes]:
+        """Yield the changes since the last call, and a bookmark if one is due. Raises 410."""
         for change in self.store.since(self.options.kind.key, self.version):
             self.version = change.version
             text = line_of(change, self.options.selection, self.shape)
@@ -113,6 +121,7 @@ class WatchStream:
             yield bookmark(self.options.kind, self.version)
 
     def stalled(self) -> bool:
+        """Return whether a `stall` fault is active."""
         return self.faults.stands("stall", self.options.call)
 
     async def pause(self, signal: asyncio.Event) -> None:

@@ -21,10 +21,12 @@ class How:
 
     dry_run: bool = False
     strict: bool = False
-    """Unknown fields are refused instead of dropped."""
+    """Whether unknown fields are refused instead of dropped."""
 
 
 class Writes:
+    """The writes on a store, with the checks of the API."""
+
     def __init__(self, store: Store) -> None:
         self.store = store
 
@@ -36,6 +38,7 @@ class Writes:
         return item
 
     def create(self, kind: ServedKind, namespace: str, given: Json, how: How) -> StoredObject:
+        """Create an object. Raises ApiRefusal."""
         check_type(kind, given)
         if kind.namespaced:
             self.check_namespace(kind, namespace, given)
@@ -52,6 +55,7 @@ class Writes:
         return self.stored(kind, body, how)
 
     def check_namespace(self, kind: ServedKind, namespace: str, given: Json) -> None:
+        """Raise 404 for a missing namespace and 403 for a terminating one."""
         item = self.store.get(NAMESPACES, ("", namespace))
         if item is None:
             raise not_found("namespaces", namespace)
@@ -61,12 +65,13 @@ class Writes:
             raise forbidden(f'{kind.resource} "{name}"', why)
 
     def stored(self, kind: ServedKind, body: Json, how: How) -> StoredObject:
+        """Store a body. A dry run only returns it."""
         return StoredObject(body, self.store.version) if how.dry_run else self.store.put(kind.key, body)
 
     def replace(
         self, kind: ServedKind, namespace: str, name: str, subresource: str, given: Json, how: How
     ) -> StoredObject:
-        """Store a PUT or the result of a patch. Raises 404 unless PUT may create the kind."""
+        """Store a PUT or the result of a patch. A missing object raises 404 unless PUT may create the kind."""
         check_type(kind, given)
         old = self.store.get(kind.key, (namespace, name))
         if old is None and kind.create_by_put and not subresource:
@@ -94,7 +99,7 @@ class Writes:
         return body
 
     def changed(self, kind: ServedKind, old: StoredObject, body: Json, how: How) -> StoredObject:
-        """Store a difference. Removes the object if only this change was missing for its deletion."""
+        """Store the body if it differs. Removes a terminating object that nothing holds back any longer."""
         if body == old.body:
             return old
         if "generation" in body["metadata"] and spec_of(body) != spec_of(old.body):
@@ -105,7 +110,7 @@ class Writes:
         return self.stored(kind, body, how)
 
     def delete(self, kind: ServedKind, namespace: str, name: str, options: Json, how: How) -> StoredObject | None:
-        """Delete an object. Returns what is left, None if it is gone. Pods are always returned, as by the real API."""
+        """Delete an object. Returns the object that is left, None if it is gone; always a pod, as the real API does."""
         old = self.existing(kind, namespace, name)
         check_preconditions(kind, options, old.metadata)
         if kind.key == NAMESPACES:
@@ -132,6 +137,7 @@ class Writes:
         return self.store.put(kind.key, {**old.body, "metadata": {**old.metadata, **marks}})
 
     def terminate_namespace(self, old: StoredObject, how: How) -> StoredObject:
+        """Mark a namespace as terminating. Raises 403 for those that may not be deleted."""
         name = old.metadata["name"]
         if name in built_in.PERMANENT_NAMESPACES[:3]:
             raise forbidden(f'namespaces "{name}"', "this namespace may not be deleted")
@@ -141,7 +147,7 @@ class Writes:
         return self.store.put(NAMESPACES, {**old.body, "metadata": metadata, "status": {"phase": "Terminating"}})
 
     def bind(self, kind: ServedKind, namespace: str, name: str, given: Json) -> None:
-        """Bind a pod to a node (the only way to do that). Raises 409 if it has a node."""
+        """Bind a pod to a node (the only way to do that). Raises 404, 400, or 409 if the pod has a node."""
         old = self.existing(kind, namespace, name)
         node = (given.get("target") or {}).get("name")
         if not node:
@@ -155,6 +161,7 @@ class Writes:
 
 
 def check_type(kind: ServedKind, given: Json) -> None:
+    """Check `kind` and `apiVersion` of a body. Raises 400."""
     if kind.custom and not (given.get("kind") and given.get("apiVersion")):
         raise bad_request(
             f"the object provided is unrecognized (must be of type {kind.name}): Object 'Kind' is missing"
@@ -165,7 +172,7 @@ def check_type(kind: ServedKind, given: Json) -> None:
 
 
 def spec_of(body: Json) -> Json:
-    """Return the part whose change makes a new generation."""
+    """Return the part of an object whose change makes a new generation."""
     return {key: value for key, value in body.items() if key not in ("metadata", "status")}
 
 

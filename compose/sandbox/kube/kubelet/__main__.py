@@ -29,6 +29,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     ] = None,
     with_parent: Annotated[bool, typer.Option(help="end when the parent process has ended")] = False,
 ) -> None:
+    """Simulate the pods of a Kubernetes API."""
     values = {"server": server or None, "token": token or None, "ca_file": ca_file}
     api = KubeApi.connect(KubernetesSettings.model_validate(values), agent="sandbox-kubelet")
     ended, parent = Event(), os.getppid()

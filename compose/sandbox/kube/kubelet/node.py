@@ -13,6 +13,8 @@ LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
 class Node:
+    """The node of the simulated kubelet."""
+
     EVERY: Final = 10.0
     """Seconds between two renewals; a real control plane waits 40."""
 
@@ -28,6 +30,7 @@ class Node:
         self.api.patch(f"{LEASES}/{self.name}", renewed)
 
     def register(self) -> None:
+        """Create the node and its Lease, and report the node as Ready. Raises KubeError."""
         self.create(NODES, {"metadata": {"name": self.name, "labels": {"kubernetes.io/hostname": self.name}}})
         lease = {"holderIdentity": self.name, "leaseDurationSeconds": 40}
         self.create(LEASES, {"metadata": {"name": self.name}, "spec": lease})
@@ -40,12 +43,14 @@ class Node:
         self.registered = True
 
     def create(self, path: str, body: Json) -> None:
+        """Create an object unless it exists. Raises KubeError."""
         try:
             self.api.create(path, body)
         except AlreadyExists:
             return
 
     def leave(self) -> None:
+        """Delete the node. Raises KubeError."""
         try:
             self.api.delete(f"{NODES}/{self.name}")
         except NotFound:

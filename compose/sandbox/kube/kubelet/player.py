@@ -1,4 +1,4 @@
-"""Follow all pods of an API and take one step after another with each, as scheduler and kubelet of one node."""
+"""Follow all pods of an API, and take the steps of each pod, as scheduler and kubelet of one node."""
 
 from __future__ import annotations
 
@@ -40,23 +40,25 @@ class Player:
         runners: Runners | None = None,
         threads: int = 4,
     ) -> None:
-        """`namespace`: '' for all. `runners`: None treats pods of pod pools like all others."""
+        """`namespace`: '' for all. `runners`: None means that pods of pod pools are simulated like all others."""
         self.path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
         self.api, self.node, self.pace, self.runners = api, Node(api, node), pace or Pace(), runners
         self.pods: dict[Key, Json] = {}
         self.sightings: dict[Key, tuple[str, bool, float]] = {}
-        """UID of the pod, whether it is terminating, and since when."""
+        """UID of the pod, whether the pod is terminating, and the monotonic time since which both are so."""
         self.drawn: dict[str, list[str]] = {}
-        """Addresses by UID. A pod gets its addresses once, and the watch shows them only later."""
+        """Addresses by UID. A pod gets its addresses once, and the watch shows the addresses only later."""
         self.addresses, self.timers, self.stopped = AddressPool(), Timers(), Event()
         loops = [self.follow, self.live, *[self.work] * threads]
         self.threads = [Thread(target=loop, name=loop.__name__, daemon=True) for loop in loops]
 
     def start(self) -> None:
+        """Start the threads."""
         for thread in self.threads:
             thread.start()
 
     def stop(self) -> None:
+        """Stop the threads, then the processes of runners."""
         self.stopped.set()
         self.timers.close()
         for thread in self.threads:
@@ -65,7 +67,7 @@ class Player:
             self.runners.stop()
 
     def live(self) -> None:
-        """Renew the node's Lease, or a real control plane evicts its pods."""
+        """Renew the node's Lease. Without renewals a real control plane evicts the node's pods."""
         while not self.stopped.is_set():
             try:
                 self.node.beat()
@@ -76,6 +78,7 @@ class Player:
             self.stopped.wait(Node.EVERY)
 
     def follow(self) -> None:
+        """List and watch the pods until the player stops. Lists again after an error."""
         while not self.stopped.is_set():
             try:
                 self.watch(self.list_pods())
@@ -106,6 +109,7 @@ class Player:
                     version = self.hear(orjson.loads(line))
 
     def hear(self, event: Json) -> str:
+        """Apply an event of the watch, and return its version. Raises KubeError for an ERROR event."""
         pod = event["object"]
         match event["type"]:
             case "ERROR":
@@ -117,6 +121,7 @@ class Player:
         return str(pod["metadata"]["resourceVersion"])
 
     def note(self, pod: Json) -> None:
+        """Record the newest version of a pod, and schedule its next step."""
         key, terminating = key_of(pod), "deletionTimestamp" in pod["metadata"]
         self.addresses.note([entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ()])
         before, self.pods[key] = self.pods.get(key), pod
@@ -127,6 +132,7 @@ class Player:
         self.timers.at(key)
 
     def forget(self, key: Key) -> None:
+        """Remove everything of a deleted pod."""
         pod = self.pods.pop(key, {})
         self.end_process(pod)
         self.sightings.pop(key, None)
@@ -134,20 +140,23 @@ class Player:
         self.addresses.give_back([*drawn, *(entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ())])
 
     def end_process(self, pod: Json) -> None:
+        """End the process of a runner pod."""
         if self.runners and pod:
             self.runners.forget(pod["metadata"]["uid"])
 
     def draw(self, uid: str, families: Sequence[str]) -> list[str]:
+        """Return the addresses of a pod. The first call takes them from the pool."""
         if uid not in self.drawn:
             self.drawn[uid] = self.addresses.take(families)
         return self.drawn[uid]
 
     def work(self) -> None:
+        """Play pods that are due until the player stops."""
         while key := self.timers.take():
             try:
                 self.play(key)
             except (NotFound, Conflict, Invalid):
-                pass  # another pod of this name, or another version of it: the watch tells
+                pass  # the name has another pod now, or the pod another version; the watch reports it
             except KubeError as error:
                 log.info("pod_not_played", pod="/".join(key), error=str(error))
                 self.timers.at(key, AGAIN)
@@ -155,6 +164,7 @@ class Player:
                 self.timers.done(key)
 
     def play(self, key: Key) -> None:
+        """Take the next step of a pod, or schedule it. Raises KubeError."""
         pod, sighting = self.pods.get(key), self.sightings.get(key)
         if pod is None or sighting is None:
             return
@@ -165,13 +175,14 @@ class Player:
         if self.runners and is_runner(pod):
             step = self.runners.next_step(pod, age, step, now)
             if uid_of(self.pods.get(key)) != uid_of(pod):
-                self.end_process(pod)  # it went while its process was started
+                self.end_process(pod)  # the pod was deleted while its process started
         if isinstance(step, Later):
             self.timers.at(key, step.seconds)
         elif step:
             self.take(pod, step)
 
     def take(self, pod: Json, step: Step) -> None:
+        """Carry out a step of a pod. Raises KubeError."""
         name, namespace, uid = (pod["metadata"][field] for field in ("name", "namespace", "uid"))
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         match step:
@@ -179,7 +190,8 @@ class Player:
                 target = {"apiVersion": "v1", "kind": "Node", "name": self.node.name}
                 self.api.create(f"{path}/binding", {"metadata": {"name": name}, "target": target})
             case ReportStatus(status):
-                version = pod["metadata"]["resourceVersion"]  # made from this one: a later one has more
+                # The status derives from this version. A later version has more, so the patch must conflict with it.
+                version = pod["metadata"]["resourceVersion"]
                 metadata = {"uid": uid, "resourceVersion": version}
                 self.api.patch(f"{path}/status", {"metadata": metadata, "status": status})
             case AnswerDrain(sessions):
@@ -189,8 +201,10 @@ class Player:
 
 
 def key_of(pod: Json) -> Key:
+    """Return namespace and name of a pod."""
     return pod["metadata"]["namespace"], pod["metadata"]["name"]
 
 
 def uid_of(pod: Json | None) -> str:
+    """Return the UID of a pod, '' for None."""
     return pod["metadata"]["uid"] if pod else ""

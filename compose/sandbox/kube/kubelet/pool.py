@@ -1,4 +1,4 @@
-"""The addresses of pods. Each is given out once; those of pods that ran before are skipped."""
+"""The addresses of pods. No two pods have the same address, whether they started before the kubelet or after."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ class AddressPool:
         self.next: dict[str, Iterator[str]] = {family: cycle(hosts(family)) for family in NETWORKS}
 
     def take(self, families: Sequence[str]) -> list[str]:
+        """Take one address of each family."""
         with self.lock:
             return [self.draw(family) for family in families]
 
     def draw(self, family: str) -> str:
+        """Take an address that no pod has. The caller holds the lock."""
         address = next(ip for ip in self.next[family] if ip not in self.taken)
         self.taken.add(address)
         return address
@@ -33,9 +35,11 @@ class AddressPool:
             self.taken.update(addresses)
 
     def give_back(self, addresses: Sequence[str]) -> None:
+        """Free the addresses of a deleted pod."""
         with self.lock:
             self.taken.difference_update(addresses)
 
 
 def hosts(family: str) -> Iterator[str]:
+    """Return the addresses of a family, in order."""
     return (str(ip) for ip in ip_network(NETWORKS[family]).hosts())

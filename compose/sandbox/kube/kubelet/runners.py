@@ -1,7 +1,7 @@
 """The containers of runner pods: each pod of a pod pool is a process, a Celery worker of the example application.
 
-Whatever a pod names as its image and command, this is what runs, with the variables of a runner and no others: the API
-is open to everybody on this machine, and must not start for them what they like.
+The image and command of a pod are ignored, and its process gets the variables of a runner and no others. The API is
+open to everybody on this machine, and must not run arbitrary commands.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POLL_EVERY: Final = 0.3
 
 
 class Runners:
-    """Processes by the UID of their pod. Threads may share it, but not for the same pod."""
+    """The processes of runner pods, by UID. Several threads may use it, but for one pod only one at a time."""
 
     def __init__(self, directory: Path, api: KubeApi) -> None:
         """`directory`: for logs and spools of the runners. `api`: to read Secrets."""
@@ -43,8 +43,9 @@ class Runners:
         directory.mkdir(parents=True, exist_ok=True)
 
     def next_step(self, pod: Json, age: float, step: Step | None, now: str) -> Step | None:
-        """What becomes of the `step` that the pod calls for, because its process starts, runs or ends. `age`: of the
-        pod, or of its deletion, in seconds. Raises KubeError.
+        """Return the step to take instead of `step`, after a look at the pod's process. Raises KubeError.
+
+        `step`: what the pod alone calls for. `age`: of the pod, or of its deletion, in seconds.
         """
         uid = pod["metadata"]["uid"]
         if pod["metadata"].get("deletionTimestamp"):
@@ -60,7 +61,7 @@ class Runners:
         return ReportStatus(ended(pod["status"], process.returncode, now))
 
     def start(self, pod: Json) -> bool:
-        """Start the process of a pod, once. Returns False while a Secret that it needs is missing."""
+        """Start the process of a pod, once. Returns False while a Secret that the process needs is missing."""
         meta = pod["metadata"]
         if meta["uid"] in self.processes:
             return True
@@ -81,7 +82,7 @@ class Runners:
         return True
 
     def ending(self, uid: str, *, patient: bool) -> bool:
-        """Ask the process of a pod to end, or kill it. Returns False if it has ended."""
+        """Ask the process of a pod to end (`patient`), or kill it. Returns False if the process has ended."""
         process = self.processes.get(uid)
         if process is None or process.poll() is not None:
             return False
@@ -103,21 +104,23 @@ class Runners:
             shutil.rmtree(self.spool(uid), ignore_errors=True)
 
     def stop(self, patience: float = LONGEST_GRACE) -> None:
-        """Stop all processes. Nothing may be started afterwards."""
+        """Stop all processes: SIGTERM, and SIGKILL after `patience` seconds. No process may start afterwards."""
         until = time.monotonic() + patience
         while sum(self.ending(uid, patient=time.monotonic() < until) for uid in list(self.processes)):
             time.sleep(0.05)
 
     def secret(self, namespace: str, name: str) -> dict[str, str]:
+        """Return the decoded data of a Secret. Raises KubeError."""
         data = self.api.get(f"/api/v1/namespaces/{namespace}/secrets/{name}").get("data") or {}
         return {key: b64decode(value).decode() for key, value in data.items()}
 
     def spool(self, uid: str) -> Path:
+        """Return the folder of a pod's spool."""
         return self.directory / f"spool-{uid}"
 
 
 def is_runner(pod: Json) -> bool:
-    """Return whether the pod runs jobs; pods of a pool without slots run none."""
+    """Return whether the pod runs jobs. Pods of a pool without slots run none."""
     variables = pod["spec"]["containers"][0].get("env") or ()
     return POOL in (pod["metadata"].get("labels") or {}) and any(
         variable["name"].startswith(VARIABLES) for variable in variables
@@ -153,7 +156,7 @@ def value_of(variable: Json, meta: Json, secret: Secret) -> str:
 
 
 def ended(status: Json, code: int, now: str) -> Json:
-    """Return the status of a pod whose process has ended; it does not restart, as with `restartPolicy: Never`."""
+    """Return the status of a pod whose process has ended. The pod does not restart, as with `restartPolicy: Never`."""
     conditions = list(status.get("conditions") or ())
     for kind in ("ContainersReady", "Ready"):
         conditions = with_condition(conditions, kind, "False", now)

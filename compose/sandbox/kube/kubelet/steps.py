@@ -1,8 +1,8 @@
 """Decide the next step of the simulated kubelet from the pod alone.
 
-Annotations of the pod steer it (prefix `sandbox.berthmaster.dev/`): `start-delay` (seconds until it runs),
-`ready: "false"` (runs, but is not Ready), `ip` (its addresses, separated by commas; may be changed while it runs),
-`ip-families` (`IPv4`, `IPv6` or both, in order), `sessions` (what it says is connected when a pod pool drains it).
+Annotations of the pod steer the steps (prefix `sandbox.berthmaster.dev/`): `start-delay` (seconds until the pod runs),
+`ready: "false"` (the pod runs, but is not Ready), `ip` (the pod's addresses, separated by commas; may change while the
+pod runs), `ip-families` (`IPv4`, `IPv6` or both, in order), `sessions` (the pod's answer when a pod pool drains it).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PREFIX: Final = "sandbox.berthmaster.dev/"
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds."""
+    """The times of simulated pods, in seconds."""
 
     start: float = 0.3
     """Until a new pod is Running and Ready."""
@@ -53,17 +53,18 @@ class Later:
 
 @dataclass(frozen=True)
 class AnswerDrain:
-    """Patch the annotation of its sessions."""
+    """Patch the annotation with the number of the pod's sessions."""
 
     sessions: str
 
 
 Step = Bind | ReportStatus | End | Later | AnswerDrain
 Addresses = Callable[[Sequence[str]], list[str]]
-"""Fresh addresses of these families."""
+"""Returns one address for each of the families."""
 
 
 def option(pod: Json, name: str) -> str:
+    """Return the value of a steering annotation, '' if it is missing."""
     return str((pod["metadata"].get("annotations") or {}).get(PREFIX + name, ""))
 
 
@@ -86,7 +87,7 @@ def next_step(pod: Json, age: float, node: str, pace: Pace, fresh: Addresses, no
 
 
 def answer(pod: Json) -> AnswerDrain | None:
-    """Answer a drain that asks for the number of sessions."""
+    """Return the answer to a drain that asks for the number of sessions, or None."""
     notes = pod["metadata"].get("annotations") or {}
     said = f"{option(pod, 'sessions')} {notes.get(DRAIN, '')}"
     asked = notes.get(DRAIN) and option(pod, "sessions")
@@ -94,6 +95,7 @@ def answer(pod: Json) -> AnswerDrain | None:
 
 
 def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:
+    """Return the status of a running pod, equal to `status` if nothing changes."""
     ips = addresses(pod, status, fresh)
     ready = option(pod, "ready") != "false"
     gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
@@ -118,6 +120,7 @@ def running(pod: Json, status: Json, fresh: Addresses, now: str) -> Json:
 
 
 def addresses(pod: Json, status: Json, fresh: Addresses) -> list[str]:
+    """Return the addresses of a pod: from its annotation, else from its status, else fresh ones."""
     if given := option(pod, "ip"):
         return [ip.strip() for ip in given.split(",")]
     present = [entry["ip"] for entry in status.get("podIPs") or ()]
@@ -125,7 +128,7 @@ def addresses(pod: Json, status: Json, fresh: Addresses) -> list[str]:
 
 
 def with_condition(conditions: list[Json], kind: str, status: str, now: str) -> list[Json]:
-    """Set a condition. Its time is that of the last change, so an equal condition is left alone."""
+    """Return the conditions with one of them set. An equal condition keeps the time of its last change."""
     current = next((condition for condition in conditions if condition["type"] == kind), None)
     if current and current["status"] == status:
         return conditions

@@ -1,4 +1,4 @@
-"""Keys with a due time, handed to the next free thread. No two threads have the same key."""
+"""Keys with a due time, for the next free thread. No two threads have the same key."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ Key = tuple[str, str]
 
 
 class Timers:
+    """Keys and their due times, shared by several threads."""
+
     def __init__(self) -> None:
         self.changed = Condition()
         self.heap: list[tuple[float, Key]] = []
@@ -27,7 +29,7 @@ class Timers:
                 self.changed.notify()
 
     def take(self) -> Key | None:
-        """Wait for a due key, None when closed. The caller must call `done`."""
+        """Wait for a due key and return it, or None when closed. The caller must call `done`."""
         with self.changed:
             while not self.closed:
                 if key := self.ready():
@@ -37,10 +39,11 @@ class Timers:
         return None
 
     def ready(self) -> Key | None:
+        """Return a due key that no thread has, or None. The caller holds the lock."""
         while self.heap and self.heap[0][0] <= time.monotonic():
             due, key = heapq.heappop(self.heap)
             if self.due.get(key) != due:
-                continue  # another wish replaced this one
+                continue  # a later call of `at` replaced this entry
             if key in self.busy:
                 heapq.heappush(self.heap, (due + 0.02, key))
                 self.due[key] = due + 0.02
@@ -50,10 +53,12 @@ class Timers:
         return None
 
     def done(self, key: Key) -> None:
+        """Release a key that `take` returned."""
         with self.changed:
             self.busy.discard(key)
 
     def close(self) -> None:
+        """End all calls of `take`, now and later."""
         with self.changed:
             self.closed = True
             self.changed.notify_all()
