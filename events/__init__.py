@@ -1,0 +1,1 @@
+"""The publisher, and the workqueue that it shares with the workers."""

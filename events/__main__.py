@@ -1,4 +1,4 @@
-"""`python -m events`: one publisher."""
+"""Run one publisher: `python -m events`."""
 
 import sys
 

@@ -1,11 +1,11 @@
-"""A process that is asked to end, ends: by itself, or by force before somebody kills it.
+"""End a process in time after a signal: by itself, or by force before a supervisor kills it.
 
-A handler of Python's runs only between two steps of the main thread, and what it raises is lost where Python calls it
-out of a destructor. So a thread of its own learns of the signal from the interpreter, and ends the process when it is
-still there after its grace; the traceback of each thread says what it waited for.
+Python runs a signal handler only between two steps of the main thread, and drops an exception of a handler that runs
+inside a destructor. A thread therefore reads the signal from the interpreter's wakeup file, and ends the process if it
+still runs after its grace. The traceback of each thread then shows what it waited for.
 
-The first process of a container does not even get a signal that it has no handler for. `hold` keeps SIGTERM back over
-the start of another program, and `end_within` lets it in.
+The kernel drops a signal to the first process of a container unless that process has a handler for the signal. `hold`
+blocks the signals over the start of another program, and `end_within` unblocks them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ OVERDUE: Final = 1
 
 
 def hold() -> None:
-    """Signals wait until `end_within` is called, also over an exec."""
+    """Block the signals until `end_within` is called, also over an exec."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
 def end_within(seconds: float) -> None:
-    """From the first signal on. Call it in the main thread, with handlers in place: what was held back comes now."""
+    """Limit the time from the first signal to the end. Call it in the main thread, with handlers installed."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -40,12 +40,12 @@ def end_within(seconds: float) -> None:
 
 
 def end_at_once(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """A handler for a process that has nothing to lose."""
+    """Exit with status 0 at a signal; for a process that has nothing to lose."""
     os._exit(0)
 
 
 def _leave_alone() -> None:
-    """A child's signals are its own."""
+    """Detach a forked child from its parent's wakeup file."""
     signal.set_wakeup_fd(-1)
 
 

@@ -1,6 +1,6 @@
-"""Settings that both sides of the queue read: where Redis, the broker and the Kubernetes API are.
+"""The settings that publisher and workers read: where Redis, the broker and the Kubernetes API are.
 
-They live with the publisher because workers may import from `events` and never the other way round. Field docs say
+The settings are in `events` because workers may import from `events`, and never the other way round. Field docs say
 what a value means and what raising it costs.
 """
 
@@ -18,7 +18,7 @@ from berthmaster.duration import Duration
 from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, StateSettings
 
 STALLS_BEFORE_LIST: Final = 2
-"""Stalled streams in a row after which the server is asked for a list: the proof that it answers at all."""
+"""Stalled streams in a row after which a list is requested, which proves that the server answers at all."""
 
 
 class KubernetesSettings(Nested):
@@ -66,6 +66,7 @@ class LeaseSettings(Nested):
 
     @model_validator(mode="after")
     def in_order(self) -> Self:
+        """Refuse durations in the wrong order."""
         if not self.retry_every < self.renew_deadline < self.duration:
             raise ValueError("must be in this order: retry_every < renew_deadline < duration")
         return self
@@ -103,6 +104,7 @@ class WatchSettings(Nested):
 
     @model_validator(mode="after")
     def dead_last(self) -> Self:
+        """Refuse a `dead_after` below the time of the stalls before a list."""
         if self.dead_after < STALLS_BEFORE_LIST * self.inactivity_timeout:
             raise ValueError(f"dead_after must be {STALLS_BEFORE_LIST} * inactivity_timeout at least")
         return self
@@ -188,11 +190,11 @@ AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 
 
 class Misconfigured(Exception):  # noqa: N818 - says what is, not what failed
-    """A line for each variable that is missing or wrong; nothing of what is in it."""
+    """A setting is missing or wrong. The message has a line for each variable, without its value."""
 
 
 def settings_of(kind: type[AnySettings]) -> AnySettings:
-    """As the environment has them. Raises Misconfigured."""
+    """Return the settings of the environment. Raises Misconfigured."""
     try:
         return kind()
     except ValidationError as error:
@@ -204,5 +206,5 @@ def settings_of(kind: type[AnySettings]) -> AnySettings:
 
 
 def variable(location: tuple[int | str, ...]) -> str:
-    """The environment variable of a setting."""
+    """Return the environment variable of a setting."""
     return "BERTHMASTER_" + "__".join(str(part) for part in location).upper() if location else "settings"

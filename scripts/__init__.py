@@ -1,0 +1,1 @@
+"""Checks of the repository, and writers of its generated files."""

@@ -1,6 +1,6 @@
 """Write the rules about our own kinds into the roles of deploy/base, from the table of kinds: `make crds`.
 
-The part above the marker in a role is written by hand. With `--check` it only says whether the roles are current.
+The part above the marker in a role is written by hand. `--check` only reports whether the roles are current.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ def stale(folder: Path) -> Mapping[str, str]:
 
 
 def main(folder: Path, arguments: Sequence[str]) -> int:
+    """Return the exit status: 1 if a role differs from the table."""
     if "--check" not in arguments:
         for file, text in stale(folder).items():
             (folder / file).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The rows of docs/checklist.md: what we promise, by name."""
+"""The rows of docs/checklist.md: our promises, by name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ LATER: Final = "[later]"
 
 @dataclass(frozen=True)
 class ChecklistRow:
+    """A row: name, promised behaviour, and how it is shown."""
+
     name: str
     behaviour: str
     shown_by: str
 
     @property
     def later(self) -> bool:
-        """Wanted, but not in the first releases."""
+        """Whether the row is planned, but not for the first releases."""
         return LATER in self.behaviour
 
 
 def rows_of(checklist: Path) -> Iterator[ChecklistRow]:
+    """Yield the rows of the checklist file."""
     for match in ROW.finditer(checklist.read_text(encoding="utf-8")):
         yield ChecklistRow(match["name"], match["behaviour"].strip(), match["shown_by"].strip())

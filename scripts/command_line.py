@@ -1,6 +1,4 @@
-"""The part of the reference that is about the command line: every command with its arguments and options, from the
-functions that typer makes them of.
-"""
+"""The command line's part of the reference: every command, its arguments and options, from typer's functions."""
 
 from __future__ import annotations
 
@@ -18,11 +16,11 @@ from workers.cli import processes
 from workers.cli.main import app
 
 ELSEWHERE: Final[dict[Any, Callable[..., Any]]] = {processes.sandbox: sandbox}
-"""Commands whose options are passed on to a function of another program."""
+"""Commands that pass their options on to a function of another program."""
 
 
 class Option(NamedTuple):
-    """As it is typed; `default` '' for none."""
+    """An option as it is typed; `default` is '' for none."""
 
     name: str
     default: str
@@ -30,7 +28,7 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """`name` begins with `berthmaster`; `arguments` are all required."""
+    """A command. `name` begins with `berthmaster`; `arguments` are all required."""
 
     name: str
     text: str
@@ -39,10 +37,12 @@ class Command(NamedTuple):
 
     @property
     def usage(self) -> str:
+        """The usage line."""
         return " ".join([self.name, *self.arguments, *(["[OPTIONS]"] if self.options else [])])
 
 
 def commands(of: typer.Typer = app, prefix: str = "berthmaster") -> Iterator[Command]:
+    """Yield every command, also those of groups, with its full name."""
     for info in of.registered_commands:
         if function := info.callback:
             name = info.name or function.__name__.replace("_", "-")
@@ -53,6 +53,7 @@ def commands(of: typer.Typer = app, prefix: str = "berthmaster") -> Iterator[Com
 
 
 def command(name: str, text: str, function: Callable[..., Any]) -> Command:
+    """Return the command that typer makes of a function."""
     arguments, options = [], []
     function = ELSEWHERE.get(function, function)
     hints = get_type_hints(function, include_extras=True)
@@ -68,6 +69,7 @@ def command(name: str, text: str, function: Callable[..., Any]) -> Command:
 
 
 def option(parameter: inspect.Parameter, kind: Any, declared: OptionInfo) -> Option:
+    """Return the option that typer makes of a parameter."""
     declarations = map(str, (declared.default, *(declared.param_decls or ())))
     given = [text for text in declarations if text.startswith("-")]
     spelled = ", ".join(given) or f"--{parameter.name.replace('_', '-')}"
@@ -87,6 +89,7 @@ def placeholder(kind: Any) -> str:
 
 
 def shown(default: Any) -> str:
+    """Return a default in words, '' for None and False."""
     if default is inspect.Parameter.empty:
         return "required"
     return "" if default in (None, False) else "on" if default is True else str(default)

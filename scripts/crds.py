@@ -1,7 +1,7 @@
-"""Writes deploy/crds from the models of the domain: `make crds`. With `--check` it only says whether they are current.
+"""Write deploy/crds from the models of the domain: `make crds`. `--check` only reports whether they are current.
 
-One source for what is declared, validated and documented: the API server refuses what a worker would refuse, with the
-field named, before anything is stored.
+The models are the one source of declaration, validation and documentation: the API server refuses what a worker would
+refuse, with the name of the field, before anything is stored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADER: Final = "# Written by `make crds` from the models in domain/. Do not edi
 
 
 def custom_resource(kind: ResourceKind) -> Json:
-    """Its CustomResourceDefinition. Raises LookupError for a kind without a definition."""
+    """Return the CustomResourceDefinition. Raises LookupError for a kind without a definition."""
     definition = definition_of(kind)
     names = {"kind": kind.name, "listKind": f"{kind.name}List", "plural": kind.plural, "singular": kind.prefix}
     return {
@@ -98,7 +98,7 @@ def definitions() -> dict[str, Json]:
 
 
 def files() -> dict[str, Json]:
-    """Return the definitions, and the file that `kubectl apply -k` reads."""
+    """Return the content of each file: the definitions, and the kustomization that `kubectl apply -k` reads."""
     crds = definitions()
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     return {**crds, "kustomization.yaml": {**head, "resources": sorted(crds)}}
@@ -112,6 +112,7 @@ def stale(folder: Path) -> list[str]:
 
 
 def write(folder: Path) -> None:
+    """Write all files into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, definition in files().items():
         text = yaml.safe_dump(definition, sort_keys=False, width=120)
@@ -119,6 +120,7 @@ def write(folder: Path) -> None:
 
 
 def main(folder: Path, arguments: Sequence[str]) -> int:
+    """Return the exit status: 1 if a file differs from the models."""
     if "--check" not in arguments:
         write(folder)
     wrong = stale(folder)

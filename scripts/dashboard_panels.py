@@ -1,6 +1,6 @@
-"""What each dashboard shows: rows of panels, each with its queries. scripts/dashboards.py makes Grafana's JSON of it.
+"""The rows of panels of each dashboard, with their queries. scripts/dashboards.py makes Grafana's JSON of them.
 
-Every worker tells the same state, so gauges of it are taken by `max`, over whoever answers; counters by `sum`.
+Every worker exports the same state, so its gauges are joined by `max` over all workers; counters are joined by `sum`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The parts of a dashboard, and the shapes of its queries.
+"""The parts of a dashboard, and the forms of its queries.
 
-Every worker tells the same state, so gauges of it are taken by `max`, over whoever answers; counters by `sum`.
+Every worker exports the same state, so its gauges are joined by `max` over all workers; counters are joined by `sum`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ POOL: Final = 'pool=~"$pool"'
 
 
 class Panel(NamedTuple):
-    """`queries`: PromQL and the legend of its lines. `kind` is Grafana's name of the panel."""
+    """A panel. `queries`: PromQL and the legend of its lines. `kind`: Grafana's name of the panel's type."""
 
     title: str
     queries: tuple[tuple[str, str], ...]
@@ -22,7 +22,7 @@ class Panel(NamedTuple):
 
 
 class Board(NamedTuple):
-    """`variable`: a label to choose values of, and the metric that has them; '' for none."""
+    """A dashboard. `variable`: a label whose values people choose, and the metric that has it; '' for none."""
 
     title: str
     rows: tuple[tuple[str, tuple[Panel, ...]], ...]
@@ -30,27 +30,32 @@ class Board(NamedTuple):
 
 
 def selected(name: str, where: str) -> str:
+    """Return a metric with its selector `where`, '' for all."""
     return f"{name}{{{where}}}" if where else name
 
 
 def gauge(name: str, by: str, where: str = "") -> str:
+    """Return the query of a gauge by labels, '' for none."""
     return f"max by ({by}) ({selected(name, where)})" if by else f"max({selected(name, where)})"
 
 
 def rate(name: str, by: str, where: str = "") -> str:
+    """Return the query of a counter's rate per second by labels, '' for none."""
     total = f"rate({selected(name, where)}[$__rate_interval])"
     return f"sum by ({by}) ({total})" if by else f"sum({total})"
 
 
 def rose(name: str, by: str, where: str = "") -> str:
-    """For what is rare: a counter comes into being with its first event, which neither rate nor increase sees."""
+    """Return the query of a rare counter's increase, with its first event, which rate and increase miss."""
     total, span = selected(name, where), "$__rate_interval"
     return f"sum by ({by}) (({total} unless {total} offset {span}) or increase({total}[{span}]))"
 
 
 def quantile(share: float, name: str, by: str, where: str = "") -> str:
+    """Return the query of a histogram's quantile by labels, '' for none."""
     return f"histogram_quantile({share}, {rate(f'{name}_bucket', f'le, {by}' if by else 'le', where)})"
 
 
 def stat(title: str, query: str, text: str = "", unit: str = "short") -> Panel:
+    """Return a panel that shows one number."""
     return Panel(title, ((query, ""),), unit, "stat", text)

@@ -1,4 +1,4 @@
-"""What the dashboards of pods show: their pools, slots and jobs; and claims on whole pods."""
+"""The dashboards of pods: pod pools with slots and jobs, and claims of whole pods."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Writes deploy/dashboards, for Grafana: `make dashboards`. With `--check` it only says whether they are current.
+"""Write deploy/dashboards, for Grafana: `make dashboards`. `--check` only reports whether they are current.
 
-The JSON of a dashboard is long and the same everywhere; what differs is in dashboard_panels.py.
+The JSON of a dashboard is long and the same everywhere; the differences are in dashboard_panels.py.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def texts() -> dict[str, str]:
+    """Return the text of each file."""
     return {f"{name}.json": json.dumps(dashboard(name, board), indent=1) + "\n" for name, board in BOARDS.items()}
 
 
@@ -43,6 +44,7 @@ def _current(path: Path, text: str) -> bool:
 
 
 def dashboard(name: str, board: Board) -> Json:
+    """Return Grafana's JSON of a dashboard."""
     return {
         "uid": f"berthmaster-{name}",
         "title": board.title,
@@ -58,6 +60,7 @@ def dashboard(name: str, board: Board) -> Json:
 
 
 def variables(board: Board) -> Iterator[Json]:
+    """Yield the variables that people choose: the data source, and the values of the board's label."""
     yield {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
     label, metric = board.variable
     if label:
@@ -70,7 +73,7 @@ def variables(board: Board) -> Iterator[Json]:
 
 
 def panels(board: Board) -> Iterator[Json]:
-    """Each row is as many panels side by side as are readable, under its title."""
+    """Yield the panels: each row has a title, and as many panels side by side as are readable."""
     number, y = 0, 0
     for title, row in board.rows:
         number += 1
@@ -85,10 +88,12 @@ def panels(board: Board) -> Iterator[Json]:
 
 
 def at(x: int, y: int, w: int, h: int) -> Json:
+    """Return a panel's place and size on Grafana's grid."""
     return {"gridPos": {"x": x, "y": y, "w": w, "h": h}}
 
 
 def shown(panel: Panel) -> Json:
+    """Return the JSON of a panel, without place and id."""
     custom = {"fillOpacity": 10, "stacking": {"mode": "normal" if panel.stacked else "none"}}
     fields: Json = {"unit": panel.unit, "min": 0} | ({"custom": custom} if panel.kind == "timeseries" else {})
     return {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs hadolint, which the dev extra brings where there is a wheel of it. `--optional`: elsewhere it is left out.
+# Runs hadolint, which the dev extra installs where it has a wheel. `--optional`: a machine without hadolint skips the check.
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v hadolint >/dev/null && [ "${1:-}" = --optional ]; then

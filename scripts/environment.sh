@@ -1,6 +1,6 @@
 #!/bin/sh
 # environment.sh EXTRA...: creates .venv and installs Berthmaster with its extras, editable. The Makefile calls it once for each
-# version of pyproject.toml. PYTHON names an interpreter; else the newest suitable one on PATH is taken.
+# version of pyproject.toml. PYTHON names an interpreter; without it, the newest suitable one on PATH is used.
 set -eu
 cd "$(dirname "$0")/.."
 suitable='import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))'
@@ -15,7 +15,7 @@ find_python() {
     return 1
 }
 
-# Two makes at once must not install into one environment at once.
+# Two concurrent makes must not install into the environment at the same time.
 exec 9<pyproject.toml
 if command -v flock >/dev/null; then flock 9; fi
 

@@ -1,4 +1,4 @@
-"""Checks that each exemption (`noqa`, `type: ignore`) names the rule and says why. Complexity has none.
+"""Check that each exemption (`noqa`, `type: ignore`) names its rule and its reason. Complexity has no exemption.
 
 The reason follows on the same line, after a dash or a second `#`: `# noqa: BLE001 - a scrape reports what it can`.
 """
@@ -20,11 +20,13 @@ REASONED: Final = re.compile(rf"#\s*{RULE}\s*(?:#|-+|:)\s*\w.+")
 
 
 def offences(root: Path) -> Iterator[str]:
+    """Yield a line for each faulty exemption of the repository."""
     for path, text in sources(root, ".py"):
         yield from faults_of(path, text)
 
 
 def faults_of(path: str, text: str) -> Iterator[str]:
+    """Yield a line for each faulty exemption of a file."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type != tokenize.COMMENT or not EXEMPTION.search(token.string):
             continue

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs every linter, also after one of them has found something, and ends with the names of those that did.
-# `--optional-luacheck`: what is not installed is left out (see luacheck.sh), and said.
+# Runs every linter, also after a failure, and ends with the names of those that failed.
+# `--optional-luacheck`: linters that are not installed are skipped (see luacheck.sh), and reported.
 set -u
 cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"

@@ -1,6 +1,6 @@
-"""Runs luacheck over every Lua script as Redis gets it: `python -m scripts.lua_expanded luacheck`.
+"""Run luacheck over every Lua script as Redis gets it: `python -m scripts.lua_expanded luacheck`.
 
-What luacheck says is told at its place in our own files, once, however many scripts include it.
+A finding is reported at its place in our own files, once, however many scripts include that place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SAID: Final = re.compile(r"^\s*(?P<path>[^:\s]+\.lua):(?P<line>\d+):(?P<column>\
 
 
 class Line(NamedTuple):
-    """A line of an expanded script, and where it is from."""
+    """A line of an expanded script, and its place in our files."""
 
     path: str
     number: int
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 def expanded(folder: Path, name: str, root: Path = REPOSITORY) -> list[Line]:
-    """The lines of `folder/name.lua` with its includes, just as berthmaster.redis.scripts.script_text joins them."""
+    """Return the lines of `folder/name.lua` with its includes, as berthmaster.redis.scripts.script_text joins them."""
     included: set[str] = set()
 
     def read(name: str) -> Iterator[Line]:
@@ -49,7 +49,7 @@ def expanded(folder: Path, name: str, root: Path = REPOSITORY) -> list[Line]:
 
 
 def scripts(root: Path) -> dict[str, list[Line]]:
-    """Path of every script -> its lines; files in lib/ are in the scripts that include them."""
+    """Return the lines of every script by path; files in lib/ are in the scripts that include them."""
     paths = [root / path for path, _ in sources(root, ".lua")]
     return {
         path.relative_to(root).as_posix(): expanded(path.parent, path.stem, root)
@@ -59,7 +59,7 @@ def scripts(root: Path) -> dict[str, list[Line]]:
 
 
 def findings(output: str, lines: Mapping[str, Sequence[Line]]) -> list[str]:
-    """What luacheck said, at its places in our files, each once."""
+    """Return luacheck's findings at their places in our files, each once."""
     return list(dict.fromkeys(_place(match, lines[match["path"]]) for match in SAID.finditer(output)))
 
 
@@ -69,7 +69,7 @@ def _place(said: re.Match[str], lines: Sequence[Line]) -> str:
 
 
 def check(command: Sequence[str], root: Path = REPOSITORY) -> int:
-    """Luacheck's exit status, after saying what it found."""
+    """Run luacheck, print its findings, and return its exit status."""
     by_path = scripts(root)
     with tempfile.TemporaryDirectory() as work:
         for path, lines in by_path.items():

@@ -1,6 +1,6 @@
-"""Checks that each Lua script begins with its header: purpose, KEYS, ARGV, returns.
+"""Check that each Lua script begins with its header: purpose, KEYS, ARGV, returns.
 
-A script's arguments are positions in two arrays, so its header is the only signature that it has.
+A script's arguments are positions in two arrays, so its header is its only signature.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ PARTS: Final[tuple[str, ...]] = ("KEYS", "ARGV", "Returns")
 
 
 def offences(root: Path) -> Iterator[str]:
+    """Yield a line for each missing part of the repository's headers."""
     for path, text in sources(root, ".lua"):
         yield from faults_of(path, text)
 
@@ -31,7 +32,7 @@ def header_of(text: str) -> str:
 
 
 def faults_of(path: str, text: str) -> Iterator[str]:
-    """One line for each part that is missing. What scripts share takes and answers nothing by itself."""
+    """Yield a line for each missing part. A file in lib/ needs only its purpose."""
     header, parts = header_of(text), PARTS
     if PurePosixPath(path).parent.name == "lib":
         parts = ()

@@ -1,7 +1,7 @@
-"""Checks the includes of Lua scripts.
+"""Check the includes of Lua scripts.
 
-A file in lib/ defines functions and constants and does nothing else. Every include exists and is used by the file that
-has it; a file includes what it uses; no file in lib/ is unused.
+A file in lib/ only defines functions and constants. Every include exists, and the including file uses it. A file
+includes what it uses. Every file in lib/ is included.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ Folder = Mapping[str, str]
 
 
 def offences(root: Path) -> Iterator[str]:
+    """Yield a line for each fault of the repository."""
     for folder, files in folders(root).items():
         yield from faults_of(folder, files)
 
 
 def folders(root: Path) -> dict[str, dict[str, str]]:
+    """Return the texts of each folder `lua` by name."""
     by_folder: dict[str, dict[str, str]] = {}
     for path, text in sources(root, ".lua"):
         file = PurePosixPath(path)
@@ -36,11 +38,12 @@ def folders(root: Path) -> dict[str, dict[str, str]]:
 
 
 def is_lib(name: str) -> bool:
+    """Return whether the name is of a file in lib/."""
     return name.startswith("lib/")
 
 
 def faults_of(folder: str, files: Folder) -> Iterator[str]:
-    """One line each, of all files of a folder."""
+    """Yield a line for each fault in a folder."""
     owners = {name: lib for lib in filter(is_lib, files) for name in declared(files[lib]).names}
     included = {match["name"] for text in files.values() for match in INCLUDE.finditer(text)}
     for name, text in files.items():

@@ -1,4 +1,4 @@
-"""Reads Lua text into tokens, and what a file declares at its top level. Enough for the lint, no parser."""
+"""Split Lua text into tokens, and find the declarations of a file's top level. Enough for the lint; not a parser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS_AS_NAMES: Final = ("unpack", "(", "KEYS", ")")
 
 @dataclass
 class Declared:
-    """What a file declares at its top level, and `other`: words of what is no declaration."""
+    """The declarations of a file's top level. `other`: words of statements that are no declarations."""
 
     functions: list[str] = field(default_factory=list)
     constants: list[str] = field(default_factory=list)
@@ -28,16 +28,17 @@ class Declared:
 
     @property
     def names(self) -> list[str]:
+        """The names of functions and constants."""
         return self.functions + self.constants
 
 
 def tokens(text: str) -> list[str]:
-    """Without comments; a string keeps its quotes."""
+    """Return the tokens without comments; a string keeps its quotes."""
     return [match[0] for match in TOKEN.finditer(text) if match.lastgroup != "comment"]
 
 
 def declared(text: str) -> Declared:
-    """Of a whole file, up to a statement that does not begin as a declaration."""
+    """Return the declarations of a whole file, up to the first statement that is no declaration."""
     result, words, at = Declared(), tokens(text), 0
     while at < len(words):
         if words[at] != "local":
@@ -52,7 +53,7 @@ def declared(text: str) -> Declared:
 
 
 def end_of_function(words: Sequence[str], at: int) -> int:
-    """Where the statement after it begins; `at` is its `function`."""
+    """Return the index after the function whose word `function` is at `at`."""
     depth = 0
     while at < len(words):
         depth += (words[at] in OPENERS) - (words[at] in CLOSERS)
@@ -63,7 +64,7 @@ def end_of_function(words: Sequence[str], at: int) -> int:
 
 
 def _constants(words: Sequence[str], at: int, result: Declared) -> int:
-    """One statement `local A, B = ...`, whose values must be no functions and make no calls."""
+    """Read one statement `local A, B = ...`, whose values must be no functions and make no calls."""
     end = next((i for i in range(at + 1, len(words)) if words[i] == "local"), len(words))
     values = words.index("=", at, end) + 1 if "=" in words[at:end] else end
     result.constants += [name for name in words[at + 1 : values - 1] if name != ","]
@@ -74,7 +75,7 @@ def _constants(words: Sequence[str], at: int, result: Declared) -> int:
 
 
 def first_act(values: Sequence[str], start: int) -> int | None:
-    """Where these words, of which the first is at `start`, do more than to name values.
+    """Return the index where the words, of which the first is at `start`, do more than name values; None if nowhere.
 
     That is a call, a function, or the beginning of another statement.
     """
@@ -85,7 +86,7 @@ def first_act(values: Sequence[str], start: int) -> int | None:
 
 
 def _follows(before: str, word: str) -> bool:
-    """Whether a value (or `function`) has ended and this is not an operator, an index or the end of a bracket."""
+    """Return whether a value (or `function`) has ended and `word` is no operator, index or closing bracket."""
     return _is_operand(before) and (_is_operand(word) or word in "({") and word not in ")]}"
 
 
@@ -94,7 +95,7 @@ def _is_operand(word: str) -> bool:
 
 
 def locals_of(words: Sequence[str]) -> set[str]:
-    """Every name that a file makes its own anywhere: locals, parameters, variables of loops."""
+    """Return every name that a file binds anywhere: locals, parameters, variables of loops."""
     return {name for at, word in enumerate(words) for name in _bound(words, at, word)}
 
 
@@ -110,7 +111,7 @@ def _bound(words: Sequence[str], at: int, word: str) -> Iterator[str]:
 
 
 def uses(words: Sequence[str]) -> set[str]:
-    """Names that stand for a value: no field of a table (`a.b`, `a:b`), no key in a constructor (`{ a = 1 }`)."""
+    """Return names that stand for a value: no field of a table (`a.b`, `a:b`), no key in a table (`{ a = 1 }`)."""
     around = zip(["", *words], words, [*words[1:], ""], strict=False)
     return {
         word

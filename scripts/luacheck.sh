@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs luacheck on every Lua script, with its includes (lua_expanded.py). One on PATH is used; else, on Debian and its kin, the distribution's own package is
-# unpacked into the user's cache folder: that needs no root and leaves the machine as it was. With `--optional` a
-# machine that offers neither gets a line that says what is left out, unless BERTHMASTER_REQUIRE_LUACHECK=1.
+# Runs luacheck on every Lua script, with its includes (lua_expanded.py). Without a luacheck on PATH, Debian and its
+# derivatives get the distribution's package, unpacked into the user's cache folder: that needs no root and installs
+# nothing on the machine. With `--optional`, a machine with neither skips the check and reports it, unless
+# BERTHMASTER_REQUIRE_LUACHECK=1.
 set -eu
 cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"

@@ -1,8 +1,8 @@
-"""Checks docs/protocols.md against what cites it: every rule is defined once there, and a test cites it by its name.
+"""Check docs/protocols.md: each rule is defined once there, a test cites it by its name, and no other rule is cited.
 
-A rule is a row of a table: its name, what holds, what goes wrong without it, and tests as `path::name`. It is cited by
-the word Rule, its name and a colon or full stop (several names after Rules, with commas or "and"), or anywhere by the
-word rule and its name in backticks.
+A rule is a row of a table: its name, what holds, what goes wrong without it, and tests as `path::name`. A text cites it
+by the word Rule, its name and a colon or full stop (several names after Rules, with commas or "and"), or anywhere by
+the word rule and its name in backticks.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ QUOTED: Final = re.compile(r"\b[Rr]ules?\s+(" + _NAMES.format(name="`[a-z][a-z-]
 
 @dataclass(frozen=True)
 class ProtocolRule:
+    """A rule, and its tests as `path::name`."""
+
     name: str
     tests: tuple[str, ...]
 
 
 def rules_of(page: str) -> list[ProtocolRule]:
+    """Return the rules of the page."""
     return [
         ProtocolRule(row["name"], tuple(f"{test['path']}::{test['name']}" for test in TEST.finditer(row["cells"])))
         for row in ROW.finditer(page)
@@ -66,6 +69,7 @@ def docstring_of(root: Path, test: str) -> str | None:
 
 
 def offences(root: Path) -> Iterator[str]:
+    """Yield a line for each fault."""
     rules = rules_of((root / PAGE).read_text(encoding="utf-8"))
     names = [rule.name for rule in rules]
     for name in sorted({name for name in names if names.count(name) > 1}):

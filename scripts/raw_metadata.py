@@ -1,6 +1,6 @@
-"""Checks that the metadata of Kubernetes objects is read and built in one package, domain/kubernetes.
+"""Check that only the package domain/kubernetes reads and builds the metadata of Kubernetes objects.
 
-Anybody else takes a typed view, so that what stands for a missing field is decided once.
+Other packages take a typed view, so that the value of a missing field is decided once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ FIELD: Final = "metadata"
 
 
 def offences(root: Path) -> Iterator[str]:
+    """Yield a line for each use of the field outside domain/kubernetes."""
     for path, text in sources(root, ".py", TREES):
         if not path.startswith(ALLOWED):
             yield from faults_of(path, text)

@@ -1,7 +1,7 @@
-"""Writes docs/reference from the code: each field of our resources, each setting, metric, task and command.
+"""Write docs/reference from the code: each field of our resources, each setting, metric, task and command.
 
-One source for what is declared and what is documented: `make reference`. With `--check` it only says whether they are
-current.
+The code is the one source of declaration and documentation: `make reference`. `--check` only reports whether the
+documents are current.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def resources() -> str:
 
 
 def fields(schema: Json, path: str) -> Iterator[tuple[str, str, str, str]]:
-    """One row a field, the fields of objects and lists below it."""
+    """Yield a row for each field, then for the fields of objects and lists below it."""
     default = f"`{schema['default']}`" if schema.get("default") not in (None, {}, "") else ""
     yield path.partition(".")[2] or path, type_of(schema), default, schema.get("description", "").replace("\n", " ")
     required = schema.get("required", ())
@@ -96,6 +96,7 @@ def fields(schema: Json, path: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def type_of(schema: Json) -> str:
+    """Return the type of a field in words, with its limits."""
     kind = schema.get("type", "any")
     if "enum" in schema:
         kind = " \\| ".join(map(str, schema["enum"]))
@@ -127,11 +128,13 @@ def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = No
 
 
 def nested(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a group of settings, None for a single setting."""
     options = (field.annotation, *get_args(field.annotation))
     return next((option for option in options if isinstance(option, type) and issubclass(option, BaseModel)), None)
 
 
 def shown(value: object) -> str:
+    """Return a default in words, '' for none."""
     if value is PydanticUndefined:
         return "required"
     if value is None or str(value) == "":
@@ -142,13 +145,14 @@ def shown(value: object) -> str:
 
 
 def written(time: timedelta) -> str:
-    """In the largest unit that gives a whole number."""
+    """Return a time in the largest unit that gives a whole number."""
     units = {name: timedelta(seconds=SECONDS[name]) for name in ("d", "h", "m", "s", "ms")}
     unit = next(name for name, length in units.items() if not time % length)
     return f"{time // units[unit]}{unit}"
 
 
 def metrics() -> str:
+    """Return the page about metrics."""
     rows = [(f"`{metric.name}`", metric.kind, ", ".join(metric.labels), metric.text) for metric in signals.metrics()]
     words = "Workers and the publisher (`berthmaster_publisher_...`) export these ([operations](../operations.md))."
     return "\n".join([HEADER, "# Metrics\n", f"{words}\n", table(("metric", "kind", "labels", "meaning"), rows)])
@@ -168,6 +172,7 @@ def celery_tasks() -> str:
 
 
 def arguments(task: AnyTask) -> str:
+    """Return the names of a task's arguments."""
     return ", ".join(task.schema.get("properties", {}))
 
 
@@ -183,15 +188,18 @@ def commands() -> str:
 
 
 def escaped(cell: str) -> str:
+    """Return a text for a cell of a table."""
     return cell.replace("\n", " ").replace("|", "\\|")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
 def documents() -> dict[str, str]:
+    """Return the text of each document."""
     return {
         "cli.md": commands(),
         "metrics.md": metrics(),
@@ -209,6 +217,7 @@ def stale(folder: Path) -> list[str]:
 
 
 def main(folder: Path, arguments: Sequence[str]) -> int:
+    """Return the exit status: 1 if a document differs from the models."""
     if "--check" not in arguments:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in documents().items():

@@ -1,8 +1,8 @@
-"""Prints the checklist rows with and without a test: `make rows`, `make rows ROWS="EV AL-0"`, `make rows ARGS=--json`.
+"""Print the checklist rows with and without a test: `make rows`, `make rows ROWS="EV AL-0"`, `make rows ARGS=--json`.
 
-pytest itself collects the tests, so that a row counts only where a test that would run carries its marker. A marker
-that names no row is an error: a typing mistake would else pass for a row that has no test. `--check` looks for such
-markers alone, and reads them from the source: collecting every test takes a minute.
+pytest itself collects the tests, so that a row counts only if a test that would run carries its marker. A marker that
+names no row is an error: a typing mistake would otherwise look like a row without a test. `--check` only reports such
+markers, and reads them from the source, because collecting every test takes a minute.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ import pytest
 
 from scripts.checklist import ChecklistRow, rows_of
 
-Tests: TypeAlias = Mapping[str, Collection[str]]  # name of a row -> the tests that show it
+Tests: TypeAlias = Mapping[str, Collection[str]]  # name of a row -> its tests, or places of its markers
 
 
 class RowMarkers:
-    """A pytest plugin that remembers which tests carry which rows; the cases of a parametrised test count once."""
+    """A pytest plugin that collects the tests of each row; the cases of a parametrised test count once."""
 
     def __init__(self) -> None:
         self.tests: dict[str, set[str]] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Collect the markers of all tests."""
         for item in session.items:
             for name in (name for mark in item.iter_markers("row") for name in mark.args):
                 self.tests.setdefault(name, set()).add(item.nodeid.partition("[")[0])
@@ -49,7 +50,7 @@ def collect(root: Path) -> Tests:
 
 
 def markers(root: Path) -> Tests:
-    """Names -> where they stand in the sources, whether pytest would run the test or not. Raises SyntaxError."""
+    """Return row names -> their places in the sources, whether pytest would run the test or not. Raises SyntaxError."""
     places: dict[str, set[str]] = {}
     for path in sorted((root / "tests").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
@@ -60,6 +61,7 @@ def markers(root: Path) -> Tests:
 
 
 def unknown(rows: Collection[ChecklistRow], tests: Tests) -> list[str]:
+    """Return a line for each marker that names no row."""
     names = {row.name for row in rows}
     return [
         f"{name}: not in the checklist, named by {', '.join(sorted(tests[name]))}"
@@ -69,10 +71,12 @@ def unknown(rows: Collection[ChecklistRow], tests: Tests) -> list[str]:
 
 
 def selected(rows: Collection[ChecklistRow], prefixes: Sequence[str]) -> list[ChecklistRow]:
+    """Return the rows whose name begins with one of the prefixes; all rows without prefixes."""
     return [row for row in rows if not prefixes or row.name.startswith(tuple(prefixes))]
 
 
 def table(rows: Sequence[ChecklistRow], tests: Tests) -> str:
+    """Return the rows as text, with a summary."""
     width = max((len(row.behaviour) for row in rows), default=0)
     lines = [f"{row.name}  {row.behaviour:{width}}  {shown(row, tests)}" for row in rows]
     covered = sum(row.name in tests for row in rows)
@@ -81,11 +85,13 @@ def table(rows: Sequence[ChecklistRow], tests: Tests) -> str:
 
 
 def shown(row: ChecklistRow, tests: Tests) -> str:
+    """Return the number of tests in words, `later` or `-`."""
     count = len(tests.get(row.name, ()))
     return f"{count} test{'s' * (count > 1)}" if count else "later" if row.later else "-"
 
 
 def as_json(rows: Sequence[ChecklistRow], tests: Tests) -> str:
+    """Return the rows as JSON."""
     return json.dumps(
         [{"row": row.name, "behaviour": row.behaviour, "tests": sorted(tests.get(row.name, ()))} for row in rows],
         indent=2,
@@ -93,6 +99,7 @@ def as_json(rows: Sequence[ChecklistRow], tests: Tests) -> str:
 
 
 def main(root: Path, arguments: Sequence[str]) -> int:
+    """Return the exit status: 1 if a marker names no row."""
     parser = argparse.ArgumentParser(prog="rows", description="The checklist rows with and without a test.")
     parser.add_argument("prefixes", nargs="*", metavar="ROW", help="rows to print, or beginnings: EV AL-0")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes build/sbom.json. The tool lives in an environment of its own, so that it is not part of what it lists.
+# Writes build/sbom.json. The tool has an environment of its own, so that the list does not contain the tool.
 set -eu
 cd "$(dirname "$0")/.."
 tool=.venv/sbom

@@ -1,4 +1,4 @@
-"""The part of the reference that is about metrics: every one of every process, from the registries."""
+"""The metrics' part of the reference: every metric of every process, from the registries."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from workers.telemetry.gauges import GAUGES
 
 
 class Signal(NamedTuple):
+    """A metric. `kind` is its type, such as `counter`."""
+
     name: str
     kind: str
     labels: tuple[str, ...]
@@ -21,7 +23,7 @@ class Signal(NamedTuple):
 
 
 def metrics() -> Iterator[Signal]:
-    """Names without the `_bucket`, `_sum` and `_count` of a histogram."""
+    """Yield all metrics, sorted; a histogram without `_bucket`, `_sum` and `_count`."""
     for module in TASKS:
         import_module(module)
     metrics = [*_of(REGISTRY), *_of(Metrics().registry)]

@@ -1,7 +1,7 @@
-"""Measures files and functions against the limits of our style.
+"""Measure files and functions against the limits of our style.
 
 A limit that a machine measures needs no argument in review. Lengths are whole: docstrings, comments and blank lines
-count. Medians are kept a package, so that one package of small files does not hide another's large ones.
+count. Each package has its own medians, so that one package of small files does not hide another's large ones.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class CodePart:
 
 
 def functions_of(path: str, text: str) -> Iterator[CodePart]:
+    """Yield each function of a file, nested ones too."""
     for node in ast.walk(ast.parse(text, path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -38,6 +39,7 @@ def functions_of(path: str, text: str) -> Iterator[CodePart]:
 
 
 def offences(root: Path) -> Iterator[str]:
+    """Yield a line for each limit that is exceeded."""
     for tree in TREES:
         texts = dict(sources(root, ".py", (tree,)))
         files = [CodePart(path, len(text.splitlines())) for path, text in texts.items()]
@@ -51,11 +53,13 @@ def offences(root: Path) -> Iterator[str]:
 
 
 def too_long(parts: Sequence[CodePart], limit: int) -> Iterator[str]:
+    """Yield a line for each part above the limit."""
     for part in parts:
         if part.lines > limit:
             yield f"{part.name}: {part.lines} lines, at most {limit}"
 
 
 def median_too_long(what: str, parts: Sequence[CodePart], limit: int) -> Iterator[str]:
+    """Yield a line if the median of the parts is above the limit."""
     if parts and (middle := median(part.lines for part in parts)) > limit:
         yield f"{what}: {middle:g} lines, at most {limit}"

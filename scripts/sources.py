@@ -1,4 +1,4 @@
-"""Which files are ours: the text of every source of a kind, by its path from the root of the repository."""
+"""The source files that are ours: the text of each, by its path from the root of the repository."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ TREES: Final = ("berthmaster", "domain", "events", "workers", "compose", "tests"
 
 
 def sources(root: Path, suffix: str, trees: tuple[str, ...] = TREES) -> Iterator[tuple[str, str]]:
+    """Yield path and text of each file that ends with `suffix`, sorted within a tree."""
     for tree in trees:
         for path in sorted((root / tree).rglob(f"*{suffix}")):
             yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""From the JSON schema that pydantic writes to what a CustomResourceDefinition may contain.
+"""Convert pydantic's JSON schema to the subset that a CustomResourceDefinition may contain.
 
-Kubernetes takes a "structural" subset: no references, no titles, no unions for what may be absent, no
+Kubernetes takes a "structural" subset: no references, no titles, no unions for optional values, no
 `additionalProperties: false` (unknown fields are pruned, or refused when the client asks for strict validation).
 """
 
@@ -13,6 +13,7 @@ DROPPED = frozenset({"title", "$defs", "additionalProperties"})
 
 
 def structural(schema: Json) -> Json:
+    """Return the structural form of a whole schema with its `$defs`."""
     return resolved(schema, schema.get("$defs", {}))
 
 
@@ -30,7 +31,7 @@ def resolved(schema: Json, definitions: Json) -> Json:
             kept |= {bound: kept[word], word: True}
     if "properties" in schema:
         kept["properties"] = {name: resolved(field, definitions) for name, field in schema["properties"].items()}
-        kept |= {"default": {}} if "default" in schema else {}  # the defaults of the fields say the rest
+        kept |= {"default": {}} if "default" in schema else {}  # the fields have their own defaults
     if "items" in schema:
         kept["items"] = resolved(schema["items"], definitions)
     if isinstance(schema.get("additionalProperties"), dict):

@@ -1,6 +1,7 @@
-"""The rules of our style that no ready-made linter knows: sizes, form of Lua scripts, reasons of exemptions.
+"""The rules of our style that no ready-made linter has: sizes, form of Lua scripts, reasons of exemptions, words.
 
-Each check is a module with `offences(root)`, one line a fault; this one runs them over the tree and prints the faults.
+Each check is a module with `offences(root)`, which yields one line a fault. This module runs the checks over the tree
+and prints the faults.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The part of the reference that is about Celery tasks: their names, queues and what they may be asked.
+"""The Celery tasks' part of the reference: names, queues and arguments.
 
-Read from their source, because Celery hands out what is registered under a name, and a test may have been before us.
+The tasks are read from their source, because Celery returns what is registered under a name, and an earlier test may
+have registered something else.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Json = dict[str, Any]
 
 
 class AnyTask(NamedTuple):
-    """`schema`: of its arguments, an object by their names in their order."""
+    """A task. `schema`: an object with its arguments by name, in their order."""
 
     name: str
     text: str
@@ -27,16 +28,17 @@ class AnyTask(NamedTuple):
 
     @property
     def queue(self) -> str:
+        """The queue that the task is sent to."""
         return routing.QUEUES[self.name]
 
     @property
     def public(self) -> bool:
-        """Whether other services send it."""
+        """Whether other services send the task."""
         return self.queue == routing.JOBS or self.name in routing.RECONCILERS.values()
 
 
 def tasks() -> list[AnyTask]:
-    """In the order of berthmaster/routing.py. Raises LookupError for a task that no module of workers/tasks has."""
+    """Return the tasks in the order of routing.QUEUES. Raises LookupError if no module of workers/tasks has one."""
     names = by_name()
     if absent := [name for name in routing.QUEUES if name not in names]:
         raise LookupError(f"no module of workers/tasks has {', '.join(absent)}")
@@ -44,12 +46,12 @@ def tasks() -> list[AnyTask]:
 
 
 def by_name() -> dict[str, AnyTask]:
-    """Those that there are."""
+    """Return all tasks of workers/tasks by name."""
     return {task.name: task for module in TASKS for task in _of(module)}
 
 
 def _of(name: str) -> Iterator[AnyTask]:
-    """Each is a function below `@shared_task(name=OWNER.NAME)`, of routing or of a kind, and `@takes(PAYLOAD)`."""
+    """Yield each function below `@shared_task(name=OWNER.NAME)`, of routing or of a kind, and `@takes(PAYLOAD)`."""
     module = import_module(name)
     for node in ast.parse(inspect.getsource(module)).body:
         match node:

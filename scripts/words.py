@@ -1,7 +1,7 @@
-"""Checks that no identifier is one of the words that the glossary bans, and that class names are unique.
+"""Check that no identifier is one of the words that the glossary bans, and that class names are unique.
 
-A past participle or a verb standing alone says what happened to a thing, not what it is. `python -m scripts.words`
-prints each with its place, `--count` how many a package has.
+A past participle or a verb alone says what happened to a thing, not what the thing is. `python -m scripts.words` prints
+each banned identifier with its place; `--count` prints their number by package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ALONE: Final = """
     watching world
 """
 ALONE: Final = frozenset(_ALONE.split())
-"""Banned as a whole identifier; a part of a longer name they may be."""
+"""Banned as a whole identifier, and allowed as a part of a longer name."""
 _ANYWHERE: Final = """
     aside caring cartographer dress foresee foreseeing foreseen growth heard knowing mending offering pacing
     remembering sought stocking story told undressed untold wanting wish
@@ -33,12 +33,13 @@ PART: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
 def is_banned(identifier: str) -> bool:
+    """Return whether the identifier is a banned word, or has a word that is banned everywhere."""
     parts = [part.lower() for part in PART.findall(identifier)]
     return any(part in ANYWHERE for part in parts) or (len(parts) == 1 and parts[0] in ALONE)
 
 
 def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Every name that the source binds, with its line. What it only reads was bound somewhere, there it is found."""
+    """Yield every name that the source binds, with its line. A name that it only reads is bound elsewhere."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.MatchAs(name=str(name)):
@@ -50,11 +51,13 @@ def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def offences(root: Path) -> Iterator[str]:
+    """Yield a line for each banned identifier and each repeated class name."""
     yield from banned(root)
     yield from duplicate_classes(root)
 
 
 def banned(root: Path) -> Iterator[str]:
+    """Yield a line for each banned identifier or module name."""
     for path, text in sources(root, ".py", TREES):
         yield from (f"{path}: the module's name is banned" for _ in "x" if is_banned(Path(path).stem))
         for line, name in identifiers(ast.parse(text)):
@@ -63,7 +66,7 @@ def banned(root: Path) -> Iterator[str]:
 
 
 def duplicate_classes(root: Path) -> Iterator[str]:
-    """Classes of one name in several modules: who reads one must not think of the other."""
+    """Yield a line for each class name in several modules: readers would confuse the classes."""
     places: dict[str, list[str]] = {}
     for path, text in sources(root, ".py", TREES):
         for node in ast.parse(text).body:
@@ -75,6 +78,7 @@ def duplicate_classes(root: Path) -> Iterator[str]:
 
 
 def main() -> int:
+    """Return the exit status: 1 if there is a complaint."""
     root = Path()
     complaints = list(offences(root))
     if "--count" in sys.argv:

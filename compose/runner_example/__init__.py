@@ -1,1 +1,1 @@
-"""What a service brings along to have its jobs run: an application of its own, made a runner."""
+"""An example of a service's runner: an application of its own that runs the service's jobs."""

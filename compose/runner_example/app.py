@@ -1,6 +1,6 @@
 """An example of a runner. Its worker runs the jobs of its own pod: `celery -A compose.runner_example.app worker`.
 
-A deployment in two phases: the plan says what it would change, and the slot is kept until a person has seen it.
+A deployment in two phases: the plan names the changes, and the slot stays reserved until a person decides.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from celery import Celery, Task
 
 from berthmaster.runner import current, install
 
-app: Celery[Any] = Celery("runner")  # its broker is the Redis that the pod is told of
+app: Celery[Any] = Celery("runner")  # its broker is the Redis in the pod's environment
 install(app)
 
 
 @app.task(bind=True, name="deploy")
 def deploy(self: Task[Any, Any], service: str, changes: int = 1) -> str:
-    now = current(self)  # None when somebody sends the task without a job
+    """Plan or apply a deployment, and return what changes."""
+    now = current(self)  # None for a task that is sent without a job
     if now and now.phase == "apply":
-        time.sleep(1.5)  # here: what changes the world
+        time.sleep(1.5)  # here: apply the changes
         return f"{service}: {changes} changes applied"
-    time.sleep(1)  # here: what only looks
+    time.sleep(1)  # here: only compute the changes
     return f"{service}: {changes} changes to make"

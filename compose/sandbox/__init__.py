@@ -1,0 +1,1 @@
+"""The sandbox: the whole system in processes on one machine."""

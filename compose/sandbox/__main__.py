@@ -1,5 +1,6 @@
-"""`python -m compose.sandbox` (`berthmaster sandbox`): the whole system on this machine, in processes, without Docker,
-root, cluster or AWS account. See `--help`.
+"""Run the whole system on this machine, in processes, without Docker, root, cluster or AWS account.
+
+`python -m compose.sandbox` (`berthmaster sandbox`). See `--help`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ PICTURE = typer.Option(dir_okay=False, writable=True, help="Write the last live 
 
 
 class ApiChoice(StrEnum):
+    """Which Kubernetes API the sandbox runs."""
+
     SANDBOX = "sandbox"
     REAL = "real"
 
@@ -96,6 +99,7 @@ class Course:
         self.stack, self.sandbox = stack, Sandbox(stack, options, self.report, interruption, began)
 
     def status(self) -> int:
+        """Run the sandbox and return the exit status: 0, 1, or that of the signal that ended it too early."""
         with self.stack, closing(self.report):
             try:
                 return 0 if self.sandbox.run(self.show) else 1
@@ -107,6 +111,7 @@ class Course:
                 return 1
 
     def show(self, summary: Summary) -> None:
+        """Print the summary, and draw the live view if a picture is asked for."""
         self.converged = summary.converged
         if self.screen and self.picture:
             draw(self.screen.render(), self.picture)
@@ -117,12 +122,13 @@ class Course:
             sys.stdout.flush()
         else:
             self.console.print(summary.table(lasting=not self.once))
-            for hint in () if self.once else summary.hints():  # with --once all of it is about to stop
+            for hint in () if self.once else summary.hints():  # with --once everything is about to stop
                 self.say(hint)
         for reason in summary.missing:
             self.say(f"not converged: {reason}")
 
     def say(self, text: str) -> None:
+        """Print a line without wrapping it."""
         self.console.print(text, soft_wrap=True)
 
 

@@ -38,11 +38,12 @@ def token(api: KubeApi, account: str) -> str:
 
 
 def kubeconfig(account: str, directory: Path) -> Path:
+    """Return the path of the account's kubeconfig."""
     return directory / f"{account}.kubeconfig"
 
 
 def settings_of(account: str, directory: Path) -> dict[str, str]:
-    """Return the settings that the manifests give the process."""
+    """Return the settings that the manifests give the account's process."""
     return {
         "BERTHMASTER_KUBERNETES__KUBECONFIG": str(kubeconfig(account, directory)),
         "BERTHMASTER_PUBLISHER__LEASE__NAMESPACE": NAMESPACE,

@@ -1,4 +1,4 @@
-"""Replace a few pods now and then, so that people see ports released and allocated again."""
+"""Replace a few pods periodically, so that people see ports released and allocated again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Churn:
         self.due = time.monotonic() + EVERY
 
     def step(self, picture: Picture) -> None:
-        """Replace pods every few seconds. Call it often."""
+        """Replace pods if EVERY seconds have passed. Call it often."""
         if time.monotonic() < self.due:
             return
         self.due = time.monotonic() + EVERY
@@ -35,7 +35,7 @@ class Churn:
             log.info("churn_refused", error=str(error))
 
     def replace(self, picture: Picture) -> None:
-        """Replace some of our pods. Pods that somebody else created are left alone."""
+        """Replace some of our pods. Pods that somebody else created stay."""
         ours = self.workload.created
         for _ in range(min(MOST, self.pods - sum(name in ours for name in picture.pods))):
             self.workload.add_pod()

@@ -1,6 +1,6 @@
-"""Watch pods, pools and Events of the sandbox.
+"""Watch pods, pools, claims and Events of the sandbox.
 
-Nothing here asks our workers or Redis: it is what users of the cluster see. The watch is the publisher's own.
+This module reads only what users of the cluster see, never our workers or Redis. It uses the publisher's own watch.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Mirror:
         self.objects: dict[str, Any] = {}
 
     def take(self, change: Change) -> None:
+        """Apply a change of the watch."""
         if isinstance(change, Listing):
             self.objects = {item.mark.key: self.make(orjson.loads(item.mark.body)) for item in change.items}
         elif isinstance(change, Batch):
@@ -50,6 +51,7 @@ class Mirror:
                 self.put(event["object"], gone=event["type"] == "DELETED")
 
     def put(self, obj: Json, gone: bool) -> None:
+        """Store one object, or remove it if it is gone."""
         key = self.resource.key(KubeObject(obj))
         if gone:
             self.objects.pop(key, None)
@@ -73,27 +75,32 @@ class ClusterView:
         self.threads = [Thread(target=self.follow, args=[mirror], daemon=True) for mirror in mirrors]
 
     def pod(self, snapshot: Mapping[str, Any]) -> PodView:
+        """Return the view of a pod, and note the time of the first bound one."""
         pod = PodView.from_snapshot(0, snapshot)
         if self.first_bound is None and pod.outputs.state == PortsState.BOUND:
             self.first_bound = time.monotonic()
         return pod
 
     def follow(self, mirror: Mirror) -> None:
+        """Keep a mirror in step until `stop`."""
         for change in ResourceWatch(self.api, mirror.resource, WatchSettings(), self.ended).follow():
             with self.lock:
                 mirror.take(change)
 
     def start(self) -> None:
+        """Start a thread for each kind."""
         for thread in self.threads:
             thread.start()
 
     def stop(self) -> None:
+        """End the threads, and wait up to 5 seconds for each."""
         self.ended.set()
         for thread in self.threads:
             if thread.ident:
                 thread.join(5)
 
     def picture(self) -> Picture:
+        """Return the present picture, without jobs."""
         with self.lock:
             pods = {pod.name: pod for pod in self.pods.objects.values()}
             pool = self.pools.objects.get(f"portpool/{POOL}", Pool())

@@ -1,8 +1,8 @@
 """Start, await and stop one server process.
 
-What it says goes to a file; the end of that file is in the error when it does not come up, and whoever supervises it
-can show the same when it ends too soon. It leads a process group of its own: Ctrl-C in a terminal reaches the
-supervisor alone, which stops everything in order, and what it started in turn is stopped with it.
+Its output goes to a file. The end of that file is in the error when the process does not start, and a supervisor can
+show it when the process ends too soon. The process leads a process group of its own: Ctrl-C in a terminal reaches the
+supervisor alone, which stops everything in order. Stopping the process also stops the processes that it started.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PATIENCE = 60.0
 
 
 def answers(port: int) -> bool:
+    """Return whether a server accepts connections at the loopback port."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
@@ -42,12 +43,12 @@ class Daemon:
         self.swept = False
 
     def start(self, ready: Callable[[], bool]) -> None:
-        """Start it and wait for `ready()`. Raises RuntimeError with the end of its log if it ends or takes too long."""
+        """Start the process and wait for `ready()`. Raises RuntimeError with its log if it ends or takes too long."""
         self.launch()
         self.await_ready(ready)
 
     def launch(self) -> None:
-        """Start it without waiting."""
+        """Start the process without waiting."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.swept = False
@@ -64,17 +65,19 @@ class Daemon:
             time.sleep(0.02)
 
     def tail(self) -> str:
+        """Return the last 2000 characters of the log."""
         return self.log.read_text(errors="replace")[-2000:]
 
     def running(self) -> bool:
+        """Return whether the process was launched and has not ended."""
         return self.process is not None and self.process.poll() is None
 
     def ended(self) -> bool:
-        """Return whether it was launched and has ended."""
+        """Return whether the process was launched and has ended."""
         return self.process is not None and self.process.poll() is not None
 
     def stop(self, patience: float = 15.0) -> None:
-        """Send SIGTERM, then SIGKILL after `patience` seconds. If it has ended already, kill what it left behind."""
+        """Send SIGTERM, then SIGKILL after `patience` seconds. Kill what a process that has ended left behind."""
         if not self.running():
             self.sweep()
             return
@@ -86,13 +89,13 @@ class Daemon:
             self.kill()
 
     def kill(self) -> None:
-        """Kill it and the processes that it started."""
+        """Kill the process and those that it started."""
         if self.process is not None and self.running():
             self.sweep()
             self.process.wait()
 
     def sweep(self) -> None:
-        """Kill its process group, once: later the id may belong to another group."""
+        """Kill the process group, once: later the id may belong to another group."""
         if self.process is not None and not self.swept:
             self.swept = True
             with suppress(ProcessLookupError, PermissionError):
@@ -104,5 +107,6 @@ class Daemon:
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
+        """Continue a paused process."""
         assert self.process is not None
         self.process.send_signal(signal.SIGCONT)

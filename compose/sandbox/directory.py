@@ -1,4 +1,4 @@
-"""The directory of a sandbox: logs, data, kubeconfig. The next start empties it, but never another directory."""
+"""The directory of a sandbox: logs, data, kubeconfig. The next start empties it, and refuses any other directory."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def sandbox_directory(path: Path) -> Iterator[Path]:
 
 
 def empty(directory: Path) -> None:
+    """Delete everything in the directory but the marker."""
     for entry in os.scandir(directory):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path)

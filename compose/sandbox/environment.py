@@ -18,7 +18,7 @@ LOOPBACK: Final = "127.0.0.1,localhost"
 
 
 def cut_off(environ: MutableMapping[str, str]) -> None:
-    """Remove what points to the user's own systems, and bypass proxies between the processes."""
+    """Remove variables that point to the user's own systems, and bypass proxies between the processes."""
     for name in [name for name in environ if name.upper().startswith(OUTSIDE)]:
         del environ[name]
     environ["NO_PROXY"] = environ["no_proxy"] = LOOPBACK

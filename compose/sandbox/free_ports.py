@@ -1,7 +1,7 @@
 """Find free loopback ports for servers that are about to start.
 
-A free port may be taken before its server binds it: two processes that search at the same time would find
-the same one. Each process therefore has a range of its own, locked for as long as it lives, and goes round in it.
+A free port may be taken before its server binds it: two processes that search at the same time would find the same one.
+Each process therefore locks a range of its own for as long as it lives, and takes ports from it in turn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OF_A_PROCESS = 400
 def free_port() -> int:
     """Return a port that stays free until its server starts, also if the server is killed and restarts.
 
-    Raises OSError when none was found.
+    Raises OSError if no port is free.
     """
     own = ports_of(os.getpid())
     for _ in range(OF_A_PROCESS):
@@ -36,9 +36,9 @@ def free_port() -> int:
 
 @cache
 def ports_of(_process: int) -> Iterator[int]:
-    """Return the ports of a process. A forked child has another id, so it does not continue with its parent's ports.
+    """Return the ports of a process, in a cycle. A forked child has another id, so it gets a range of its own.
 
-    Raises OSError when as many processes as there are ranges have locked them all.
+    Raises OSError when other processes have locked every range.
     """
     starts = PORTS[::OF_A_PROCESS]
     for start in SystemRandom().sample(starts, len(starts)):
@@ -61,6 +61,7 @@ def locked(start: int) -> bool:
 
 
 def is_free(port: int) -> bool:
+    """Return whether a server could bind the port now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what servers set, too
         try:

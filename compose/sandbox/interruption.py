@@ -1,7 +1,7 @@
 """Ctrl-C and SIGTERM end the sandbox between two steps, never in the middle of one.
 
-An exception out of a signal handler could strike between the start of a process and the note of its id: that process
-would stay behind.
+An exception from a signal handler could be raised between the start of a process and the note of its id, and that
+process would stay behind.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ class Interrupted(Exception):  # noqa: N818 - says what happened
 
 
 class Interruption:
+    """Notes the first signal, for a check between two steps."""
+
     def __init__(self) -> None:
         self.number = 0
 
     def listen(self) -> None:
+        """Install the signal handlers."""
         for number in SIGNALS:
             signal.signal(number, self.note)
 
     def note(self, number: int, _frame: Any) -> None:
+        """Note a signal; the first one counts."""
         self.number = self.number or number
 
     def check(self) -> None:
@@ -39,7 +43,7 @@ class Interruption:
             raise Interrupted(self.number)
 
     def sleep(self, seconds: float) -> None:
-        """Sleep. Raises Interrupted soon after a signal."""
+        """Sleep. Raises Interrupted within CHECK_EVERY seconds of a signal."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.check()

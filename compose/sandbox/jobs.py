@@ -1,6 +1,6 @@
 """A service that uses the fleet: it submits jobs at a steady pace, confirms most plans and cancels some.
 
-It knows the fleet by `berthmaster.client` alone, as any service does.
+It uses only `berthmaster.client`, as any service does.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ BOTH: Final = ("plan", "apply")
 
 @dataclass
 class SandboxJob:
-    """`state`: submitted, reserved (a plan waits for its person), decided, or an outcome. `due`: when to say it again,
-    as in `time.monotonic()`.
+    """A job of the service, and its last known state.
+
+    `state`: submitted, reserved (a plan waits for its person), decided, or an outcome. `due`: when to send the message
+    again, as in `time.monotonic()`.
     """
 
     request: Request
-    refused: bool  # the person who sees the plan says no
+    refused: bool  # the simulated person cancels the plan
     due: float = 0.0
     state: str = "submitted"
     plan: str = ""
@@ -52,15 +54,17 @@ class SandboxJob:
 
     @property
     def wanted(self) -> str:
+        """The outcome that the job should have."""
         return "cancelled" if self.refused else "succeeded"
 
     @property
     def ended(self) -> bool:
+        """Whether the state is an outcome."""
         return self.state not in ("submitted", "reserved", "decided")
 
 
 def job(number: int) -> SandboxJob:
-    """Return a job. By turns: a plan; plan and apply; two with one serial key; an urgent plan; one that is refused."""
+    """Return a job. In turn: a plan; plan and apply; two with one serial key; an urgent plan; one that is refused."""
     kind, service = number % 6, f"shop-{number % 6}"
     request = Request(
         id=f"job-{number:04}",
@@ -108,11 +112,12 @@ class Jobs:
     next: float = 0.0
 
     def prepare(self, api: KubeApi) -> None:
+        """Create the namespace and the pod pool."""
         apply(api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
         apply(api, [pod_pool(self.most_pods)])
 
     def step(self, now: float, *, more: bool = False) -> None:
-        """Read results, submit what is due. `now`: as `time.monotonic()`. `more`: start another wave after the last."""
+        """Read results, and submit what is due. `now`: as `time.monotonic()`. `more`: start another wave later."""
         try:
             for result in self.fleet.results(f"{NAMESPACE}/{POOL}", self.at, AT_ONCE):
                 self._hear(result, now)
@@ -120,7 +125,7 @@ class Jobs:
                 self._add(now)
             for job in [job for job in self.open.values() if now >= job.due]:
                 self._say(job, now)
-        except OUTAGE as error:  # who watches the processes says more
+        except OUTAGE as error:  # the check of the processes reports more
             log.info("jobs_not_seen", reason=str(error))
 
     def _hear(self, result: Result, now: float) -> None:
@@ -146,7 +151,7 @@ class Jobs:
         self.open[fresh.request.id] = fresh
 
     def _say(self, job: SandboxJob, now: float) -> None:
-        """Submit or decide the job. It is repeated until it has an effect, because a message may be lost."""
+        """Submit or decide the job. The message may be lost, so it is repeated until it has an effect."""
         job.due = now + AGAIN
         if job.state == "submitted":
             self.fleet.submit(job.request)
@@ -158,6 +163,7 @@ class Jobs:
 
     @property
     def counts(self) -> Counter[str]:
+        """Jobs by state."""
         return Counter(job.state for job in self.open.values()) + self.ended
 
     def pending(self) -> Iterator[str]:
@@ -174,6 +180,7 @@ class Jobs:
 
 
 def named(jobs: list[SandboxJob]) -> str:
+    """Return the first jobs in words, with state and result."""
     some = ", ".join(
         f"{job.request.id} ({': '.join(filter(None, (job.state, job.result)))})" for job in jobs[:EXAMPLES]
     )

@@ -1,4 +1,4 @@
-"""Show progress as plain lines for pipes and logs: only what changed."""
+"""Show progress as plain lines for pipes and logs: only changes."""
 
 from __future__ import annotations
 
@@ -24,20 +24,25 @@ class ProgressReport(Protocol):
     def show(self, picture: Picture) -> None:
         """Show the cluster. Called a few times a second."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End the report."""
 
 
 class PlainLines:
+    """A ProgressReport that prints lines."""
+
     def __init__(self, console: Console, started: float) -> None:
-        """`started` as in `time.monotonic()`."""
+        """Begin a report. `started` as in `time.monotonic()`."""
         self.console, self.started = console, started
         self.latest, self.notices, self.at = dict[str, str](), 0, 0.0
 
     def step(self, what: str) -> None:
+        """Print a step with the seconds since the start."""
         seconds = time.monotonic() - self.started
         self.console.print(f"{seconds:6.1f} s  {what}", soft_wrap=True)
 
     def show(self, picture: Picture) -> None:
+        """Print what has changed, at most once a PERIOD."""
         if time.monotonic() - self.at < PERIOD:
             return
         self.at = time.monotonic()
@@ -50,7 +55,7 @@ class PlainLines:
                 self.step(line)
 
     def close(self) -> None:
-        pass
+        """Do nothing: no line is left open."""
 
 
 def events(notices: tuple[Notice, ...]) -> list[str]:
@@ -61,6 +66,7 @@ def events(notices: tuple[Notice, ...]) -> list[str]:
 
 
 def summary(picture: Picture) -> str:
+    """Return the line about pods, load balancers and waiting pods."""
     balancers = ", ".join(f"{balancer.allocated}/{balancer.capacity}" for balancer in picture.pool.balancers) or "none"
     return f"pods: {counted(picture.states) or 'none'}; load balancers: {balancers}; waiting: {picture.pool.waiting}"
 
@@ -74,8 +80,10 @@ def jobs(picture: Picture) -> str:
 
 
 def claims(picture: Picture) -> str:
+    """Return the line about claims, '' while there are none."""
     return f"claims: {counted(picture.phases)}" if picture.claims else ""
 
 
 def counted(counts: Mapping[str, int]) -> str:
+    """Return counts in words, sorted by name."""
     return ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))

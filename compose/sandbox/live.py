@@ -32,19 +32,23 @@ class Screen:
         self.live.start()
 
     def step(self, what: str) -> None:
+        """Add a step that is done."""
         self.steps.append((time.monotonic() - self.started, what))
 
     def show(self, picture: Picture) -> None:
+        """Store the picture for the next redraw."""
         self.picture = picture
 
     def close(self) -> None:
+        """Stop redrawing. May be called twice."""
         if not self.live.is_started:
             return
         self.live.stop()
         if not self.live.console.is_terminal:
-            self.live.console.line()  # the last view ends without one there
+            self.live.console.line()  # Live ends its last view without a newline there
 
     def render(self) -> RenderableType:
+        """Return the whole view."""
         picture = self.picture
         return Group(
             *self.done(),
@@ -56,10 +60,12 @@ class Screen:
         )
 
     def done(self) -> Iterator[RenderableType]:
+        """Yield a line for each step."""
         for seconds, what in self.steps:
             yield Text.assemble((f"{seconds:6.1f} s ", "dim"), ("✓ ", "green"), what)
 
     def bound(self, picture: Picture) -> Iterator[RenderableType]:
+        """Yield the line and the bar of bound pods; nothing without pods."""
         if not picture.pods:
             return
         now = time.monotonic() - self.started
@@ -70,6 +76,7 @@ class Screen:
         yield line
 
     def balancers(self, picture: Picture) -> Iterator[RenderableType]:
+        """Yield a table with a bar for each load balancer; nothing without load balancers."""
         if not picture.pool.balancers:
             return
         table = Table.grid(padding=(0, 2))
@@ -79,12 +86,14 @@ class Screen:
         yield table
 
     def latest(self, picture: Picture) -> Iterator[RenderableType]:
+        """Yield the latest Events."""
         for notice in picture.notices[-LATEST:]:
             what = (f"{notice.kind.lower()}/{notice.name} ", "dim"), (notice.reason, "bold"), f" {notice.message}"
             yield Text.assemble(*what, no_wrap=True, overflow="ellipsis")
 
 
 def jobs(picture: Picture) -> Iterator[RenderableType]:
+    """Yield the lines about jobs and runner pods; nothing without jobs."""
     if not picture.jobs:
         return
     states = [(f"  {number} {state}", COLOURS.get(state, "")) for state, number in sorted(picture.jobs.items())]
@@ -94,10 +103,12 @@ def jobs(picture: Picture) -> Iterator[RenderableType]:
 
 
 def claims(picture: Picture) -> Iterator[RenderableType]:
+    """Yield the line about claims; nothing without claims."""
     if picture.claims:
         states = [(f"  {number} {phase}", COLOURS.get(phase, "")) for phase, number in sorted(picture.phases.items())]
         yield Text.assemble(f"{len(picture.claims)} claims ", *states)
 
 
 def bar(done: int, total: int) -> ProgressBar:
+    """Return a bar; `total` may be 0."""
     return ProgressBar(total=max(total, 1), completed=done, width=WIDTH)

@@ -1,7 +1,8 @@
 """End the processes that this one started when this one ends, even by SIGKILL, which runs no `finally`.
 
-A small process of its own reads the ids of what was started from a pipe. The pipe ends with us, whatever happens to us;
-what runs then and is still the process that was named is killed, with its process group if it leads one.
+A small watcher process reads the ids of started processes from a pipe. The pipe ends with us, however we end. Then the
+watcher kills each process that still has the start time it had when it was named, with its process group if it leads
+one.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def started(pid: int) -> str:
 
 
 def main() -> None:
+    """Read ids until the pipe ends, then kill the processes that still run."""
     starts = {int(line): started(int(line)) for line in sys.stdin}
     for pid, when in starts.items():
         if when and started(pid) == when:

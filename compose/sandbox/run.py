@@ -1,5 +1,6 @@
-"""The course of a sandbox: start everything, make pods and jobs, wait until all is bound and done, show it, then churn
-until the end.
+"""The course of a sandbox: start everything, create pods and jobs, wait until all are bound and done, show the summary.
+
+Then churn until the end.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ START: Final = 10.0
 
 @dataclass(frozen=True)
 class Options:
-    """What to run. `timeout`: seconds that `once` may take, including the start."""
+    """The size of a sandbox. `timeout`: seconds that `once` may take, including the start."""
 
     pods: int = 60
     once: bool = False
@@ -43,7 +44,7 @@ class Options:
 
 
 def too_soon(options: Options) -> list[str]:
-    """Explain that the timeout was too short for the pods or jobs, if it was."""
+    """Explain which pods or jobs need more than the timeout; [] if it suffices."""
     rate = RatesSettings().registration
     needed = max(0.0, options.pods - rate.burst) / rate.per_second + START
     paced = options.jobs * EVERY + START
@@ -63,7 +64,7 @@ class Sandbox:
     def __init__(
         self, stack: Stack, options: Options, report: ProgressReport, interruption: Interruption, began: float
     ) -> None:
-        """`began` as in `time.monotonic()`."""
+        """Store the parts. `began` as in `time.monotonic()`."""
         self.stack, self.options, self.report, self.interruption = stack, options, report, interruption
         self.began, self.started = began, 0.0
         self.jobs: Jobs | None = None
@@ -71,7 +72,7 @@ class Sandbox:
         self.all_is_shown = False
 
     def run(self, show: Callable[[Summary], None]) -> bool:
-        """Run it and return whether everything converged. Without `once` it ends only by raising Interrupted."""
+        """Run and return whether everything converged. Without `once`, the run ends only by Interrupted."""
         self.stack.start(self.step)
         api = self.stack.kube.api("sandbox")
         cluster, workload, fleet = ClusterView(api), Workload(api), Fleet(self.stack.redis.url)
@@ -95,6 +96,7 @@ class Sandbox:
             fleet.close()
 
     def step(self, what: str) -> None:
+        """Report a step. Raises Interrupted."""
         self.report.step(what)
         self.interruption.check()
 
@@ -112,7 +114,7 @@ class Sandbox:
         self.step(f"{self.options.pods} pods that ask for a port each")
 
     def converge(self, cluster: ClusterView) -> list[str]:
-        """Wait for convergence. Returns what is missing in the end, nothing if all is well."""
+        """Wait for convergence. Return what is missing in the end, [] if all is well."""
         while True:
             picture = self.observe(cluster)
             left = [*missing(picture, self.options.pods), *(self.jobs.pending() if self.jobs else ())]
@@ -125,7 +127,7 @@ class Sandbox:
                 return [*left, *(self.jobs.wrong() if self.jobs else ()), *too_soon(self.options)]
 
     def observe(self, cluster: ClusterView, pause: float = POLL_EVERY) -> Picture:
-        """Wait, check the processes, and show what the cluster looks like. Raises Interrupted and ProcessEnded."""
+        """Wait, check the processes, and show the cluster. Raises Interrupted and ProcessEnded."""
         self.interruption.sleep(pause)
         self.stack.check()
         if not self.started and self.stack.working():
@@ -140,9 +142,11 @@ class Sandbox:
         return picture
 
     def picture(self, cluster: ClusterView) -> Picture:
+        """Return the present picture, with the jobs."""
         return replace(cluster.picture(), jobs=self.jobs.counts if self.jobs else {})
 
     def go_on(self, cluster: ClusterView, workload: Workload) -> None:
+        """Observe and churn for ever. Raises Interrupted and ProcessEnded."""
         self.step(f"all are bound{', all jobs have ended' if self.jobs else ''}; Ctrl-C ends the sandbox")
         self.all_is_shown = True
         churn = Churn(workload, self.options.pods, Random())
@@ -152,14 +156,17 @@ class Sandbox:
                 churn.step(picture)
 
     def summary(self, cluster: ClusterView, left: list[str]) -> Summary:
+        """Return the summary. `left`: what has not converged."""
         first = cluster.first_bound - self.began if cluster.first_bound else None
         times = {"started": self.started or None, "first_bound": first, "seconds": self.seconds}
         return summarize(self.stack, self.picture(cluster), left, times)
 
     @property
     def in_time(self) -> bool:
+        """Whether the timeout of `once` has not passed."""
         return not self.options.once or self.seconds < self.options.timeout
 
     @property
     def seconds(self) -> float:
+        """Seconds since the start."""
         return time.monotonic() - self.began

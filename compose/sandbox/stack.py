@@ -1,6 +1,6 @@
 """Start and stop all processes of the sandbox, in the order in which they need each other.
 
-A context: leaving it stops everything. Tests use it as well, to kill parts of it and start them again.
+A Stack is a context: leaving it stops everything. Tests also use it, to kill parts and start them again.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ class ProcessEnded(Exception):  # noqa: N818 - says what happened
 
 
 class Stack:
+    """All processes of a sandbox."""
+
     def __init__(
         self,
         directory: Path,
@@ -53,10 +55,10 @@ class Stack:
         runners: bool = False,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """`settings`: more variables for our processes. `throttle`: whether AWS refuses calls above its rates.
-        `runners`: whether pods of pod pools are processes that run jobs.
+        """Prepare the processes and start none. `settings`: more variables for our processes.
 
-        Raises FileNotFoundError with the way out when the real API server or Redis is missing.
+        `throttle`: whether AWS refuses calls above its rates. `runners`: whether pods of pod pools are processes that
+        run jobs. Raises FileNotFoundError with the way out when the real API server or Redis is missing.
         """
         self.directory, self.logs, self.runners = directory, directory / "logs", runners
         self.redis = RedisServer(directory / "redis", password=secrets.token_hex(16))
@@ -70,7 +72,7 @@ class Stack:
             "BERTHMASTER_LOG__FORMAT": "json",
             "BERTHMASTER_METRICS__ADDRESS": "127.0.0.1",
             "BERTHMASTER_CELERY__TASK_EVENTS": str(flower).lower(),
-            "BERTHMASTER_PORTS__SWEEP_EVERY": "3s",  # the status of a pool is never older: people look at it
+            "BERTHMASTER_PORTS__SWEEP_EVERY": "3s",  # people look at a pool's status, so keep it fresh
             "BERTHMASTER_SLOTS__AUTOSCALE_EVERY": "3s",
             "BERTHMASTER_PUBLISHER__HEALTH_HOST": "127.0.0.1",
             "BERTHMASTER_PUBLISHER__HEALTH_PORT": str(self.publisher_port),
@@ -85,9 +87,11 @@ class Stack:
         self.kubelet: Daemon | None = None
 
     def daemon(self, name: str, arguments: Iterable[str], **more: str) -> Daemon:
+        """Return a Python process with the stack's settings. `more`: variables of this process."""
         return Daemon(name, [sys.executable, *arguments], self.logs, {**self.settings, **more})
 
     def worker(self, name: str) -> Daemon:
+        """Return a worker with its own heartbeat file and metrics port."""
         rest = ["--hostname", f"{name}@sandbox"]
         command = worker_command(WorkerSettings(cluster="sandbox"), None, "threads", rest)
         own = {
@@ -107,11 +111,13 @@ class Stack:
         return self.daemon("flower", flower_command("127.0.0.1", self.flower_port, ()).arguments, **own)
 
     def kubelet_daemon(self) -> Daemon:
+        """Return the kubelet, which runs runners as processes if `runners` is set."""
         daemon = self.kube.kubelet_daemon(*(["--runners", str(self.logs / "runners")] if self.runners else []))
         daemon.env[MARK] = str(self.directory)
         return daemon
 
     def heartbeat(self, worker: str) -> Path:
+        """Return the path of the worker's heartbeat file."""
         return self.directory / f"{worker}.heartbeat"
 
     # ---- start
@@ -121,7 +127,7 @@ class Stack:
         self.redis.start()
         tell("Redis")
         for early in (self.aws, self.workers[0]):
-            early.launch()  # they take a while to load, and wait for nothing but Redis
+            early.launch()  # both load slowly, and need only Redis
         self.kube.start()
         write(self.directory / "env", self.variables)
         tell("Kubernetes API")
@@ -144,6 +150,7 @@ class Stack:
             daemon.launch()
 
     def define(self) -> None:
+        """Create the definitions of our kinds; with a real API server also accounts and roles."""
         api = self.kube.api("sandbox")
         apply(api, manifests(CRDS))
         if isinstance(self.kube, RealKube):
@@ -155,19 +162,22 @@ class Stack:
         return self.publishes() and all(self.heartbeat(worker.name).exists() for worker in self.workers)
 
     def publishes(self) -> bool:
+        """Return whether the publisher is ready."""
         try:
             with urlopen(f"http://127.0.0.1:{self.publisher_port}/readyz", timeout=2) as answer:
                 return bool(answer.status == HTTPStatus.OK)
-        except OSError:  # not up yet, or an answer that says not ready
+        except OSError:  # not started yet, or not ready
             return False
 
     @property
     def remote_aws(self) -> Remote:
+        """A client of the simulated AWS's own controls."""
         return Remote(self.aws_url)
 
     # ---- watch and end
 
     def supervised(self) -> list[Daemon]:
+        """Return the processes that must not end, clients before their servers."""
         own = [self.flower, self.beat, *self.workers, self.publisher, self.kubelet, self.aws]
         return [*(daemon for daemon in own if daemon), *self.kube.daemons, self.redis.daemon]
 
@@ -187,7 +197,7 @@ class Stack:
         self.kube.stop()
         self.aws.stop()
         self.redis.stop()
-        (self.directory / "env").unlink(missing_ok=True)  # its ports are dead, and may be another's tomorrow
+        (self.directory / "env").unlink(missing_ok=True)  # another process may get its ports later
 
     def __enter__(self) -> Self:
         return self

@@ -24,7 +24,7 @@ A_POD: Final = f'kubectl -n {GAMES} describe "$(kubectl -n {GAMES} get pods -o n
 
 @dataclass(frozen=True)
 class Summary:
-    """What a sandbox did. Times are in seconds since its start; None if it did not happen."""
+    """The results of a sandbox. Times are in seconds since its start; None if the event did not happen."""
 
     converged: bool
     missing: tuple[str, ...]
@@ -42,12 +42,13 @@ class Summary:
     kubernetes: str
     kubeconfig: Path
     flower: Mapping[str, str] = field(default_factory=dict)
-    jobs: Mapping[str, int] = field(default_factory=dict)  # by state; those that ended by how they did
+    jobs: Mapping[str, int] = field(default_factory=dict)  # by state, which is the outcome of ended jobs
     runner_pods: Mapping[str, int] = field(default_factory=dict)
     slots: Mapping[str, int] = field(default_factory=dict)
     claims: Mapping[str, int] = field(default_factory=dict)  # by phase
 
     def json(self) -> str:
+        """Return the summary as indented JSON."""
         return orjson.dumps(asdict(self), default=str, option=orjson.OPT_INDENT_2).decode()
 
     def table(self, lasting: bool = True) -> Table:
@@ -104,11 +105,12 @@ class Summary:
 
 
 def seconds(number: float | None) -> str:
+    """Return a time for the table, '-' for None."""
     return "-" if number is None else f"{number:.1f} s"
 
 
 def summarize(stack: Stack, picture: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:
-    """Summarize. `times` has started, first_bound and seconds."""
+    """Return the summary of a sandbox. `times` has started, first_bound and seconds."""
     aws = stack.remote_aws
     flower = {"url": stack.flower_url, "user": FLOWER_USER, "password": stack.flower_password}
     return Summary(
@@ -136,4 +138,5 @@ def summarize(stack: Stack, picture: Picture, missing: list[str], times: Mapping
 
 
 def fixed(times: Mapping[str, float | None]) -> dict[str, Any]:
+    """Return the times rounded to hundredths."""
     return {name: None if value is None else round(value, 2) for name, value in times.items()}

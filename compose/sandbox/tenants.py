@@ -1,6 +1,6 @@
-"""Tenants, each of which wants a whole warm pod of its own: claims are made, then one moves, and now and then one ends.
+"""Tenants that each need a whole warm pod: create claims, and later replace the oldest periodically.
 
-In the pods nothing runs; the kubelet answers for them when they drain that nobody is connected any more.
+The pods run nothing. When a pod drains, the kubelet answers for it that no sessions are left.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EVERY: Final = 5.0
 
 @dataclass(frozen=True)
 class Tenant:
-    """A claim, as people see it. `pod`: the pod that it has or moves to."""
+    """A claim, as people see it. `pod`: the claim's pod, or its target pod."""
 
     name: str
     phase: str = "Pending"
@@ -37,12 +37,14 @@ class Tenant:
 
     @classmethod
     def from_object(cls, obj: Mapping[str, Any]) -> Tenant:
+        """Return the tenant of a PodClaim object."""
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         phase = "Moving" if "sourcePod" in spec else status.get("phase") or "Pending"
         return cls(obj["metadata"]["name"], phase, spec.get("podName") or "", "sourcePod" in spec)
 
 
 def pod_pool(tenants: int) -> Json:
+    """Return the pool of warm pods, large enough for the tenants."""
     answers = {"sandbox.berthmaster.dev/sessions": "0"}
     containers = [{"name": "db", "image": "registry.example.com/db:1.0"}]
     return {
@@ -68,6 +70,7 @@ class Tenants:
         self.ended = set[str]()
 
     def prepare(self) -> None:
+        """Create the namespace and the pod pool."""
         apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
         apply(self.api, [pod_pool(self.number)])
 
@@ -91,7 +94,7 @@ class Tenants:
         self.api.create(CLAIMS, {"apiVersion": API, "kind": "PodClaim", "metadata": meta, "spec": spec})
 
     def _churn(self, claims: Mapping[str, Tenant]) -> None:
-        """Delete the oldest claim, and let a new one be created."""
+        """Delete the oldest bound claim, and let a new one be created."""
         if name := next_to_end(claims, self.ended):
             self.api.delete(f"{CLAIMS}/{name}")
             self.ended.add(name)

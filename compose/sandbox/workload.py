@@ -18,11 +18,11 @@ POOL: Final = "arena"
 PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 PORTPOOLS: Final = "/apis/berthmaster.dev/v1alpha1/portpools"
 REQUESTS: Final = (f"game=7777/UDP@{POOL}", f"game=7777/UDP@{POOL}", f"lobby=8080/TCP@{POOL}")
-"""Used by turns. Each asks for one port, so that endpoints can be counted."""
+"""Used in turn. Each asks for one port, so that endpoints can be counted."""
 
 
 def balancers_for(pods: int) -> int:
-    """Return the number of load balancers that so many pods need."""
+    """Return the number of load balancers that `pods` pods need."""
     return -(-pods // NLB_LISTENERS)
 
 
@@ -51,6 +51,7 @@ def pool(pods: int, network: Network) -> Json:
 
 
 def pod(number: int) -> Json:
+    """Return a pod that asks for one port."""
     request = REQUESTS[number % len(REQUESTS)]
     return {
         "metadata": {"name": f"game-{number:04}", "namespace": NAMESPACE, "annotations": {PORTS: request}},
@@ -70,9 +71,11 @@ class Workload:
         apply(self.api, [pool(pods, network)])
 
     def add_pod(self) -> str:
+        """Create the next pod and return its name. Raises KubeError."""
         name = str(self.api.create(PODS, pod(next(self.numbers)))["metadata"]["name"])
         self.created.add(name)
         return name
 
     def delete_pod(self, name: str) -> None:
+        """Delete a pod. Raises KubeError."""
         self.api.delete(f"{PODS}/{name}")

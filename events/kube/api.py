@@ -1,8 +1,7 @@
 """The Kubernetes API as raw JSON, over the connection and credentials of the official client.
 
 The client's models cost more than the calls (a list of 50 pods: 16 ms against 5 ms), and its watch hides time-outs and
-410s; its handling of kubeconfig, service accounts, TLS and proxies is exactly what we want. This is the only module
-that imports it.
+410s. Its handling of kubeconfig, service accounts, TLS and proxies is what we want. No other module imports the client.
 """
 
 from __future__ import annotations
@@ -63,19 +62,19 @@ Json = dict[str, Any]
 Body = Json | list[Json] | None
 Batch = list[bytes]
 PAGE: Final = 500
-"""Objects a list request: bounds what the API server and we hold at once."""
+"""Objects a list request: limits the memory of the API server and ours."""
 JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~:%@+-]+)+")
-"""No empty segment, none that leads up, and nothing that ends a path."""
+"""No empty segment, no `.` or `..`, and no character that ends a path (`?`, `#`)."""
 NO_ACCOUNT: Final = (config.ConfigException,)
 
 
 class KubeApi:
-    """Threads may share one. Paths are whole (`/api/v1/namespaces/a/pods/b`), query arguments spelled as in the API.
+    """A client that threads may share. Paths are whole (`/api/v1/namespaces/a/pods/b`).
 
-    `clock` is the API server's, for everything that is compared with its stamps.
+    Query arguments are spelled as in the API. `clock` is the API server's; compare the API's timestamps with it.
     """
 
     def __init__(self, connection: client.ApiClient, timeout: float, agent: str) -> None:
@@ -84,38 +83,39 @@ class KubeApi:
 
     @classmethod
     def connect(cls, settings: KubernetesSettings, agent: str = "berthmaster") -> KubeApi:
-        """Opens no connection yet. `agent`: who we say we are, in audit logs and field managers.
+        """Return a client; no connection is opened yet. `agent` is our name in audit logs and field managers.
 
         Raises one of NO_ACCOUNT when no credentials are found.
         """
         return cls(client.ApiClient(configuration(settings)), settings.request_timeout.total_seconds(), agent)
 
     def get(self, path: str, **query: Any) -> Json:
+        """Return an object. Raises KubeError, as every request."""
         return self.request("GET", path, query=query)
 
     def create(self, path: str, body: Json) -> Json:
-        """`path` is the collection's. Raises AlreadyExists."""
+        """Create an object in the collection `path`, and return it. Raises AlreadyExists."""
         return self.request("POST", path, body)
 
     def replace(self, path: str, body: Json) -> Json:
-        """With `metadata.resourceVersion` in the body it raises Conflict unless that is the present version."""
+        """Replace an object. Raises Conflict if `metadata.resourceVersion` in the body is not the present version."""
         return self.request("PUT", path, body)
 
     def patch(self, path: str, body: Body) -> Json:
-        """A merge patch (`metadata.resourceVersion` is a precondition), or a JSON patch when `body` is a list."""
+        """Send a merge patch (`metadata.resourceVersion` is a precondition), or a JSON patch if `body` is a list."""
         kind = JSON_PATCH if isinstance(body, list) else MERGE_PATCH
         return self.request("PATCH", path, body, content_type=kind)
 
     def join(self, path: str, body: Json) -> Json:
-        """A strategic merge patch: as `patch`, but elements of lists such as conditions are joined by their keys."""
+        """Send a strategic merge patch: it merges lists such as conditions by their keys."""
         return self.request("PATCH", path, body, content_type=STRATEGIC_PATCH)
 
     def delete(self, path: str, body: Json | None = None) -> Json:
-        """`body`: DeleteOptions, e.g. `{"preconditions": {"uid": ..., "resourceVersion": ...}}` (else Conflict)."""
+        """Delete an object. `body`: DeleteOptions with `preconditions` (`uid`, `resourceVersion`); else Conflict."""
         return self.request("DELETE", path, body)
 
     def list(self, path: str, **query: Any) -> Json:
-        """All pages as one list object, at one version. If a page's token expires, everything is listed at once."""
+        """Return all pages as one list object, at one version. If a page's token expires, list everything at once."""
         first = page = KubeList(self.get(path, **{"limit": PAGE, **query}))
         rest: list[Json] = []
         try:
@@ -127,10 +127,10 @@ class KubeApi:
         return first.joined(rest)
 
     def lines(self, path: str, timeout: float, idle: float = 1.0, **query: Any) -> Iterator[Batch]:
-        """The lines of a watch, in batches of what has arrived; an empty batch after each `idle` seconds of silence.
+        """Yield the lines of a watch, in batches of what has arrived; an empty batch after `idle` seconds of silence.
 
         Ends when the server ends it. Raises Stalled after `timeout` seconds of silence, Expired or another KubeError
-        when the watch is refused. A line of type `ERROR` is left to the caller (`error_of_status`).
+        when the watch is refused. The caller handles a line of type `ERROR` (`error_of_status`).
         """
         response = self.send("GET", path, {"watch": "true", **query}, Timeout(connect=self.timeout, read=timeout))
         try:
@@ -148,6 +148,7 @@ class KubeApi:
         query: Json | None = None,
         content_type: str = "application/json",
     ) -> Json:
+        """Send a request and return the JSON of its answer. Raises KubeError."""
         try:
             response = self.send(method, path, query or {}, Timeout(self.timeout), body, content_type)
         except KubeError as error:
@@ -170,7 +171,7 @@ class KubeApi:
         body: Body = None,
         content_type: str = "application/json",
     ) -> BaseHTTPResponse:
-        """The answer with its body unread. Raises KubeError for every answer but success, and for an odd path."""
+        """Return the answer with its body unread. Raises KubeError unless it is a success, and for a malformed path."""
         if not PATH.fullmatch(path):
             raise Invalid(400, "BadRequest", f"{path[:200]!r} is no path of the API")
         headers = {
@@ -200,15 +201,16 @@ class KubeApi:
         raise refusal
 
     def credentials(self) -> dict[str, str]:
-        """Asked for at each request: a service account's token is replaced on disk while we run."""
+        """Return the headers of the account, anew for each request: a service account's token is replaced on disk."""
         return {auth["key"]: auth["value"] for auth in self.connection.configuration.auth_settings().values()}
 
     def close(self) -> None:
+        """Close the pooled connections."""
         self.connection.rest_client.pool_manager.clear()
 
 
 def path_of(root: str, *segments: str) -> str:
-    """A path from its parts; `root` is ours, as `/api/v1`. What may come from elsewhere is a segment: it is quoted.
+    """Return the path below `root`, such as `/api/v1`. Each segment may come from elsewhere, so it is quoted.
 
     Raises Invalid for a segment that would lead elsewhere, by Kubernetes' own rule for names in paths.
     """
@@ -219,12 +221,13 @@ def path_of(root: str, *segments: str) -> str:
 
 
 def query_string(query: Json) -> str:
+    """Return the query with its `?`, '' if it is empty."""
     spelled = {key: str(value).lower() if isinstance(value, bool) else value for key, value in query.items()}
     return f"?{urlencode(spelled)}" if spelled else ""
 
 
 def configuration(settings: KubernetesSettings) -> client.Configuration:
-    """Where and as whom: `settings.server`, else a kubeconfig, else the service account of the pod."""
+    """Return server and account: `settings.server`, else a kubeconfig, else the service account of the pod."""
     if settings.server:
         options = client.Configuration(host=settings.server)
         options.ssl_ca_cert = str(settings.ca_file) if settings.ca_file else None
@@ -240,6 +243,7 @@ def configuration(settings: KubernetesSettings) -> client.Configuration:
 
 
 def load(options: client.Configuration, settings: KubernetesSettings) -> None:
+    """Load a kubeconfig, else the service account of the pod, into `options`. Raises one of NO_ACCOUNT."""
     path = str(settings.kubeconfig) if settings.kubeconfig else None
     try:
         config.load_kube_config(  # type: ignore[no-untyped-call]  # the package has no types

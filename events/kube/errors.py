@@ -1,9 +1,9 @@
-"""What a Kubernetes API can answer instead of an object, in one table from HTTP status and reason to a type.
+"""The errors of a Kubernetes API: one table from HTTP status and reason to a type.
 
-Callers decide by type: what to retry, what to read again, what to report. Nobody else looks at status codes.
+Callers decide by type what to retry, what to read again and what to report. No other module reads status codes.
 """
 
-# ruff: noqa: N818 - the classes are named by what they say, and are all KubeError
+# ruff: noqa: N818 - the names say what the API answered, and all are KubeError
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class NotFound(KubeError):
 
 
 class Conflict(KubeError):
-    """The object is not at the version (or of the uid) that the write named: read it again."""
+    """The version or UID that the write named is not the object's: read the object again."""
 
 
 class AlreadyExists(Conflict):
-    """An object of this name is there already."""
+    """An object of this name exists."""
 
 
 class Expired(KubeError):
@@ -43,15 +43,15 @@ class Denied(KubeError):
 
 
 class Invalid(KubeError):
-    """The object breaks its schema or a rule: no repetition helps."""
+    """The object breaks its schema or a rule; a repetition does not help."""
 
 
 class Unavailable(KubeError):
-    """Overloaded, broken or unreachable. A write may or may not have happened when `status` is 0 or 5xx."""
+    """The API is overloaded, broken or unreachable. After status 0 or 5xx, a write may have happened."""
 
 
 class Stalled(Unavailable):
-    """A watch said nothing for longer than its time-out."""
+    """A watch was silent for longer than its time-out."""
 
 
 BY_REASON: Final[Mapping[tuple[int, str], type[KubeError]]] = {(409, "AlreadyExists"): AlreadyExists}
@@ -71,7 +71,7 @@ BY_STATUS: Final[Mapping[int, type[KubeError]]] = {
 
 
 def error_of_status(status: Mapping[str, Any], code: int = 0) -> KubeError:
-    """From a `Status` object: the body of a refused request, or the object of an `ERROR` line of a watch."""
+    """Return the error of a `Status`: the body of a refused request, or the object of a watch's `ERROR` line."""
     code = int(status.get("code") or code)
     reason = str(status.get("reason") or "Unknown")
     kind = BY_REASON.get((code, reason)) or BY_STATUS.get(code, Unavailable if code >= 500 else KubeError)
@@ -80,7 +80,7 @@ def error_of_status(status: Mapping[str, Any], code: int = 0) -> KubeError:
 
 
 def error_of_response(code: int, body: bytes, retry_after: str | None) -> KubeError:
-    """From an HTTP answer whose body may be anything (proxies answer in HTML)."""
+    """Return the error of an HTTP answer. Its body may be anything: proxies answer in HTML."""
     try:
         status = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -94,5 +94,5 @@ def error_of_response(code: int, body: bytes, retry_after: str | None) -> KubeEr
 
 
 def error_of_network(error: Exception) -> Unavailable:
-    """The error for a request that got no answer."""
+    """Return the error for a request without an answer."""
     return Unavailable(0, type(error).__name__, str(error))

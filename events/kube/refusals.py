@@ -1,7 +1,7 @@
-"""Writes that the API server refuses for good, collected for who tells people of them.
+"""Collect the writes that the API server refuses for good, for the caller that reports them to people.
 
-A caller may pass over such a refusal, because the rest of its work goes on; it is collected all the same. 403 is among
-them: rights and admission change only when a person changes something.
+A caller may ignore such a refusal and continue; the refusal is collected all the same. Status 403 counts: rights and
+admission change only when a person changes them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from events.kube.errors import Denied, Invalid, KubeError
 
 VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 UNAUTHORIZED: Final = 401
-"""Says that we are nobody, whatever we write."""
+"""The credentials are invalid, whatever the write is."""
 
 
 class RefusedWrite(NamedTuple):
-    """`resource`: the plural with its subresource; `name` is empty for a new object."""
+    """A refused write. `resource`: the plural with its subresource; `name` is empty for a new object."""
 
     verb: str
     resource: str
@@ -35,7 +35,7 @@ _REFUSED: Final[ContextVar[list[RefusedWrite] | None]] = ContextVar("refused_wri
 
 @contextmanager
 def refused_writes() -> Iterator[list[RefusedWrite]]:
-    """Those of this thread in the block, as they come; what the block shows to people itself is taken off."""
+    """Collect the refused writes of this thread in the block, without those that `shown` drops."""
     refused: list[RefusedWrite] = []
     token = _REFUSED.set(refused)
     try:
@@ -45,25 +45,25 @@ def refused_writes() -> Iterator[list[RefusedWrite]]:
 
 
 def refused_so_far() -> tuple[RefusedWrite, ...]:
-    """The writes of this run that Kubernetes has refused."""
+    """Return the writes of this run that Kubernetes has refused."""
     return tuple(_REFUSED.get() or ())
 
 
 def shown(error: KubeError) -> None:
-    """Drop a refusal that people see on an object already."""
+    """Drop a refusal that an object shows to people already."""
     refused = _REFUSED.get() or []
     refused[:] = [refusal for refusal in refused if refusal.error is not error]
 
 
 def note_refusal(method: str, path: str, error: KubeError) -> None:
-    """Remember a write that was denied or invalid, if somebody collects them."""
+    """Collect a write that was denied or invalid, inside `refused_writes` only."""
     refused, verb = _REFUSED.get(), VERBS.get(method)
     if refused is not None and verb and isinstance(error, Denied | Invalid) and error.status != UNAUTHORIZED:
         refused.append(RefusedWrite(verb, *_parts(path), error))
 
 
 def _parts(path: str) -> tuple[str, str]:
-    """Resource and name of a whole path."""
+    """Return resource and name of a whole path."""
     parts = path.strip("/").split("/")
     rest = parts[2:] if parts[0] == "api" else parts[3:]
     plural, name, subresource, *_ = [*(rest[2:] if rest[0] == "namespaces" and len(rest) > 2 else rest), "", ""]

@@ -1,8 +1,8 @@
-"""Complete lines out of a streaming HTTP answer, as many at a time as have arrived.
+"""Read complete lines from a streaming HTTP answer, as many at a time as have arrived.
 
-The API server sends every watch event as a chunk of its own. Reading chunk by chunk (what http.client and urllib3 do)
-gives one line a call and no way to know whether more are there, so nothing downstream could work in batches. Here the
-bytes are taken from the connection's buffer as they come, and the chunk headers are removed afterwards.
+The API server sends every watch event as a chunk of its own. Reading chunk by chunk (as http.client and urllib3 do)
+gives one line a call and no way to know whether more have arrived, so no caller could work in batches. This module
+reads the connection's buffer, and removes the chunk headers afterwards.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib3 import BaseHTTPResponse
 from events.kube.errors import Stalled
 
 BLOCK: Final = 1 << 18
-"""Most bytes a read. More than a TLS record (16 KiB), so that nothing decrypted stays unread behind a quiet socket."""
+"""Maximum of bytes a read. More than a TLS record (16 KiB): decrypted bytes must not stay unread at a quiet socket."""
 
 
 class Chunked:
@@ -28,7 +28,7 @@ class Chunked:
         self.left, self.rest, self.ended = 0, b"", False
 
     def decode(self, data: bytes) -> bytes:
-        """The payload among these bytes. `ended` is set by the last chunk."""
+        """Return the payload among these bytes. The last chunk sets `ended`."""
         data, self.rest = self.rest + data if self.rest else data, b""
         at, payload = 0, []
         while at < len(data) and not self.ended:
@@ -41,7 +41,7 @@ class Chunked:
             if end < 0:
                 self.rest = data[at:]
                 break
-            if line := data[at:end]:  # an empty one ends the chunk before
+            if line := data[at:end]:  # an empty line ends the previous chunk
                 self.left = int(line.partition(b";")[0], 16)
                 self.ended = self.left == 0
             at = end + 2
@@ -49,12 +49,13 @@ class Chunked:
 
 
 class LineBuffer:
-    """Cuts payload into lines; an unfinished one waits for its end."""
+    """Splits payload into lines, and keeps an unfinished line until its end arrives."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
+        """Return the lines that `data` completes, without empty ones."""
         complete, newline, tail = data.rpartition(b"\n")
         if not newline:
             self.pieces.append(data)
@@ -67,7 +68,7 @@ class Wire:
     """The undecoded body of one answer, read as it arrives."""
 
     def __init__(self, response: BaseHTTPResponse, timeout: float) -> None:
-        """`timeout` in seconds is also that of the socket: for a read that began and does not go on."""
+        """Register the socket for polling. `timeout` (seconds) also limits a read that has begun."""
         # The only way past urllib3's own chunk-wise reading; `fp` is the buffered reader over the socket.
         raw: Any = response._fp  # type: ignore[attr-defined]  # private to urllib3
         self.file, self.timeout, self.socket = raw.fp, timeout, getattr(response.connection, "sock", None)
@@ -75,7 +76,7 @@ class Wire:
         self.poll.register(response.fileno(), POLLIN)
 
     def blocks(self, idle: float) -> Iterator[bytes]:
-        """What has arrived, ever again; empty after `idle` s of silence. Ends with the connection. Raises Stalled."""
+        """Yield what has arrived; b"" after `idle` s of silence. Ends with the connection. Raises Stalled."""
         if head := self.behind_headers():
             yield head
         last_byte = time.monotonic()
@@ -91,7 +92,7 @@ class Wire:
                 yield b""
 
     def read(self) -> bytes:
-        """At least one read; goes on while there is more (TLS gives one event a read) up to BLOCK. Empty at the end."""
+        """Read at least once, and on while there is more (TLS: one event a read), up to BLOCK. b"" at the end."""
         pieces: list[bytes] = []
         size = 0
         while size < BLOCK and (not pieces or self.poll.poll(0)):
@@ -106,7 +107,7 @@ class Wire:
         return b"".join(pieces)
 
     def behind_headers(self) -> bytes:
-        """What came together with the headers is in the reader's buffer, where polling the socket cannot see it."""
+        """Return the bytes that came with the headers: they are in the reader's buffer, where no poll finds them."""
         if self.socket is None:
             return self.read()
         self.socket.settimeout(0)
@@ -120,7 +121,7 @@ class Wire:
 
 
 def batches(response: BaseHTTPResponse, timeout: float, idle: float) -> Iterator[list[bytes]]:
-    """Complete lines, all that are there at a time; an empty list after `idle` s of silence. May raise Stalled."""
+    """Yield the complete lines that have arrived; an empty list after `idle` s of silence. Raises Stalled."""
     chunked = Chunked() if "chunked" in response.headers.get("transfer-encoding", "").lower() else None
     buffer = LineBuffer()
     for block in Wire(response, timeout).blocks(idle):

@@ -1,4 +1,4 @@
-"""What tells one Kubernetes cluster from another: the UID of its namespace kube-system, which lives as long as it."""
+"""Identify a Kubernetes cluster by the UID of its namespace kube-system, which exists as long as the cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMESPACE: Final = "kube-system"
 
 
 def read_system(kube: KubeApi) -> str:
-    """That UID, '' for an account that may not read it. Raises KubeError while the API is away."""
+    """Return the UID, '' for an account that may not read it. Raises KubeError while the API is unavailable."""
     try:
         return KubeObject(kube.get(f"/api/v1/namespaces/{NAMESPACE}")).uid
     except (Denied, NotFound):

@@ -1,0 +1,1 @@
+"""What publisher and workers exchange through Redis, and what other services read."""

@@ -1,7 +1,7 @@
-"""Which claims a pod concerns, so that a change of one wakes them without listing a namespace.
+"""An index from pods to claims: a change of a pod wakes its claims without a list of a namespace.
 
-By the label that it carries, and by the name under which a claim knows it: a pod may lose the label before it goes.
-Runs of claims write the index before they read the pod, so that no change falls between.
+The index knows a claim by the label on its pod, and by the pod's name in the claim: a pod may lose the label before it
+is gone. A claim's run writes the index before it reads the pod, so that no change is missed in between.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from domain.kubernetes.objects import KubeObject
 
 
 def prefix(namespace: str) -> str:
-    """What keys about the claims of a namespace begin with, so that all are in one slot."""
+    """Return the prefix of all keys about a namespace's claims; its hash tag puts them into one slot."""
     return f"{{claims:{namespace}}}"
 
 
 def uids(namespace: str) -> str:
-    """Key of a hash: UID of a claim -> its name."""
+    """Return the key of a hash: UID of a claim -> its name."""
     return f"{prefix(namespace)}uids"
 
 
 def namers(namespace: str, pod: str) -> str:
-    """Key of a set: names of the claims that name this pod, as theirs or as the one that they leave."""
+    """Return the key of a set: names of the claims that name this pod as theirs or as their source pod."""
     return f"{prefix(namespace)}pod:{pod}"
 
 
 def sets(namespace: str) -> str:
-    """Key of a hash: UID of a set of claims -> its name."""
+    """Return the key of a hash: UID of a claim set -> its name."""
     return f"{prefix(namespace)}sets"
 
 
 def concerned(redis: Redis, pods: Iterable[KubeObject]) -> set[str]:
-    """Keys of the claims that any of these pods concerns, and of their sets; one round trip."""
+    """Return the keys of the claims of these pods, and of their claim sets, in one round trip."""
     pipe, asked = redis.pipeline(transaction=False), []
     for pod in pods:
         asked.append(pod.namespace)
@@ -54,5 +54,5 @@ def concerned(redis: Redis, pods: Iterable[KubeObject]) -> set[str]:
 
 
 def names_of(*stored: bytes | None) -> set[str]:
-    """Without what is none: an index may hold anything."""
+    """Return the stored names that are valid; an index may hold anything."""
     return {name for text in stored if text and is_name(name := text.decode(errors="replace"))}

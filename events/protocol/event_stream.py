@@ -1,7 +1,7 @@
-"""The stream `berthmaster:events` as its writers see it: whoever appends keeps it to the same settings.
+"""The stream `berthmaster:events` for its writers: each writer keeps the stream to the same settings.
 
-Each entry says how many there may be, which costs nothing. Their size is measured on a period, by the publisher: it
-alone writes entries of any length, and one measurement stands for all writers.
+Each append limits the number of entries, which costs nothing. The publisher measures the size periodically: only its
+entries can have any length, and one measurement serves all writers.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class EventStream:
 
     @property
     def kept(self) -> bool:
-        """False: nothing is to be written."""
+        """False: nothing is written."""
         return self.settings.length > 0
 
     def append(self, to: Redis | Pipeline, entries: Iterable[bytes]) -> None:
-        """With a pipeline, in the round trip of what the entries tell of."""
+        """Append the entries. A pipeline sends them together with the change that they report."""
         if not self.kept:
             return
         add: Callable[..., object] = to.execute_command  # xadd() costs twice the time
@@ -37,11 +37,12 @@ class EventStream:
             add("XADD", EVENTS_STREAM, "MAXLEN", "~", self.settings.length, "*", STREAM_FIELD, event)
 
     def trim(self, redis: Redis) -> None:
-        """Removes the oldest entries of a stream that takes more memory than it may. What is left is measured the next
-        time, because old entries may be smaller than new ones.
+        """Remove the oldest entries of a stream that takes more memory than its limit.
+
+        The next call measures again, because old entries may be smaller than new ones.
         """
         pipeline: Any = redis.pipeline(transaction=False)
-        pipeline.memory_usage(EVENTS_STREAM, samples=0)  # 0: all of it; some would be the oldest
+        pipeline.memory_usage(EVENTS_STREAM, samples=0)  # 0: all entries; a sample would be the oldest
         pipeline.xlen(EVENTS_STREAM)
         size, length = pipeline.execute()
         if size and size > self.settings.size:

@@ -1,4 +1,4 @@
-"""Names that others wrote and that no object can have: each is said once, however often the object is seen."""
+"""Log names that others wrote and that no object can have: each once, however often the object is read."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import structlog
 
 log = structlog.get_logger(__name__)
 MOST: Final = 10_000
-"""Names that this process remembers to have said; then it begins anew."""
+"""Logged names that this process remembers; then it forgets all of them."""
 SHOWN: Final = 100
 _said: set[tuple[str, str, str]] = set()
 
 
 def refuse_name(what: str, of: str, name: object) -> None:
-    """Logs that `name`, which `what` of an object says, is none."""
+    """Log that `name`, which `what` of the object `of` has, is invalid."""
     entry = (what, of, ascii(name)[:SHOWN])
     if entry in _said:
         return

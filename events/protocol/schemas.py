@@ -1,8 +1,8 @@
-"""What leaves this process: the snapshots that runs decide from, and the events that other services read.
+"""What the publisher sends: the snapshots that runs decide from, and the events that other services read.
 
-A snapshot keeps only the fields that somebody uses: 50,000 pods must fit in Redis, and a change of a field that nobody
-reads must not look like a change. Events follow CloudEvents 1.0 in its JSON form, one an entry of the stream, in the
-field `event`; `id` is the same when an event is sent twice.
+A snapshot keeps only the fields that a run uses: 50,000 pods must fit in Redis, and a change of an unused field must
+not look like a change. Events follow CloudEvents 1.0 in its JSON form, one an entry of the stream, in the field
+`event`. An event that is sent twice has the same `id`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 def pod_snapshot(obj: Mapping[str, Any]) -> Json:
-    """Of a Pod as the API sends it. Total: whatever is missing is empty."""
+    """Return the snapshot of a Pod as the API sends it. A missing field is empty, never an error."""
     pod = KubeObject(obj)
     meta, status = pod.metadata, pod.status
     kept = Annotations.of(meta.get("annotations") or {})
@@ -47,7 +47,7 @@ def pod_snapshot(obj: Mapping[str, Any]) -> Json:
 
 
 def gate(spec: Mapping[str, Any], conditions: Iterable[Mapping[str, Any]]) -> str | None:
-    """The status of our readiness condition, '' while it is not there; None for a pod that does not ask for it."""
+    """Return the status of our readiness condition, '' if the pod lacks it; None if the pod has no such gate."""
     gates = spec.get("readinessGates") or ()
     if not any(readiness_gate.get("conditionType") == PORTS_BOUND for readiness_gate in gates):
         return None
@@ -55,12 +55,12 @@ def gate(spec: Mapping[str, Any], conditions: Iterable[Mapping[str, Any]]) -> st
 
 
 def pod_ip(status: Mapping[str, Any]) -> list[str]:
-    """For a status that has `podIP` only."""
+    """Return the address of a status that has `podIP` only."""
     return [status["podIP"]] if status.get("podIP") else []
 
 
 def pool_snapshot(obj: Mapping[str, Any]) -> Json:
-    """Of a PortPool, without its status: that is written by runs, and a run must not be moved by what it wrote."""
+    """Return the snapshot of a PortPool, without its status: runs write the status and must not react to it."""
     pool = KubeObject(obj)
     meta = pool.metadata
     return {
@@ -75,7 +75,7 @@ def pool_snapshot(obj: Mapping[str, Any]) -> Json:
 
 
 class Contract(BaseModel):
-    """Readers must ignore what they do not know: later versions add fields."""
+    """A message whose readers ignore unknown fields: later versions add fields."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -83,8 +83,8 @@ class Contract(BaseModel):
 class Changed(Contract):
     """Data of `dev.berthmaster.<kind>.changed` and `….deleted`: the object's newest state.
 
-    `version` grows within one `history`. That grows when the cluster was restored from a backup. A snapshot that is too
-    large for the stream is None, and `omitted` its size in bytes.
+    `version` grows within one `history`. `history` grows when the cluster was restored from a backup. A snapshot that
+    is too large for the stream is None, and `omitted` its size in bytes.
     """
 
     key: str
@@ -96,7 +96,7 @@ class Changed(Contract):
 
 
 class AllocationFailed(Contract):
-    """Data of `dev.berthmaster.allocation.failed`: somebody could not be given what it asked for."""
+    """Data of `dev.berthmaster.allocation.failed`: a request could not be granted."""
 
     key: str
     uid: str = ""
@@ -119,7 +119,7 @@ class CloudEvent(Contract):
 
 
 def cloud_event(kind: str, identity: str, subject: str, time: str, data: Json) -> bytes:
-    """The JSON of a CloudEvent. Built without the model: this runs once a watch line."""
+    """Return the JSON of a CloudEvent. Built without the model, because this runs once a watch line."""
     return orjson.dumps(
         {
             "specversion": "1.0",

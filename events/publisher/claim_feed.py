@@ -1,4 +1,4 @@
-"""Claims are stored as any other kind is, and a change of one wakes the set that it belongs to."""
+"""Store claims as any other kind, and wake the claim set that a changed claim belongs to."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from events.publisher.watch import Batch, Listing
 
 
 class ClaimFeed(SnapshotFeed):
-    """Stores claims, and wakes the sets that own them."""
+    """Stores claims, and wakes the claim sets that own them."""
 
     def listing(self, listing: Listing, relist: bool) -> None:
-        """A set's own list comes with this one, and every set runs once after a list that differs."""
+        """Mark the listed claims, and wake every claim set."""
         super().listing(listing, relist)
         self.wake(known_keys(self.queue, POD_CLAIM_SET.prefix))
 
     def batch(self, batch: Batch) -> None:
+        """Mark the changed claims, and wake their claim sets."""
         super().batch(batch)
         self.wake(sets_of(KubeObject(event["object"]) for event in batch.events))
 
     def wake(self, sets: set[str]) -> None:
+        """Mark the claim sets of these keys dirty; retry until the term is over."""
         if sets:
             self.sender.patiently(self.resource, lambda: self.queue.touch(sorted(sets)))
 
 
 def sets_of(claims: Iterable[KubeObject]) -> set[str]:
-    """Keys of the sets that own these claims. Whoever may write a claim may write any owner in it."""
+    """Return the keys of the owning claim sets. A writer of a claim may write any owner, so names are checked."""
     keys = set[str]()
     for claim in claims:
         for name in claim.owners_of(POD_CLAIM_SET.name):

@@ -1,9 +1,9 @@
-"""Compare a list with what Redis has: which marks bring Redis in step with the cluster.
+"""Compare a list with Redis, and return the marks that bring Redis in step with the cluster.
 
-Compared with Redis and not with a memory of our own, because Redis may have lost what we remember. An object that
-Redis knows and the list lacks was deleted without an event: an ordinary mark at the list's version, so that a newer
-snapshot (the object came back meanwhile) refuses it like any other late news. What Redis has of another history of the
-API is compared with nothing: it is marked, whatever became of it.
+The comparison reads Redis and not the publisher's memory, because Redis may have lost what the publisher remembers. An
+object that Redis has and the list lacks was deleted without an event: it gets an ordinary mark at the list's version,
+so that a newer snapshot (the object came back meanwhile) refuses that mark like any outdated one. A snapshot of another
+history of the API cannot be compared: its key is always marked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from events.workqueue import Mark, StoredVersion
 def difference(
     items: Iterable[ListedObject], stored: Mapping[str, StoredVersion], version: int, history: int = 0
 ) -> Iterator[Mark]:
-    """Marks for what is new to Redis, then for what is gone. `stored` holds keys of the listed kind only."""
+    """Yield marks of objects new to Redis, then of deleted ones. `stored` has keys of the listed kind only."""
     listed = set()
     for mark, opted in items:
         listed.add(mark.key)
@@ -32,11 +32,11 @@ def difference(
 
 
 def news(mark: Mark, opted: bool, old: StoredVersion | None, history: int) -> bool:
-    """An object that Redis lacks counts if it opted in; another one if it is newer, whether it still opts in or not."""
+    """Return whether to mark: a new object if it opted in; a known one if newer or of another history."""
     return opted if old is None else old.history != history or mark.version > old.version
 
 
 def epitaph(key: str, uid: str) -> bytes:
-    """The snapshot of an object whose deletion the watch missed: it names the object."""
+    """Return the snapshot of an object whose deletion the watch missed: its name and UID."""
     *namespace, name = split_key(key)[1:]
     return orjson.dumps({**({"namespace": namespace[0]} if namespace else {}), "name": name, "uid": uid})

@@ -1,6 +1,6 @@
-"""Keeps the Lease while we have it and reaches for it while we do not, in a thread of its own.
+"""Acquire and renew the Lease, in a thread of its own.
 
-Apart from the publishing, because a list of a whole cluster takes longer than a Lease lasts.
+A list of a whole cluster takes longer than a Lease lasts, so the publishing thread cannot renew it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ log = structlog.get_logger(__name__)
 
 
 class Election:
-    """`run` until `stop`. Others ask `lease.held`, and wait for a change of it on `turned`."""
+    """`run` until `stop`. Other threads read `lease.held`, and wait on `turned` for a change of it."""
 
     def __init__(self, lease: Lease, metrics: Metrics, stop: Event) -> None:
         self.lease, self.metrics, self.stop = lease, metrics, stop
         self.turned = Event()
-        self.reached = False  # whether the API let us see the Lease when we looked last
+        self.reached = False  # whether the last request for the Lease succeeded
         self.was_held = False
 
     def run(self) -> None:
+        """Acquire or renew periodically until `stop`."""
         while not self.stop.is_set():
             self.step()
             self.stop.wait(self.lease.settings.retry_every.total_seconds())
 
     def step(self) -> None:
+        """Renew the Lease if it is held, else try to acquire it. An unreachable API is logged."""
         try:
             self.lease.renew() if self.lease.held else self.lease.try_acquire()
             self.reached = True
@@ -40,6 +42,7 @@ class Election:
         self.tell()
 
     def tell(self) -> None:
+        """Set the metric; log and signal a change of `held`."""
         held = self.lease.held
         self.metrics.lease_held.set(held)
         if held != self.was_held:
@@ -48,14 +51,14 @@ class Election:
             self.turned.set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether we hold the Lease; waits for it up to `seconds`."""
+        """Return whether we hold the Lease; wait for it up to `seconds`."""
         if not self.lease.held:
             self.turned.wait(seconds)
             self.turned.clear()
         return self.lease.held
 
     def resign(self) -> None:
-        """Gives the Lease to whoever waits for it. If the API does not answer, they wait it out."""
+        """Release the Lease. If the API does not answer, the other candidates wait until it ends."""
         try:
             self.lease.release()
         except KubeError as error:

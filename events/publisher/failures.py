@@ -1,4 +1,4 @@
-"""Other controllers' Events of failed allocations: told to the stream; the pods of ours that they name run again."""
+"""Append other controllers' Events of failed allocations to the stream, and wake the pods that they name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from events.workqueue import Mark, Workqueue
 FAILURES_SEEN: Final = "berthmaster:failures-seen"
 """`<history>:<version>` of the newest Kubernetes Event that became an event of ours, so that no publisher repeats it.
 
-An earlier release left a version alone, of the first history.
+An earlier release stored only a version; it is of the first history.
 """
 
 
@@ -35,11 +35,11 @@ class Position(NamedTuple):
 
 LONGEST_NAME: Final = 253
 LONGEST_MESSAGE: Final = 1024
-"""Characters that are kept: the old form of a Kubernetes Event limits neither."""
+"""Characters that are kept: the API limits neither in the old form of a Kubernetes Event."""
 
 
 class FailureFeed:
-    """Other controllers' `AllocationFailed`: told to the stream, and the pod, if it is one of ours, runs again."""
+    """Appends other controllers' `AllocationFailed` to the stream, and wakes the pod if it is stored."""
 
     def __init__(
         self, resource: Resource, redis: Redis, queue: Workqueue, sender: MarkSender, pods: SnapshotFeed
@@ -48,24 +48,27 @@ class FailureFeed:
         self.last = 0
 
     def prepare(self) -> None:
+        """Read the last version that was appended, 0 in a new history of the API."""
         stored: Any = self.sender.patiently(self.resource, lambda: self.redis.get(FAILURES_SEEN))
         last = position(stored or b"0")
         self.last = last.version if last.history == self.queue.history else 0
 
     def listing(self, listing: Listing, relist: bool) -> None:
-        del relist  # nothing is stamped for these
+        """Append the listed Events that are new. Raises NewHistoryError if the list is older than the last one."""
+        del relist  # no stamp covers Events
         if self.last > listing.version:
             raise NewHistoryError(f"a list of events is at version {listing.version}, after {self.last}")
         items = sorted((item.mark for item in listing.items if item.mark.version > self.last), key=by_version)
         self.tell([orjson.loads(mark.body) for mark in items], listing.version)
 
     def batch(self, batch: Batch) -> None:
-        events = [event["object"] for event in batch.events if event["type"] != "DELETED"]  # they expire
+        """Append the Events of a batch; deletions are skipped, because Events expire."""
+        events = [event["object"] for event in batch.events if event["type"] != "DELETED"]  # Events expire
         if events:
             self.tell(events, version_of(events[-1]))
 
     def tell(self, events: list[Json], version: int) -> None:
-        """The keys first: a crash in between repeats, and omits nothing."""
+        """Wake the keys first, then append: a crash in between repeats events and loses none."""
         failures = [(event, failure(event)) for event in events if of_others(event)]
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch([failed.key for _, failed in failures], self.pods.keys))
@@ -74,10 +77,12 @@ class FailureFeed:
         self.sender.metrics.published.labels(self.resource.name).inc(len(failures))
 
     def touch(self, keys: list[str], ours: Container[str]) -> None:
+        """Mark those keys dirty that are in `ours`."""
         if some := [key for key in dict.fromkeys(keys) if key in ours]:
             self.queue.touch(some)
 
     def append(self, entries: list[bytes], version: int) -> None:
+        """Append the entries, and store the version up to which Events were read."""
         pipeline = self.redis.pipeline(transaction=False)
         self.sender.stream.append(pipeline, entries)
         pipeline.set(FAILURES_SEEN, f"{self.queue.history}:{version}")
@@ -85,13 +90,13 @@ class FailureFeed:
 
 
 def position(stored: bytes) -> Position:
-    """The position from the text that Redis has."""
+    """Return the position of the text in Redis."""
     history, _, version = stored.rpartition(b":")
     return Position(int(history or 1), int(version))
 
 
 def failure(event: Mapping[str, Any]) -> AllocationFailed:
-    """Of a Kubernetes Event. The key of another kind than Pod is its kind in lower case, namespace and name."""
+    """Return the data of a Kubernetes Event. A key of another kind than Pod is kind (lower case), namespace, name."""
     about = event.get("involvedObject") or {}
     kind, namespace, name, uid = (str(about.get(f) or "")[:LONGEST_NAME] for f in ("kind", "namespace", "name", "uid"))
     key = pod_key(namespace, name) if kind == "Pod" else "/".join(filter(None, (kind.lower(), namespace, name)))
@@ -100,11 +105,12 @@ def failure(event: Mapping[str, Any]) -> AllocationFailed:
 
 
 def stream_entry(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:
-    """The entry of the event stream for an allocation failure."""
+    """Return the entry of the event stream for an allocation failure."""
     written = KubeObject(event)
     identity = f"{written.metadata.get('uid')}:{written.resource_version}"
     return cloud_event(ALLOCATION_FAILED, identity, failed.key, time, failed.model_dump())
 
 
 def by_version(mark: Mark) -> int:
+    """Return the sort key: the version."""
     return mark.version

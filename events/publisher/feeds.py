@@ -1,4 +1,4 @@
-"""Turn what a watch yields into snapshots and marks.
+"""Turn the lists and batches of a watch into snapshots and marks.
 
 A feed belongs to one term of the publisher and to one thread at a time.
 """
@@ -22,15 +22,17 @@ class Feed(Protocol):
     """Takes the lists and batches of one watch."""
 
     def prepare(self) -> None:
-        """Called before a list is requested: what Redis has now must be in that list."""
+        """Prepare for a list, before the request: what Redis has now must be in that list."""
 
-    def listing(self, listing: Listing, relist: bool) -> None: ...
+    def listing(self, listing: Listing, relist: bool) -> None:
+        """Take a full list. `relist`: before the stamp of the epoch."""
 
-    def batch(self, batch: Batch) -> None: ...
+    def batch(self, batch: Batch) -> None:
+        """Take the events of a batch."""
 
 
 class SnapshotFeed:
-    """Keeps Redis in step with one kind. `keys` are those that Redis has, so that others cost no round trip."""
+    """Keeps Redis in step with one kind. `keys` are the stored keys, so that other objects cost no round trip."""
 
     def __init__(self, resource: Resource, queue: Workqueue, sender: MarkSender, metrics: Metrics) -> None:
         self.resource, self.queue, self.sender, self.metrics = resource, queue, sender, metrics
@@ -38,17 +40,19 @@ class SnapshotFeed:
         self.stored: dict[str, StoredVersion] = {}
 
     def prepare(self) -> None:
-        """Call it in an epoch of ours: nobody else makes snapshots then, and workers only raise versions."""
+        """Read the stored versions, in our epoch: nobody else makes snapshots then; workers only raise versions."""
         stored = self.sender.patiently(self.resource, self.queue.stored_versions)
         self.stored = {key: old for key, old in stored.items() if self.resource.owns(key)}
 
     def listing(self, listing: Listing, relist: bool) -> None:
+        """Mark the differences between the list and Redis. Raises NewHistoryError."""
         stored, self.stored, history = self.stored, {}, self.queue.history
         require_history(listing.items, stored, listing.version, history)
         self.sender.send(self.resource, list(difference(listing.items, stored, listing.version, history)), relist)
         self.keys = {item.mark.key for item in listing.items if item.opted or item.mark.key in stored}
 
     def batch(self, batch: Batch) -> None:
+        """Mark the changes of a batch."""
         marks = self.marks(batch.events)
         if marks:
             self.sender.send(self.resource, marks)
@@ -56,7 +60,7 @@ class SnapshotFeed:
             (self.keys.discard if mark.gone else self.keys.add)(mark.key)
 
     def marks(self, events: list[Json]) -> list[Mark]:
-        """The last version of each key that concerns us. Earlier versions are out of date already."""
+        """Return the last version of each key that concerns us; earlier versions of the batch are outdated."""
         latest = {self.resource.key(KubeObject(event["object"])): event for event in events}
         items = [self.resource.item(event["object"], event["type"] == "DELETED") for event in latest.values()]
         marks = [mark for mark, opted in items if opted or mark.key in self.keys]
@@ -66,5 +70,5 @@ class SnapshotFeed:
 
 
 def known_keys(queue: Workqueue, kind: str) -> set[str]:
-    """Of every object of a kind that Redis has and that is there."""
+    """Return the keys of every stored object of a kind that is not gone."""
     return {key for key, stored in queue.stored_versions().items() if key.startswith(f"{kind}/") and not stored.gone}

@@ -1,4 +1,4 @@
-"""A watch and the feed that it flows into."""
+"""A watch, and the feed that takes its changes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ log = structlog.get_logger(__name__)
 
 
 class Follower:
-    """`first` is called by the term, `rest` by a thread of its own after that."""
+    """Passes changes to a feed. The term calls `first`; a thread of its own calls `rest` after that."""
 
     def __init__(self, watch: ResourceWatch, feed: Feed, metrics: Metrics) -> None:
         self.watch, self.feed, self.metrics = watch, feed, metrics
         self.changes: Generator[Change, None, None] = watch.follow()
 
     def first(self) -> None:
-        """Takes the first list; returns without one if the server lacks the kind or the term is over.
+        """Take the first list; return without one if the server lacks the kind or the term is over.
 
         Raises NewHistoryError.
         """
@@ -33,7 +33,7 @@ class Follower:
             self.take(change, relist=True)
 
     def rest(self) -> str:
-        """Until the term is over or may not go on; returns why. Raises NewHistoryError."""
+        """Take changes until the term is over or must end; return the reason. Raises NewHistoryError."""
         try:
             for change in self.changes:
                 self.take(change, relist=False)
@@ -50,6 +50,7 @@ class Follower:
         self.changes.close()
 
     def take(self, change: Change, relist: bool) -> None:
+        """Count a change and pass it to the feed. Raises NewHistoryError if a list's version went back."""
         name = self.watch.resource.name
         match change:
             case Listing():

@@ -1,9 +1,9 @@
-"""The probes of Kubernetes and the metrics, over HTTP. What they say is looked up when they are asked.
+"""Serve the probes of Kubernetes and the metrics over HTTP. Each request computes the answer anew.
 
-Live: no thread died, every stream showed that it lives (a list, a line, an orderly end) not too long ago, and Redis has
-not refused for as long. Ready: the lists are in and stamped, and Redis does not refuse. A standby is ready when it sees
-the Lease, for it can do all that it is there for; if it were not, a rolling update would wait for ever for a new
-publisher whose turn comes only when the old one ends.
+Live: no thread died, every stream showed a sign of life (a list, a line, an orderly end) recently, and Redis has not
+refused for as long. Ready: the lists are complete and stamped, and Redis does not refuse. A standby is ready when it
+reaches the Lease. Otherwise a rolling update would wait for ever for a new publisher, which acquires the Lease only
+when the old one ends.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Handler(BaseHTTPRequestHandler):
     server: HealthServer
 
     def do_GET(self) -> None:
+        """Answer one request."""
         publisher = self.server.publisher
         match self.path.partition("?")[0]:
             case "/livez":
@@ -68,9 +69,11 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(404, b"/livez, /readyz or /metrics\n")
 
     def judge(self, verdict: Verdict) -> None:
+        """Send a verdict: 200 or 503."""
         self.answer(200 if verdict.good else 503, f"{verdict.text}\n".encode())
 
     def answer(self, status: int, body: bytes, content_type: str = "text/plain; charset=utf-8") -> None:
+        """Send a whole answer."""
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
@@ -78,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the signature of http.server
-        """Probes every few seconds are no news."""
+        """Log nothing: probes come every few seconds."""
 
 
 class HealthServer(ThreadingHTTPServer):
@@ -91,6 +94,6 @@ class HealthServer(ThreadingHTTPServer):
         self.publisher = publisher
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A prober that hangs up is no news; anything else is a bug, and printed."""
+        """Ignore a prober that hangs up; print any other exception, because it is a bug."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)

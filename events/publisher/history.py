@@ -1,9 +1,9 @@
-"""Which history of the API is this? Versions grow within one; an etcd that was restored from a backup begins another,
-whose versions say nothing of those before.
+"""Detect a new history of the API. Versions grow within one history; an etcd that was restored from a backup begins
+another, whose versions cannot be compared with earlier ones.
 
-A list without a resource version is consistent, so it can only show versions that are at least as high as all that
-Redis had before the request. A list that does not is the proof of a new history. The term ends, and the next begins the
-new history before it lists: then every object is marked, and so is every end.
+A list without a resource version is consistent, so its versions are at least as high as all that Redis had before the
+request. A list with a lower version proves a new history. The term ends, and the next term begins the new history
+before it lists: then every object and every deletion is marked.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ REASON: Final = "KubernetesVersionsWentBack"
 
 
 class NewHistoryError(Exception):
-    """The API's versions went back; the text is what shows it."""
+    """The API's versions went back; the text is the evidence."""
 
 
 def require_history(
     items: Iterable[ListedObject], stored: Mapping[str, StoredVersion], version: int, history: int
 ) -> None:
-    """Raises NewHistoryError. `stored` was read before the list was requested."""
+    """Raise NewHistoryError if a version went back. `stored` was read before the list was requested."""
     stored = {key: old for key, old in stored.items() if old.history == history}
     listed = set()
     for mark, _ in items:
@@ -48,7 +48,7 @@ def require_history(
 
 
 def announce(kube: KubeApi, lease: Lease, history: int, evidence: str) -> None:
-    """An Event on the Lease, for who runs `kubectl describe`; it is for people, so nothing stops for it."""
+    """Create an Event on the Lease, for people who run `kubectl describe`. A failure is only logged."""
     log.warning("api_history_begun", history=history, evidence=evidence)
     namespace, name = lease.settings.namespace, lease.settings.name
     stamp = kube.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")

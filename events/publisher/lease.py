@@ -1,9 +1,9 @@
-"""The Kubernetes Lease that makes one publisher of several the active one, and gives it a number that fences its marks.
+"""The Kubernetes Lease that makes one publisher of several the active one. Its number fences the publisher's marks.
 
-Every write carries the resource version that was read, so two candidates cannot both succeed. Whether a silent holder
-is gone is judged by our own clock from when we last saw its Lease change, never by comparing the clocks of two
-machines. The number of changes of holder only grows while the Lease exists; it starts again when somebody deletes it by
-hand, which is why an epoch also has the holder's identity, and why a holder outbids a number that Redis remembers.
+Every write carries the resource version that was read, so two candidates cannot both succeed. A candidate judges a
+silent holder by its own clock, from its last read of a changed Lease; it never compares the clocks of two machines. The
+number of changes of holder grows while the Lease exists, and starts again when somebody deletes the Lease by hand.
+Therefore an epoch also has the holder's identity, and a holder outbids a number that Redis remembers.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """By our own clock: no answer of the API is needed to know that the time is over."""
+        """Whether we may publish, by our own clock: a Lease that has ended needs no answer of the API."""
         return time.monotonic() < self.until
 
     def try_acquire(self) -> bool:
-        """Takes the Lease if nobody has it, or its holder was silent for as long as it promised. Raises KubeError."""
+        """Acquire the Lease if it has no holder, or a holder that was silent for its duration. Raises KubeError."""
         with self.lock:
             started = time.monotonic()
             lease = self.read()
@@ -47,15 +47,15 @@ class Lease:
             return self.free(lease, started) and self.write(lease, transitions(lease) + 1, started)
 
     def renew(self) -> bool:
-        """False: the Lease is another's now, or was deleted. Raises KubeError when nobody can know."""
+        """Renew the Lease. False: another holds it, or it was deleted. Raises KubeError if the API does not answer."""
         return self.rewrite()
 
     def outbid(self, number: int) -> bool:
-        """Raises our number above one that Redis remembers from before the Lease was deleted. False as in `renew`."""
+        """Raise our number above one that Redis remembers from before the Lease was deleted. False as in `renew`."""
         return self.rewrite(above=number)
 
     def release(self) -> None:
-        """Lets another candidate take over at its next look. Raises KubeError."""
+        """Release the Lease, so that another candidate acquires it at its next try. Raises KubeError."""
         with self.lock:
             lease = self.read() if self.held else None
             self.until = 0.0
@@ -64,6 +64,7 @@ class Lease:
                 self.kube.replace(self.path, {**lease, "spec": given_back})
 
     def create(self, started: float) -> bool:
+        """Create the Lease with us as its holder. False: another candidate was faster."""
         metadata = {"name": self.settings.name, "namespace": self.settings.namespace}
         try:
             self.adopt(self.kube.create(self.collection, self.body(body_of(metadata), 0)), started)
@@ -72,6 +73,7 @@ class Lease:
         return True
 
     def free(self, lease: Json, now: float) -> bool:
+        """Return whether we may acquire it: no holder, ourselves, or a holder silent too long. `now`: monotonic."""
         spec, version = lease.get("spec") or {}, KubeObject(lease).resource_version
         if version != self.last_version:
             self.last_version, self.changed_at = version, now
@@ -79,7 +81,7 @@ class Lease:
         return spec.get("holderIdentity") in (None, "", self.identity) or now - self.changed_at >= promised
 
     def rewrite(self, above: int | None = None) -> bool:
-        """A Conflict may come from somebody who labelled the Lease, so it says nothing yet: look again."""
+        """Renew, with a higher number if `above` is set. A Conflict may come from a new label, so read again."""
         with self.lock:
             number = self.number if above is None else max(above, self.number) + 1
             for _ in range(LOOKS):
@@ -93,16 +95,19 @@ class Lease:
             return False
 
     def read(self) -> Json | None:
+        """Return the Lease, None if it does not exist."""
         try:
             return self.kube.get(self.path)
         except NotFound:
             return None
 
     def mine(self, lease: Json) -> bool:
+        """Return whether we are the holder that the Lease names, under our number."""
         spec = lease.get("spec") or {}
         return spec.get("holderIdentity") == self.identity and transitions(lease) == self.number
 
     def write(self, lease: Json, number: int, started: float) -> bool:
+        """Replace the Lease with us as its holder. False: it has changed since it was read."""
         try:
             self.adopt(self.kube.replace(self.path, self.body(lease, number)), started)
         except Conflict:
@@ -110,12 +115,12 @@ class Lease:
         return True
 
     def adopt(self, lease: Json, started: float) -> None:
-        """We hold it, counted from before the request was sent: others count from after they saw its effect."""
+        """Record that we hold it, from before the request: other candidates count from after its effect."""
         self.number = transitions(lease)
         self.until = started + self.settings.renew_deadline.total_seconds()
 
     def body(self, lease: Json, number: int) -> Json:
-        """`lease` with us as its holder; its resource version stays as the precondition."""
+        """Return `lease` with us as its holder; its resource version stays as the precondition."""
         spec = lease.get("spec") or {}
         since = spec["acquireTime"] if spec.get("holderIdentity") == self.identity else self.now()
         held = {
@@ -129,10 +134,10 @@ class Lease:
         return new_object("coordination.k8s.io/v1", "Lease", KubeObject(lease).metadata, spec=held)
 
     def now(self) -> str:
-        """The API server's time as a Kubernetes MicroTime. For people: no decision reads it."""
+        """Return the API server's time as a Kubernetes MicroTime, for people: no decision reads it."""
         return self.kube.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def transitions(lease: Json) -> int:
-    """How often the Lease has changed its holder."""
+    """Return how often the Lease has changed its holder."""
     return int((lease.get("spec") or {}).get("leaseTransitions") or 0)

@@ -1,4 +1,4 @@
-"""What a publisher counts: one object a process, with a registry of its own, so that import registers nothing."""
+"""The metrics of a publisher: one object a process, with its own registry, so that an import registers nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LATENCIES: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 
 
 
 class Metrics:
-    """Names begin with `berthmaster_publisher_`; the label `resource` is pods, portpools or events."""
+    """The publisher's metrics, `berthmaster_publisher_...`; the label `resource` is pods, portpools or events."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -50,7 +50,7 @@ class Metrics:
 
     @contextmanager
     def sending(self, resource: str) -> Iterator[None]:
-        """Wraps the sending of a batch to Redis."""
+        """Measure the sending of a batch to Redis."""
         self.begun[resource] = time.monotonic()
         try:
             with self.latency.labels(resource).time():
@@ -59,12 +59,15 @@ class Metrics:
             self.begun[resource] = None
 
     def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
+        """Return a new counter of this registry."""
         return Counter(f"berthmaster_publisher_{name}", text, labels, registry=self.registry)
 
     def gauge(self, name: str, text: str, labels: tuple[str, ...]) -> Gauge:
+        """Return a new gauge of this registry."""
         return Gauge(f"berthmaster_publisher_{name}", text, labels, registry=self.registry)
 
     def exposition(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
         for resource, begun in list(self.begun.items()):
             self.lag.labels(resource).set(0 if begun is None else time.monotonic() - begun)
         return generate_latest(self.registry)

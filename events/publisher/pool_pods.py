@@ -1,4 +1,4 @@
-"""Pods of pod pools are not stored: a change of one wakes its pool and the claim on it."""
+"""Wake a pool and its claims at a change of their pod. Pods of pod pools are not stored."""
 
 from __future__ import annotations
 
@@ -21,29 +21,32 @@ class PoolPodFeed:
         self.resource, self.redis, self.queue, self.sender = resource, redis, queue, sender
 
     def prepare(self) -> None:
-        """Nothing is stored of them."""
+        """Do nothing: no snapshots are stored."""
 
     def listing(self, listing: Listing, relist: bool) -> None:
-        """Deletions that the watch missed are not in a list, so every claim and set is reconciled."""
+        """Wake the pools of the listed pods, and all claims and claim sets: a list lacks missed deletions."""
         del relist  # a pool's run lists its pods itself
         pools = self.proper([item.mark.key for item in listing.items])
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch(pools | self.claims()))
 
     def batch(self, batch: Batch) -> None:
+        """Wake the pools and claims of the changed pods."""
         pods = [KubeObject(event["object"]) for event in batch.events]
         pools = self.proper([self.resource.key(pod) for pod in pods])
         self.sender.require_lease()
         self.sender.patiently(self.resource, lambda: self.touch(pools | concerned(self.redis, pods)))
 
     def proper(self, keys: list[str]) -> set[str]:
-        """Without pods whose label names no pool."""
+        """Return the keys without '', the key of a pod whose label names no pool; count those pods."""
         self.sender.metrics.dropped.labels(self.resource.name, "no_name").inc(keys.count(""))
         return set(keys) - {""}
 
     def claims(self) -> set[str]:
+        """Return the keys of all stored claims and claim sets."""
         return known_keys(self.queue, POD_CLAIM.prefix) | known_keys(self.queue, POD_CLAIM_SET.prefix)
 
     def touch(self, keys: set[str]) -> None:
+        """Mark the keys dirty."""
         if keys:
             self.queue.touch(sorted(keys))

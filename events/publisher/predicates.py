@@ -1,8 +1,8 @@
-"""What of the cluster concerns us at all: decided per event, before anything is sent to Redis.
+"""Decide per event whether an object concerns Berthmaster, before anything is sent to Redis.
 
-Most pods of a cluster never ask for anything, so a pod that did not opt in must cost nothing. The old state counts
-as well as the new: a pod that is already known is followed until it is gone, else nobody would see that it took its
-annotation away and that its ports are free.
+Most pods of a cluster never ask for ports, so a pod that did not opt in must cost nothing. The old state counts as well
+as the new: a known pod is followed until it is gone. Otherwise no run would learn that the pod removed its annotation
+and that its ports are free.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ COMPONENT: Final = "berthmaster"
 
 
 def opted_in(pod: KubeObject) -> bool:
-    """Whether the pod asks for ports."""
+    """Return whether the pod asks for ports."""
     return PORTS in pod.annotations
 
 
 def always(_: KubeObject) -> bool:
-    """For kinds that are ours: every object of them opted in."""
+    """Return True: every object of our own kinds opted in."""
     return True
 
 
 def reporter(event: Mapping[str, Any]) -> str:
-    """Who wrote a Kubernetes Event, in the new field or the old one."""
+    """Return the author of a Kubernetes Event, from the new field or the old one."""
     return event.get("reportingComponent") or (event.get("source") or {}).get("component") or ""
 
 
 def of_others(event: Mapping[str, Any]) -> bool:
-    """Whether a Kubernetes Event was written by another program."""
+    """Return whether another program wrote the Kubernetes Event."""
     return not reporter(event).startswith(COMPONENT)

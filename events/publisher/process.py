@@ -1,7 +1,7 @@
-"""The publisher's process: builds its parts, runs its threads, ends in order.
+"""The publisher's process: build its parts, run its threads, end in order.
 
-SIGTERM loses nothing: the batch in hand is finished, then the Lease is given back, so that a second publisher takes
-over at its next look and finds by its list whatever happened in between.
+SIGTERM loses nothing: the batch in hand is finished, then the Lease is released. A second publisher acquires it at its
+next try, and its list finds whatever changed in between.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from events.workqueue import Workqueue, push
 log = structlog.get_logger(__name__)
 
 PATIENCE: Final[dict[str, Any]] = {"socket_timeout": 5, "socket_connect_timeout": 3, "retry": Retry(NoBackoff(), 1)}
-"""Seconds. One repetition, for connections that the server closed; whoever waits longer must see the stop."""
+"""Seconds. One retry, for connections that the server closed; a longer wait must notice `stop`."""
 AGENT: Final = "berthmaster-publisher"
 MISUSE: Final = 2
 SPARE: Final = 5.0
@@ -49,27 +49,27 @@ POLL: Final = 0.1
 
 
 def workqueue(settings: ProcessSettings, redis: Redis) -> Workqueue:
-    """Where broker and state are one Redis, the script that marks a key sends its hint as well."""
+    """Return the workqueue. If broker and state are one Redis, the script that marks a key sends its hint as well."""
     if settings.broker.url in (None, settings.redis.url):
         return Workqueue(redis, hint_queue=routing.LATENCY)
     return Workqueue(redis, publish=push(broker(str(settings.broker.url))))
 
 
 def broker(url: str) -> Redis:
-    """A client of the broker's Redis."""
+    """Return a client of the broker's Redis."""
     return connect(url, **PATIENCE) if by_sentinel(url) else Redis.from_url(url)
 
 
 def identity() -> str:
-    """Of this start of this process: what an earlier one held is not ours."""
+    """Return an identity unique to this start of the process: a Lease of an earlier start is not ours."""
     return f"{os.environ.get('HOSTNAME') or socket.gethostname()}-{uuid4().hex[:8]}"
 
 
 class Process:
-    """Everything built and nothing started. `run` once."""
+    """A publisher with all its parts built and none started. Call `run` once."""
 
     def __init__(self, settings: ProcessSettings, stop: Event) -> None:
-        """Binds the health port. `stop` is set from outside to end the process."""
+        """Build the parts and bind the health port. A caller sets `stop` to end the process."""
         self.settings, self.stop, self.resigning = settings, stop, Event()
         self.supervisor, self.metrics = Supervisor(stop), Metrics()
         kube = KubeApi.connect(settings.kubernetes, AGENT)
@@ -93,7 +93,7 @@ class Process:
         self.health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, self.publisher)
 
     def run(self) -> int:
-        """Until `stop` is set or a thread dies; returns the exit status."""
+        """Run until `stop` is set or a thread dies; return the exit status."""
         self.supervisor.start("health", partial(self.health.serve_forever, POLL))
         election = self.supervisor.start("election", self.election.run)
         work = self.supervisor.start("publisher", self.publisher.run)
@@ -115,7 +115,7 @@ class Process:
 
 
 def stop_on_signals() -> Event:
-    """Set by SIGTERM and SIGINT."""
+    """Return an event that SIGTERM and SIGINT set."""
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -123,11 +123,12 @@ def stop_on_signals() -> Event:
 
 
 def longest_stop(settings: ProcessSettings) -> float:
-    """Seconds: the batch in hand, the election's last call, giving back the Lease, and some to spare."""
+    """Return seconds: the batch in hand, the election's last call, the release of the Lease, and a reserve."""
     return settings.publisher.grace.total_seconds() + 2 * settings.kubernetes.request_timeout.total_seconds() + SPARE
 
 
 def main() -> int:
+    """Run one publisher and return its exit status; MISUSE if a setting is wrong."""
     configure_logs()
     try:
         settings = settings_of(ProcessSettings)
@@ -147,7 +148,7 @@ def main() -> int:
 
 
 def configure_logs() -> None:
-    """One JSON object a line on standard output."""
+    """Log one JSON object a line to standard output."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

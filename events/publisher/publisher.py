@@ -1,4 +1,4 @@
-"""Terms, one after the other, for as long as the Lease is ours."""
+"""Run terms, one after the other, for as long as we hold the Lease."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from events.publisher.watch import Pulse
 log = structlog.get_logger(__name__)
 
 PAUSES: Final = RetryPolicy(timedelta(milliseconds=200), timedelta(seconds=5))
-"""Between terms that failed in a row."""
+"""Pauses between terms that failed in a row."""
 WAIT: Final = 0.5
-"""Seconds between two looks at the stop signal while another is active."""
+"""Seconds between two looks at the stop signal while another publisher is active."""
 
 
 class Publisher:
-    """Serves terms while this process has the Lease. `run` returns at the supervisor's stop.
+    """Runs terms while this process has the Lease. `run` returns when the supervisor stops.
 
     `term` is the present one, None for a standby. `refusal`: why the process must not go on.
     """
@@ -41,6 +41,7 @@ class Publisher:
         self.refusal: AnotherFleet | None = None
 
     def run(self) -> None:
+        """Run terms until the supervisor stops, or Redis turns out to belong to another fleet."""
         try:
             while not self.parts.supervisor.stop.is_set():
                 if self.election.wait(WAIT):
@@ -52,14 +53,15 @@ class Publisher:
 
     @property
     def stamped(self) -> bool:
+        """Whether the present term has stamped; False for a standby."""
         return bool((term := self.term) and term.stamped)
 
     def pulses(self) -> list[tuple[str, Pulse]]:
-        """Of the streams of the present term, by name; none for a standby."""
+        """Return the pulses of the present term's streams, by name; none for a standby."""
         return list(term.pulses()) if (term := self.term) else []
 
     def serve(self) -> None:
-        """One term, if the API confirms that the Lease is ours. Raises AnotherFleet."""
+        """Run one term, if the API confirms that the Lease is ours. Raises AnotherFleet."""
         if not self.confirmed():
             self.pause(self.failures + 1)
             return
@@ -76,7 +78,7 @@ class Publisher:
         self.pause(0 if term.opened else self.failures + 1)
 
     def confirmed(self) -> bool:
-        """A holder that was paused may believe in a Lease that is long gone, so the API is asked before each epoch."""
+        """Return whether the API confirms the Lease: a paused holder may trust one that has long ended."""
         try:
             self.identify()
             if self.reason == "outbid":
@@ -89,11 +91,11 @@ class Publisher:
             return False
 
     def identify(self) -> None:
-        """By the name alone for an account that may not read kube-system. Raises KubeError."""
+        """Read the cluster's UID, '' for an account that may not read it. Raises KubeError."""
         if not self.fleet.system:
             self.fleet = Identity(self.fleet.cluster, read_system(self.parts.kube))
 
     def pause(self, failures: int) -> None:
-        """Hardly any after a term that was complete: its successor is urgent, workers wait for its stamp."""
+        """Wait after a term: hardly after a complete one, because workers wait for the next stamp."""
         self.failures = failures
         self.parts.supervisor.stop.wait(backoff(PAUSES, failures, random.random()).total_seconds())

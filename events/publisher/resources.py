@@ -1,6 +1,6 @@
-"""The kinds of objects that are followed, and how one object becomes a key, a version and a snapshot.
+"""The kinds of objects that are followed, and how an object becomes a key, a version and a snapshot.
 
-Everything that differs between pods and pools stands here, so that listing, watching and comparing know no kind.
+All differences between pods and pools are here, so listing, watching and comparing are the same for every kind.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Predicate = Callable[[KubeObject], bool]
 
 
 class ListedObject(NamedTuple):
-    """One object as listed or as an event brought it. `opted` = it concerns us even if nobody knows it yet."""
+    """One object of a list or an event. `opted`: it concerns us even if Redis does not have it."""
 
     mark: Mark
     opted: bool
@@ -36,7 +36,7 @@ class ListedObject(NamedTuple):
 
 @dataclass(frozen=True)
 class Resource:
-    """`path` is the collection; `query` are the selectors, sent with lists and watches alike."""
+    """A followed kind. `path` is the collection; `query` has the selectors of lists and watches."""
 
     name: str  # in logs and metrics
     kind: str  # first part of its keys, middle part of its events' types
@@ -47,28 +47,30 @@ class Resource:
     query: Mapping[str, str] = field(default_factory=dict)
 
     def item(self, obj: Mapping[str, Any], gone: bool = False) -> ListedObject:
+        """Return the object with its mark. `gone`: it was deleted."""
         kube_object = KubeObject(obj)
         body = bytes(memoryview(orjson.dumps(self.snapshot(obj))))  # a copy: orjson's own keeps its whole buffer alive
         mark = Mark(self.key(kube_object), version_of(obj), kube_object.metadata.get("uid", ""), gone, body)
         return ListedObject(mark, self.opted(kube_object) and routing.is_key(mark.key))
 
     def owns(self, key: str) -> bool:
+        """Return whether the key is of this kind."""
         return key.startswith(f"{self.kind}/")
 
 
 def snapshot_resources(namespace: str = "", pod_selector: str = "") -> list[Resource]:
-    """All kinds, as the publisher follows them: of one namespace or ('') all."""
-    kinds = sorted(KINDS, key=lambda kind: kind is POD_CLAIM)  # claims last: their list wakes the known sets
+    """Return all kinds that the publisher stores, in one namespace or ('') all."""
+    kinds = sorted(KINDS, key=lambda kind: kind is POD_CLAIM)  # claims last: their list wakes the stored claim sets
     return [resource_of(kind, namespace, pod_selector if kind is POD else "") for kind in kinds]
 
 
 def pods(namespace: str = "", selector: str = "") -> Resource:
-    """Of one namespace or ('') all. With a label selector, a pod that loses the label counts as gone."""
+    """Return the pods of one namespace or ('') all. A pod that loses the label of the selector counts as gone."""
     return resource_of(POD, namespace, selector)
 
 
 def resource_of(kind: ResourceKind, namespace: str = "", selector: str = "") -> Resource:
-    """`namespace` has no meaning for a kind of the whole cluster."""
+    """Return a kind as it is followed. `namespace` has no meaning for a kind of the whole cluster."""
     snapshot, opted = projection(kind.projection)
     return Resource(
         name=kind.plural,
@@ -82,7 +84,7 @@ def resource_of(kind: ResourceKind, namespace: str = "", selector: str = "") -> 
 
 
 def projection(of: Projection) -> tuple[Snapshot, Predicate]:
-    """How a snapshot is made, and whether an object that nobody knows yet concerns us."""
+    """Return how a snapshot is built, and whether an object that Redis lacks concerns us."""
     match of:
         case Projection.PORTS:
             return pod_snapshot, opted_in
@@ -93,7 +95,7 @@ def projection(of: Projection) -> tuple[Snapshot, Predicate]:
 
 
 def pool_pods(namespace: str = "") -> Resource:
-    """Pods of pod pools. They are never stored: a change of one makes its pool look."""
+    """Return the pods of pod pools. They are never stored: a change of one wakes its pool."""
     return Resource(
         name="poolpods",
         kind="poolpod",
@@ -105,7 +107,7 @@ def pool_pods(namespace: str = "") -> Resource:
 
 
 def labelled_pool(pod: KubeObject) -> str:
-    """The key of the pool that a pod's label names, '' for none: whoever may write the pod may write anything there."""
+    """Return the key of the pool in a pod's label, '' if its name is invalid: a pod's writer may write anything."""
     pool = pod.labels.get(POOL)
     if is_name(pool):
         return routing.pod_pool_key(pod.namespace, pool)
@@ -114,7 +116,7 @@ def labelled_pool(pod: KubeObject) -> str:
 
 
 def allocation_failures(namespace: str = "") -> Resource:
-    """Kubernetes Events of other controllers. They are never stored: their consumer turns them into events of ours."""
+    """Return Kubernetes Events of other controllers. Their feed turns them into our events and stores none."""
     return Resource(
         name="events",
         kind="event",

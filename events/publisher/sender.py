@@ -1,8 +1,8 @@
-"""Send marks to Redis under one epoch: fenced, in one round trip with their stream entries, never given up.
+"""Send marks to Redis under one epoch: fenced, and in one round trip with their stream entries.
 
 While Redis does not answer, the batch is kept and sent again. That is safe because a mark that arrived already is not
-newer the second time, and enough because a Redis that came back without its state refuses the mark: then the epoch is
-lost, and the next epoch begins with a list.
+newer the second time. It is enough because a Redis that lost its state refuses the mark: then the epoch is lost, and
+the next epoch begins with a list.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from events.workqueue import LOST, Mark, Workqueue
 log = structlog.get_logger(__name__)
 
 CHUNK: Final = 500
-"""Marks a pipeline: bounds how long others wait for Redis behind us."""
+"""Marks a pipeline: limits how long other clients wait for Redis behind it."""
 T = TypeVar("T")
 
 
 class EpochLostError(Exception):
-    """Nothing more may be sent under this epoch. The text is the reason."""
+    """No more may be sent under this epoch. The text is the reason."""
 
 
 class MarkSender:
-    """Belongs to one epoch. `over` ends the attempts of a batch that Redis does not take, not a batch that it takes."""
+    """Sends marks of one epoch. `over` ends the retries of a batch that Redis does not take, not a running batch."""
 
     def __init__(
         self,
@@ -57,13 +57,14 @@ class MarkSender:
         self.settings, self.metrics, self.stream = settings, metrics, stream
 
     def send(self, resource: Resource, marks: Sequence[Mark], relist: bool = False) -> None:
-        """Raises EpochLostError. `relist` only before the stamp of the epoch."""
+        """Send marks. Raises EpochLostError. Set `relist` only before the stamp of the epoch."""
         for chunk in chunks(marks):
             with tracing.span("publish", resource=resource.name), self.metrics.sending(resource.name):
                 self.patiently(resource, partial(self.attempt, resource, chunk, relist))
             self.metrics.published.labels(resource.name).inc(len(chunk))
 
     def attempt(self, resource: Resource, marks: Sequence[Mark], relist: bool) -> None:
+        """Send one chunk with its stream entries, once. Raises EpochLostError and RedisError."""
         self.require_lease()
         limit = self.stream.settings.entry_size
         history = self.queue.history
@@ -73,16 +74,16 @@ class MarkSender:
             raise EpochLostError("state_lost")
 
     def now(self) -> str:
-        """By the API server's clock, from which the events come."""
+        """Return the time by the API server's clock, as the events have it."""
         return self.lease.kube.clock.now().isoformat()
 
     def require_lease(self) -> None:
-        """By our own clock. What slips through between this and the script is fenced there by the epoch."""
+        """Raise EpochLostError without the Lease, by our own clock. Later writes are fenced by the epoch."""
         if not self.lease.held:
             raise EpochLostError("lease_lost")
 
     def patiently(self, resource: Resource, act: Callable[[], T]) -> T:
-        """Until it succeeds or the term is over (the RedisError then)."""
+        """Repeat `act` until it succeeds. Raises its RedisError when the term is over."""
         retrying = Retrying(
             retry=retry_if_exception_type(RedisError),
             wait=wait_random_exponential(multiplier=0.05, max=self.settings.retry_longest),
@@ -94,14 +95,16 @@ class MarkSender:
         return retrying(act)
 
     def note(self, resource: Resource, state: RetryCallState) -> None:
+        """Count and log a retry."""
         self.metrics.redis_retries.labels(resource.name).inc()
         error = state.outcome.exception() if state.outcome else None
         warn(log, "redis_unreachable", error, resource=resource.name, attempt=state.attempt_number)
 
 
 def entry(resource: Resource, mark: Mark, history: int, time: str, limit: int) -> bytes:
-    """What other services read of a mark. Its id names the version: an event sent twice is recognised. A snapshot of
-    more than `limit` bytes is left out.
+    """Return the stream entry of a mark. Its id names the version, so that readers recognise a repeated event.
+
+    A snapshot of more than `limit` bytes is left out.
     """
     kind = f"dev.berthmaster.{resource.kind}.{'deleted' if mark.gone else 'changed'}"
     data: dict[str, Any] = {
@@ -117,4 +120,5 @@ def entry(resource: Resource, mark: Mark, history: int, time: str, limit: int) -
 
 
 def chunks(marks: Sequence[Mark]) -> Iterator[Sequence[Mark]]:
+    """Yield the marks in chunks of CHUNK."""
     return (marks[start : start + CHUNK] for start in range(0, len(marks), CHUNK))

@@ -1,4 +1,4 @@
-"""Threads that must not die quietly: a thread that ends by an exception ends the process, which is then restarted."""
+"""Threads that must not die unnoticed: an exception in a thread ends the process, which is then restarted."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ log = structlog.get_logger(__name__)
 
 
 class Supervisor:
-    """`stop` asks everybody to end: set by a signal, or, together with `failed`, by the death of a thread."""
+    """Starts threads. `stop` asks all to end: set by a signal, or, with `failed`, by the death of a thread."""
 
     def __init__(self, stop: Event) -> None:
         self.stop, self.failed = stop, Event()
 
     def start(self, name: str, target: Callable[[], None]) -> Thread:
-        """Daemon threads: one that waits for a silent peer does not keep the process from ending."""
+        """Start a daemon thread: a thread that waits for a silent peer must not keep the process alive."""
         thread = Thread(target=self.guard, args=(name, target), name=name, daemon=True)
         thread.start()
         return thread
 
     def guard(self, name: str, target: Callable[[], None]) -> None:
+        """Run `target`; set `failed` and `stop` if it raises."""
         returned = False
         try:
             target()

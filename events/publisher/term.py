@@ -1,8 +1,8 @@
-"""One term of the active publisher: assume an epoch, list and mark, stamp, watch, until something is in doubt.
+"""One term of the active publisher: assume an epoch, list and mark, stamp, watch, until any of it is in doubt.
 
-Another epoch, lost state, another Redis, a lost Lease: each ends the term, and the next begins from the start. There is
-no repair in the middle, so there is one order to think about. Each term assumes an epoch of its own,
-so that a thread of an earlier term cannot write any more.
+Another epoch, lost state, another Redis or a lost Lease ends the term, and the next term begins from the start. A term
+repairs nothing in the middle, so there is one order to think about. Each term assumes an epoch of its own, so that a
+thread of an earlier term cannot write any more.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ class Parts:
 
 
 class Term:
-    """`run` it once, with the Lease in hand. `over` is set by whoever finds the `reason`.
+    """One term. Call `run` once, with the Lease held. `over` is set by the thread that finds the `reason`.
 
-    `evidence` that the API's versions went back: of the term before, until this one has begun the new history.
+    `evidence` that the API's versions went back: from the previous term, until this one has begun the new history.
     """
 
     def __init__(self, parts: Parts, serial: int, fleet: Identity | None = None, evidence: str = "") -> None:
         self.parts, self.fleet = parts, fleet
         self.epoch = f"{parts.lease.number}:{parts.lease.identity}/{serial}"
         self.over, self.reason, self.evidence = Event(), "", evidence
-        self.opened = self.stamped = False  # ever; now
+        self.opened = self.stamped = False  # opened: ever stamped; stamped: now
         self.threads: list[Thread] = []
         self.sender = MarkSender(
             parts.queue, parts.lease, self.epoch, self.over, parts.settings, parts.metrics, parts.stream
@@ -87,22 +87,26 @@ class Term:
         self.members = self.follower(members, PoolPodFeed(members, parts.redis, parts.queue, self.sender))
 
     def feed(self, resource: Resource) -> SnapshotFeed:
+        """Return the feed of a stored kind."""
         feed_of = ClaimFeed if resource.kind == POD_CLAIM.prefix else SnapshotFeed
         return feed_of(resource, self.parts.queue, self.sender, self.parts.metrics)
 
     def follower(self, resource: Resource, feed: SnapshotFeed | FailureFeed | PoolPodFeed) -> Follower:
+        """Return a follower of a kind in this term."""
         watch = ResourceWatch(self.parts.kube, resource, self.parts.settings.watch, self.over, feed.prepare)
         return Follower(watch, feed, self.parts.metrics)
 
     @property
     def followers(self) -> list[Follower]:
+        """All followers; that of failures only if the settings ask for it."""
         return [*self.listed, self.members, *([self.failures] if self.parts.settings.failures else [])]
 
     def pulses(self) -> Iterator[tuple[str, Pulse]]:
+        """Yield the pulse of each stream by its name."""
         return ((follower.watch.resource.name, follower.watch.pulse) for follower in self.followers)
 
     def run(self) -> str:
-        """Returns the reason of the end, after every thread of the term has ended. Raises AnotherFleet."""
+        """Run until the end; return its reason after every thread of the term has ended. Raises AnotherFleet."""
         self.start("lookout", self.look_out)
         try:
             self.open()
@@ -145,7 +149,7 @@ class Term:
             self.start(follower.watch.resource.name, partial(self.follow, follower))
 
     def enter_history(self) -> None:
-        """Raises EpochLostError when another publisher has assumed an epoch: its lists count, not ours."""
+        """Enter the history, a new one if there is evidence. Raises EpochLostError if another epoch was assumed."""
         if not self.parts.queue.enter_history(self.epoch, anew=bool(self.evidence)):
             raise EpochLostError("outbid")
         if self.evidence:
@@ -154,12 +158,14 @@ class Term:
             self.evidence = ""
 
     def went_back(self, error: NewHistoryError) -> None:
+        """End the term for a new history; keep the evidence for the next term."""
         self.evidence = str(error)
         self.end(NEW_HISTORY)
 
     def outwait(self, met: float) -> None:
-        """The master before this one may go on granting until it finds that its replicas are gone. What it grants is
-        published by then, and found by the rebuilds that begin with the stamp.
+        """Wait until the previous master has stopped granting: it does so only when it finds its replicas gone.
+
+        Its grants are published by then, and the rebuilds that begin with the stamp find them.
         """
         rest = self.parts.rest.total_seconds() - (time.monotonic() - met)
         if rest > 0:
@@ -167,16 +173,18 @@ class Term:
             self.over.wait(rest)
 
     def follow(self, follower: Follower) -> None:
+        """Follow one kind until the end of the term."""
         try:
             self.end(follower.rest())
         except NewHistoryError as error:
             self.went_back(error)
 
     def start(self, name: str, target: Callable[[], None]) -> None:
+        """Start a supervised thread of this term."""
         self.threads.append(self.parts.supervisor.start(name, target))
 
     def look_out(self) -> None:
-        """Ends the term for reasons that none of its threads would notice."""
+        """End the term for reasons that no other thread of it notices."""
         probed = time.monotonic()
         while not self.over.wait(POLL_PAUSE):
             if self.parts.supervisor.stop.is_set():
@@ -188,7 +196,7 @@ class Term:
                 self.probe()
 
     def probe(self) -> None:
-        """A quiet stream would hide for hours that Redis lost its state or refuses writes."""
+        """Check Redis: a quiet stream would hide for hours that Redis lost its state or refuses writes."""
         try:
             if not self.parts.queue.stands(self.epoch):
                 return self.end("state_lost")
@@ -200,14 +208,14 @@ class Term:
             warn(log, "probe_failed", error)
 
     def end(self, reason: str) -> None:
-        """The first reason counts."""
+        """End the term. The first reason counts."""
         self.reason = self.reason or reason
         self.stamped = False
         self.parts.metrics.stamped.set(0)
         self.over.set()
 
     def close(self) -> None:
-        """Lets batches in hand be finished. The next epoch fences what does not end in time."""
+        """Wait for batches in hand. The next epoch fences a thread that does not end in time."""
         self.end("failed")
         deadline = time.monotonic() + self.parts.settings.grace.total_seconds()
         for thread in self.threads:

@@ -1,13 +1,13 @@
-"""One resource followed for ever: a list, then what changes after it, then another list when that is needed.
+"""Follow one resource for ever: a list, then the changes after it, then another list when one is needed.
 
-Three generators inside each other, each with one worry. `follow` never dies: it waits and begins again.
+Three nested generators have one duty each. `follow` never ends by an error: it waits and begins again.
 `list_then_watch` lists once, keeps a stream open from there, and returns why another list is due. `stream` is one
-request with an inactivity time-out. What they yield is enough to stay in step: a `Listing` replaces everything, a
-`Batch` comes after it.
+request with an inactivity time-out. A consumer stays in step by their values: a `Listing` replaces everything, and a
+`Batch` follows it.
 
-Kubernetes is trusted for one thing only, that a list without a resource version is consistent. Streams may end, stall,
-repeat themselves or leave something out; the watermark (version of the list, then of the last event) drops what is old,
-and a list on a period finds what was left out. A list below the watermark is of another history of the API.
+The watch relies on one promise of Kubernetes: a list without a resource version is consistent. Streams may end, stall,
+repeat or omit events. The watermark (version of the list, then of the last event) drops old events, and a periodic list
+finds omitted ones. A list below the watermark is of another history of the API.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from events.settings import STALLS_BEFORE_LIST, WatchSettings
 log = structlog.get_logger(__name__)
 
 IDLE: Final = 0.2
-"""Seconds of silence after which a stream looks whether it should stop."""
+"""Seconds of silence after which a stream checks `stop`."""
 
 
 class Listing(NamedTuple):
-    """Every object at one version, and the reason of the list: start, expired, stalled, behind, resync or error."""
+    """Every object at one version. `reason` of the list: start, expired, stalled, behind, resync or error."""
 
     version: int
     items: list[ListedObject]
@@ -53,7 +53,7 @@ class Batch(NamedTuple):
 
 
 class Absent(NamedTuple):
-    """The server does not have this kind (yet): its definition may still be installed."""
+    """The server does not have this kind; its definition may be installed later."""
 
 
 Change: TypeAlias = Listing | Batch | Absent
@@ -61,26 +61,28 @@ Change: TypeAlias = Listing | Batch | Absent
 
 @dataclass
 class Pulse:
-    """When a stream last showed that it lives: a list, a line, or an orderly end after a while."""
+    """The time of a stream's last sign of life: a list, a line, or an orderly end after a while."""
 
     limit: timedelta
     at: float = field(default_factory=time.monotonic)
 
     def beat(self) -> None:
+        """Record a sign of life."""
         self.at = time.monotonic()
 
     @property
     def age(self) -> float:
-        """Seconds."""
+        """Seconds since the last sign of life."""
         return time.monotonic() - self.at
 
     @property
     def alive(self) -> bool:
+        """Whether the age is within the limit."""
         return self.age <= self.limit.total_seconds()
 
 
 class ResourceWatch:
-    """`stop` ends all of it; at the latest after the next line or the inactivity time-out."""
+    """Follows one resource. `stop` ends it, at the latest after the next line or the inactivity time-out."""
 
     def __init__(
         self,
@@ -90,7 +92,7 @@ class ResourceWatch:
         stop: Event,
         prepare: Callable[[], object] = lambda: None,
     ) -> None:
-        """`prepare` is called before each list is asked for."""
+        """Store the parts. `prepare` is called before each list is requested."""
         self.kube, self.resource, self.settings, self.stop, self.prepare = kube, resource, settings, stop, prepare
         self.pulse = Pulse(settings.dead_after)
         self.policy = RetryPolicy(settings.backoff_first, settings.backoff_longest)
@@ -100,7 +102,7 @@ class ResourceWatch:
         self.absent = False
 
     def follow(self) -> Generator[Change, None, None]:
-        """Never ends by itself and raises nothing of Kubernetes. Closing it closes the connection."""
+        """Yield changes until `stop`; raise no KubeError. Closing the generator closes the connection."""
         reason = "start"
         while not self.stop.is_set():
             try:
@@ -114,13 +116,13 @@ class ResourceWatch:
                 reason = reason if self.version == 0 else "error"
 
     def list_then_watch(self, reason: str) -> Generator[Change, None, str]:
-        """Returns the reason for the next list."""
+        """Yield a list, then batches; return the reason for the next list."""
         yield self.objects(reason)
         due, stalls, listed = time.monotonic() + self.resync_after(), 0, True
         while time.monotonic() < due and not self.stop.is_set():
             opened = time.monotonic()
             try:
-                if not listed and self.latest() < self.version:  # a stream from there would be silent
+                if not listed and self.latest() < self.version:  # a stream from `version` would be silent
                     return "behind"
                 listed = False
                 yield from self.stream(due)
@@ -139,7 +141,7 @@ class ResourceWatch:
         return "resync"
 
     def objects(self, reason: str) -> Listing:
-        """Page by page, projected at once: a whole cluster as parsed JSON would not fit. Never an old cached list."""
+        """List page by page, projected at once: a whole cluster as JSON would not fit. Never a cached list."""
         if self.absent:
             self.latest()  # raises NotFound before anything is prepared
         self.prepare()
@@ -157,14 +159,15 @@ class ResourceWatch:
         return Listing(version, items, reason, before)
 
     def latest(self) -> int:
-        """The version that a list would have now. No selector, so that the first object ends the server's search."""
+        """Return the version that a list would have now. Without selector: the first object ends the search."""
         return KubeList(self.kube.get(self.resource.path, limit=1)).version
 
     def page(self, token: str | None) -> dict[str, Any]:
+        """Return the query arguments of a page."""
         return {"limit": self.settings.page_size, **({"continue": token} if token else {})}
 
     def stream(self, due: float) -> Iterator[Batch]:
-        """One request, until the server ends it. Raises Stalled, Expired and what else the server says."""
+        """Yield the batches of one request until the server ends it. Raises Stalled, Expired or another KubeError."""
         opened = time.monotonic()
         for lines in self.kube.lines(
             self.resource.path,
@@ -186,7 +189,7 @@ class ResourceWatch:
             self.pulse.beat()
 
     def batch(self, lines: list[bytes]) -> Iterator[Batch]:
-        """What is new; the watermark advances over it. An error among the lines is raised after what came before."""
+        """Yield the new events of these lines. An error among the lines is raised after the events before it."""
         events: list[tuple[int, dict[str, Any]]] = []
         trouble: KubeError | None = None
         for line in lines:
@@ -200,6 +203,7 @@ class ResourceWatch:
             raise trouble
 
     def newer(self, events: list[tuple[int, dict[str, Any]]]) -> Batch:
+        """Return the events above the watermark, and advance the watermark."""
         fresh, old = [], 0
         for version, event in events:
             if event["type"] == "BOOKMARK":
@@ -212,7 +216,7 @@ class ResourceWatch:
         return Batch(fresh, old)
 
     def report_absent(self, error: NotFound) -> Iterator[Absent]:
-        """Logs once, then retries quietly: an optional kind may never be installed."""
+        """Log once, then retry quietly: an optional kind may never be installed."""
         self.pulse.beat()
         if not self.absent:
             self.absent = True
@@ -220,30 +224,33 @@ class ResourceWatch:
             yield Absent()
 
     def pace(self, opened: float) -> None:
-        """Between two requests: nothing after a stream that lasted, a growing wait after ones that did not."""
+        """Wait between two requests: not after a stream that lasted, else longer with each failure."""
         if self.lasted(opened):
             self.failures = 0
         else:
             self.wait()
 
     def lasted(self, opened: float) -> bool:
+        """Return whether a stream lasted long enough to end a row of failures."""
         return time.monotonic() - opened >= self.settings.steady_after.total_seconds()
 
     def wait(self) -> None:
+        """Wait for the backoff of the failures so far, and count one more."""
         self.stop.wait(backoff(self.policy, self.failures, random.random()).total_seconds())
         self.failures += 1
 
     def resync_after(self) -> float:
-        """The resync period, spread by a tenth so that the kinds are not listed together."""
+        """Return the resync period, spread by a tenth so that the kinds are not listed together."""
         return self.settings.resync_every.total_seconds() * (0.9 + 0.1 * random.random())
 
     def seconds_until(self, due: float) -> int:
+        """Return whole seconds until `due`, 1 to the length of a stream."""
         left = max(1, round(due - time.monotonic()))
         return min(left, round(self.settings.stream_length.total_seconds()))
 
 
 def parse(line: bytes) -> tuple[int, dict[str, Any]]:
-    """Raises what an ERROR event says, and KubeError for what is no event (a proxy's answer, a torn line)."""
+    """Return version and event. Raises the error of an ERROR event, and KubeError for a line that is no event."""
     try:
         event: dict[str, Any] = orjson.loads(line)
         if event["type"] == "ERROR":

@@ -1,8 +1,8 @@
 """A queue of keys in Redis: one lease a key, generations, fencing tokens.
 
-Why not Celery's messages alone: they get lost, doubled and reordered, and know nothing of each other. Here a
-message is a hint and this queue is the truth: a key is never run twice at once, a change during a run makes it run
-again, and what was lost is found. The rules were explored as a model before they were written as scripts.
+Celery's messages alone do not suffice: they get lost, doubled and reordered. Here a message is a hint, and this queue
+is the truth: a key never has two runs at once, a change during a run makes the key run again, and a sweep finds lost
+hints. The rules were explored as a model before they were written as scripts.
 """
 
 from berthmaster.redis.scripts import Script, Scripts

@@ -1,4 +1,4 @@
-"""How the arguments of the queue's scripts are written, and their replies read."""
+"""Convert the arguments of the queue's scripts, and their replies."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ TO_MS: Final = timedelta(milliseconds=1)
 
 
 def milliseconds(time: timedelta) -> int:
-    """Rounded up: a wait of less than a millisecond is a wait."""
+    """Return the time in milliseconds, rounded up: a wait of less than a millisecond is a wait."""
     return -(-time // TO_MS)
 
 
 def listed(pools: Sequence[str] | None) -> bytes:
-    """Pools as an argument of a script; empty leaves the recorded pools as they are."""
+    """Return pools as an argument of a script; None (an empty argument) leaves the recorded pools unchanged."""
     return b"" if pools is None else orjson.dumps(list(pools))
 
 
 def decoded(keys: Sequence[bytes]) -> list[str]:
+    """Return the keys of a reply as text."""
     return [key.decode() for key in keys]
 
 
 def chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the keys in chunks of CHUNK."""
     return (keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK))

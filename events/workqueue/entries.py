@@ -1,9 +1,9 @@
-"""What goes into the workqueue and comes out of it, and how a snapshot is written in Redis.
+"""The values that enter and leave the workqueue, and the stored form of a snapshot in Redis.
 
-A stored snapshot is `<history, 6 digits>.<version, 20 digits><L|G><uid>|<body>`: scripts compare versions as strings (a
-resource version has up to 20 digits, more than a Lua number holds) and see at a fixed place whether the object lives or
-is gone. Versions of the API may go back; then a new history begins, and only versions of one history are compared. What
-an earlier release stored has no history, which no publisher of this one goes on with.
+A stored snapshot is `<history, 6 digits>.<version, 20 digits><L|G><uid>|<body>`. Scripts compare versions as strings (a
+resource version has up to 20 digits, more than a Lua number holds) and read at a fixed place whether the object lives
+or is gone. The API's versions may go back; then a new history begins, and only versions of one history are compared.
+A snapshot of an earlier release has no history; no publisher of this release continues that history.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import orjson
 
 STORED: Final = re.compile(rb"(?:(\d{6})\.)?(\d{20})([LG])([^|]*)\|")
 LOST: Final = -1
-"""A mark's answer: another epoch was assumed, or Redis lost state. Check the Lease and assume an epoch again."""
+"""The answer to a mark when another epoch was assumed or Redis lost state: check the Lease, assume an epoch again."""
 
 
 class Mark(NamedTuple):
-    """One version of an object, as the publisher saw it."""
+    """One version of an object, as the publisher received it."""
 
     key: str
     version: int
@@ -29,7 +29,7 @@ class Mark(NamedTuple):
     body: bytes  # JSON
 
     def text(self) -> bytes:
-        """The stored form behind the version."""
+        """Return the stored form that follows the version."""
         return b"%s%s|%s" % (b"G" if self.gone else b"L", self.uid.encode(), self.body)
 
 
@@ -40,7 +40,7 @@ class Snapshot(NamedTuple):
     uid: str
     gone: bool
     body: dict[str, Any]
-    history: int = 0  # of the stored version; what was read from the API has none
+    history: int = 0  # of the stored version; 0 for an object read from the API
 
 
 class StoredVersion(NamedTuple):
@@ -60,13 +60,13 @@ class LeasedKey(NamedTuple):
     generation: int
     snapshot: Snapshot | None
     tries: int  # as the last `done` left it
-    pools: tuple[str, ...]  # where the key's name may hold ports
+    pools: tuple[str, ...]  # in which the key's name may hold ports
 
 
 class KeyState(NamedTuple):
     """The state of a key in the queue.
 
-    `hint_ms`: when its hint was sent. `due_ms`: when its wait is over or its lease ends.
+    `hint_ms`: when its hint was sent. `due_ms`: when its wait or its lease ends.
     """
 
     dirty: bool
@@ -79,28 +79,30 @@ class KeyState(NamedTuple):
 
 
 class Refusal(Enum):
-    """Why a key was not taken. In every case the message that asked for it is done with."""
+    """Why a key was not taken. In every case nothing is left to do for the message."""
 
     NOT_READY = "not_ready"  # the publisher has not (yet) completed a list under this Redis process
-    HELD = "held"  # another holds it, and whatever is new will be run after that
-    CLEAN = "clean"  # nothing to do: a hint too many, or a wait is not over
+    HELD = "held"  # another run has the lease; a change since then runs after it
+    CLEAN = "clean"  # nothing to do: a superfluous hint, or the wait is not over
 
 
 def padded(version: int) -> str:
+    """Return a version as stored: 20 digits."""
     return f"{version:020d}"
 
 
 def padded_history(history: int) -> str:
+    """Return a history as stored: 6 digits."""
     return f"{history:06d}"
 
 
 def stored_version(stored: bytes) -> StoredVersion:
-    """The version from the stored form of a snapshot."""
+    """Return the version in the stored form of a snapshot. Raises ValueError for any other text."""
     return _parsed(stored)[0]
 
 
 def snapshot(stored: bytes | None) -> Snapshot | None:
-    """The snapshot from its stored form, None where there is none."""
+    """Return the snapshot of its stored form, None if nothing is stored. Raises ValueError for any other text."""
     if not stored:
         return None
     of, body = _parsed(stored)
@@ -116,5 +118,5 @@ def _parsed(stored: bytes) -> tuple[StoredVersion, bytes]:
 
 
 def as_mark(key: str, written: Snapshot) -> Mark:
-    """A mark with the snapshot of a run's own write."""
+    """Return a mark with the snapshot of a run's own write."""
     return Mark(key, written.version, written.uid, written.gone, orjson.dumps(written.body))

@@ -1,4 +1,4 @@
-"""Sending hints to a list that is the queue of a Celery broker on Redis."""
+"""Send hints to a list that is the queue of a Celery broker on Redis."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from redis import Redis
 from berthmaster import routing
 
 Publish: TypeAlias = Callable[[Sequence[str]], None]
-"""Sends a hint for each key. May raise: the sweep finds what was not sent."""
+"""Sends a hint for each key. May raise: the sweep finds hints that were not sent."""
 
 CHUNK: Final = 500
 
 
 def push(redis: Redis, queue: str = routing.LATENCY) -> Publish:
-    """For a broker that is a Redis: its client and the name of the list."""
+    """Return a function that sends hints to the list `queue` of a broker on Redis."""
 
     def publish(keys: Sequence[str]) -> None:
         if not keys:

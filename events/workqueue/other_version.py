@@ -1,8 +1,8 @@
-"""Discards what another version of Berthmaster has left in Redis. The publisher does so before it opens the queue.
+"""Discard the state of another version of Berthmaster in Redis, before the publisher opens the queue.
 
-The stamp names the version of the state (see berthmaster.redis.incarnation), so nobody uses the old state meanwhile. A
-rebuild of a ledger and a list of the publisher read some of it all the same: a snapshot is left as it is when its
-object has not changed, and a job that has no runner is kept. So they must not find it.
+The stamp names the version of the state (see berthmaster.redis.incarnation), so no worker uses the old state meanwhile.
+The old state must still go: a publisher's list skips a snapshot whose object has not changed, and a ledger's rebuild
+keeps a job that has no runner.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from berthmaster.redis.incarnation import STATE_VERSION
 
 log = structlog.get_logger(__name__)
 FIELD: Final = "version"
-"""Of the queue's `meta`: the version of the state in this Redis."""
+"""Field of the queue's `meta`: the version of the state in this Redis."""
 TAGS: Final = ("{pp:", "{sp:", "{claims:", "{aws:")
-"""How the hash tags begin of port pools, pod pools, claim indexes and call budgets."""
+"""The first characters of the hash tags of port pools, pod pools, claim indexes and call budgets."""
 
 
 def version_of(redis: Redis, meta: str) -> str | None:
-    """The version of the state; None where no publisher has been yet. Ask before an epoch is assumed."""
+    """Return the version of the state, None before the first publisher. Ask before an epoch is assumed."""
     stored: Any = redis.hmget(meta, "epoch", FIELD)
     epoch, version = stored
     return None if epoch is None else (version or b"").decode()
 
 
 def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, version: str | None) -> bool:
-    """Leaves only state of our version, once `epoch` is assumed. False: another epoch was assumed since.
+    """Delete the state of another version, once `epoch` is assumed. False: another epoch was assumed since.
 
-    `queue` has the workqueue's keys by name. Its `meta` stays, whose epoch, fleet and counters every version can read.
-    Who dies in the middle leaves the field as it was, and the next publisher begins again.
+    `queue` has the workqueue's keys by name. Its `meta` stays: every version can read its epoch, fleet and counters.
+    A publisher that dies in the middle leaves the version field unchanged, and the next publisher begins again.
     """
     meta, others = queue["meta"], [key for name, key in queue.items() if name != "meta"]
     if version == STATE_VERSION:
@@ -43,7 +43,7 @@ def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, ve
     if version is not None:
         log.warning("state_of_other_version_discarded", other=version, version=STATE_VERSION)
         for tagged in ledgers(redis):
-            redis.unlink(*tagged)  # one command: nobody meets half a ledger
+            redis.unlink(*tagged)  # one command: nobody reads half a ledger
 
     def empty(pipe: Pipeline) -> Any:  # bool; redis-py says None
         current: Any = pipe.hget(meta, "epoch")
@@ -59,7 +59,7 @@ def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, ve
 
 
 def ledgers(redis: Redis) -> Iterable[Sequence[bytes]]:
-    """The keys of each ledger, index and budget."""
+    """Return the keys of each ledger, index and budget."""
     keys = defaultdict(list)
     for begin in TAGS:
         for key in redis.scan_iter(match=f"{begin}*", count=1000):

@@ -1,8 +1,7 @@
-"""The workqueue: the publisher marks keys, a worker takes one under a lease, reconciles it and says when it is
-done.
+"""The workqueue: the publisher marks keys; a worker takes one under a lease, reconciles it and reports it done.
 
-Every method is one script, so every change of a key is one step of Redis. What a script decided is published after
-it, or by it when the broker's list is in the same Redis (`hint_queue`): then a mark and its hint are one round
+Every method is one script, so every change of a key is one step of Redis. Hints are published after the script, or
+by the script when the broker's list is in the same Redis (`hint_queue`): then a mark and its hint are one round
 trip. If the process dies between the two, the key is queued without a message, and `sweep_lost` finds it.
 """
 
@@ -42,12 +41,12 @@ from events.workqueue.other_version import discard_other_version, version_of
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # order of lib/keys.lua
 SWEEP_PERIODS: Final = 2
-"""Periods of the sweep for lost hints after which its own message counts as lost too: one refusal takes both."""
+"""Periods of the lost-hint sweep after which its own message counts as lost: whatever loses hints may lose it."""
 NOT_READY: Final = Refusal.NOT_READY.value.encode()
 
 
 class Workqueue:
-    """One shard of keys. Give it `publish` (called after a script) or `hint_queue` (a list that scripts push to)."""
+    """One shard of keys. Pass either `publish` (called after a script) or `hint_queue` (a list that scripts fill)."""
 
     def __init__(
         self, redis: Redis, publish: Publish | None = None, hint_queue: str | None = None, tag: str = "queue"
@@ -60,14 +59,14 @@ class Workqueue:
         self._pushes = hint_queue is not None
         self._publish = publish or push(redis, hint_queue or "")
         self._assumed: tuple[str, str] | None = None  # epoch, and the incarnation under which it was assumed
-        self.history = 0  # of the API, as `enter_history` said
+        self.history = 0  # of the API, as `enter_history` set it
 
     # ---- the publisher's side
 
     def assume_epoch(self, epoch: str, fleet: Identity | None = None) -> bool:
-        """Makes `epoch` ("<lease transitions>:<identity>") the one that counts. False: a higher number was assumed.
+        """Make `epoch` ("<lease transitions>:<identity>") the current one. False: a higher number was assumed.
 
-        Raises AnotherFleet for a Redis that does not belong to `fleet`; one that is nobody's becomes its own.
+        Raises AnotherFleet for a Redis that belongs to another fleet; a Redis of no fleet becomes `fleet`'s.
         """
         doubt(self._redis)
         version = version_of(self._redis, self._key["meta"])
@@ -78,7 +77,7 @@ class Workqueue:
         return under is not None and discard_other_version(self._redis, self._key, epoch, version)
 
     def enter_history(self, epoch: str, anew: bool = False) -> bool:
-        """Sets the `history` of the marks to come. `anew`: the API's versions went back. False: the epoch is not ours.
+        """Set the `history` of later marks. `anew`: the API's versions went back. False: the epoch is not ours.
 
         A version of another history refuses no mark.
         """
@@ -87,11 +86,11 @@ class Workqueue:
         return history is not None
 
     def was_stamped(self) -> bool:
-        """Whether the stamp is of the server under which we assumed the epoch: workers took keys from it before."""
+        """Return whether the stamp is of the server under which we assumed the epoch: then workers took keys before."""
         return bool(self._assumed and self._redis.hget(self._key["meta"], "run") == self._assumed[1].encode())
 
     def stored_versions(self) -> dict[str, StoredVersion]:
-        """What Redis has of each key. Not one moment: keys that change meanwhile may be old or new."""
+        """Return the stored version of each key. Not one moment: keys that change meanwhile may be old or new."""
         snapshots = self._redis.hscan_iter(self._key["snap"], count=1000)
         return {key.decode(): stored_version(stored) for key, stored in snapshots}
 
@@ -102,9 +101,9 @@ class Workqueue:
         relist: bool = False,
         extra: Callable[[Pipeline], object] | None = None,
     ) -> list[int]:
-        """Stores what is newer and marks it dirty; an answer each: LOST, 0, or 1 = a hint was sent. One round trip.
+        """Store newer versions and mark them dirty, in one round trip; an answer each: LOST, 0, or 1 = a hint was sent.
 
-        `extra` may add commands of its own to the same pipeline. In a relist the stamp is not compared (it follows).
+        `extra` may add commands to the same pipeline. A relist does not compare the stamp, which follows the relist.
         """
         pipeline = self._redis.pipeline(transaction=False)
         call, run = self._scripts["mark"].batch(pipeline), b"" if relist else INCARNATION
@@ -117,16 +116,16 @@ class Workqueue:
         return answers
 
     def stamp(self, epoch: str) -> bool:
-        """Opens the queue for workers: the list is complete. False: the epoch or the Redis process is another now."""
+        """Open the queue for workers: the list is complete. False: the epoch or the Redis process has changed."""
         if self._assumed is None or self._assumed[0] != epoch:
             return False
         doubt(self._redis)
         return bool(self._run("stamp", epoch, self._assumed[1], INCARNATION))
 
     def stands(self, epoch: str) -> bool:
-        """Whether a mark would count now: the epoch is ours, and the stamp is of the Redis process that answers.
+        """Return whether a mark would count now: the epoch is ours, and the answering Redis process has the stamp.
 
-        The server is asked who it is.
+        The call asks the server for its identity.
         """
         doubt(self._redis)
         pipeline = self._redis.pipeline(transaction=False)
@@ -136,33 +135,32 @@ class Workqueue:
         return bool(current == epoch.encode() and stamped == answering)
 
     def highest_epoch(self) -> int:
-        """The number of the epoch that was assumed last, 0 before the first."""
+        """Return the number of the last assumed epoch, 0 before the first."""
         epoch: Any = self._redis.hget(self._key["meta"], "epoch")
         return int(epoch.partition(b":")[0]) if epoch else 0
 
     def owner(self) -> Identity | None:
-        """The fleet that this Redis belongs to, None before its publisher's first epoch."""
+        """Return the fleet that this Redis belongs to, None before its publisher's first epoch."""
         stored: Any = self._redis.hmget(self._key["meta"], FIELDS)
         return Identity.stored(stored)
 
     def adopt(self, owner: Identity, heir: Identity) -> bool:
-        """Makes the Redis `heir`'s. False: it does not belong to `owner`, exactly as named."""
+        """Make the Redis `heir`'s. False: it does not belong to `owner`, exactly as named."""
         return bool(self._run("change_fleet", *owner, *heir))
 
     # ---- the workers' side
 
     def touch(self, keys: Sequence[str], pools: Sequence[str] = ()) -> None:
-        """Marks keys dirty without a change of their snapshots (they may have none): for one's own requests.
+        """Mark keys dirty without a change of their snapshots, which may be missing: for our own requests.
 
-        What is no key is left out: nobody could reconcile it. `pools` are added to those in which the names may hold
-        ports.
+        Invalid keys are left out: no reconciler takes them. `pools` are added to those where the names may hold ports.
         """
         for some in chunks(proper(keys)):
             pairs = [part for key in some for part in (key, self._hint(key))]
             self._send(decoded(self._run("touch", listed(pools or None), *pairs)))
 
     def take(self, key: str, lease: timedelta, nonce: str) -> LeasedKey | Refusal:
-        """`nonce` is unique to this run. A hint whose key is not taken is done with."""
+        """Lease the key to this run; `nonce` is unique to the run. After a Refusal the hint needs nothing more."""
         asked = (INCARNATION, key, milliseconds(lease), nonce)
         answer = self._run("take", *asked)
         if answer == NOT_READY and refused_by_another(self._redis):
@@ -175,7 +173,7 @@ class Workqueue:
         )
 
     def renew(self, taken: LeasedKey, lease: timedelta, pools: Sequence[str] | None = None) -> bool:
-        """Prolongs the lease, and records in which pools the name may hold ports. False: it is no longer ours, stop."""
+        """Prolong the lease, and record in which pools the name may hold ports. False: the lease is lost, stop."""
         return bool(self._run("renew", taken.key, taken.token, milliseconds(lease), listed(pools)))
 
     def done(
@@ -186,14 +184,14 @@ class Workqueue:
         written: Snapshot | None = None,
         pools: Sequence[str] | None = None,
     ) -> bool:
-        """Ends the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
+        """End the run: clean, or again after `wait`, or at once if the key was marked meanwhile. False: not ours.
 
-        A wait of nothing is still a wait: the key runs again.
+        A wait of zero is a wait: the key runs again.
 
-        `seen` is what this run itself wrote to Kubernetes: stored now, so that the event that reports it is no news,
-        whether it comes after this or has come before.
-        Only for a write that carried the resource version of what the run decided from (each further write that of the
-        one before): else it may hide a change that nobody has looked at. `pools` None leaves them as they are.
+        `written` is this run's own write to Kubernetes. It is stored now, so that its echo changes nothing, whether the
+        echo comes later or came before. Pass it only if the write carried the resource version that the run decided
+        from (each further write: that of the write before). Otherwise it may hide a change that no run has read.
+        `pools` None leaves the recorded pools unchanged.
         """
         own, history = as_mark(taken.key, written) if written else None, taken.snapshot.history if taken.snapshot else 0
         accepted, queued = self._run(
@@ -214,29 +212,30 @@ class Workqueue:
     # ---- the sweeps
 
     def sweep_due(self, limit: int = 1000) -> int:
-        """Queues keys whose wait is over or whose lease ended, at most `limit`; returns how many."""
+        """Queue at most `limit` keys whose wait or lease has ended; return how many."""
         return self._send_keys(self._run("sweep_due", limit))
 
     def ask_sweep_lost(self, period: timedelta = timedelta(seconds=30)) -> int | None:
-        """The time (ms) to send with `queue.sweep_lost`, or None while one is outstanding. `period`: of who asks."""
+        """Return the time (ms) to send with `queue.sweep_lost`, None while one is out. `period`: between the sweeps."""
         sent = self._run("request_sweep", milliseconds(SWEEP_PERIODS * period))
         return None if sent is None else int(sent)
 
     def sweep_lost(self, sent_ms: int, limit: int = 10_000) -> int:
-        """Publishes again what was queued before `sent_ms` and is still not taken.
+        """Publish again what was queued before `sent_ms` and is still not taken; return how many.
 
-        Right only when it is called by a message that went through the hints' own queue: by then their turn has come.
+        Call it only from a message that went through the hints' own queue: by then every earlier hint has had its turn.
         """
         return self._send_keys(self._run("sweep_lost", sent_ms, limit))
 
     # ---- looking
 
     def snapshot(self, key: str) -> Snapshot | None:
+        """Return the stored snapshot of a key, None if there is none."""
         stored: Any = self._redis.hget(self._key["snap"], key)
         return snapshot(stored)
 
     def key_state(self, key: str) -> KeyState:
-        """One moment."""
+        """Return the state of a key at one moment."""
         pipe = self._redis.pipeline(transaction=True)
         for name in ("dirty", "hold"):
             pipe.hexists(self._key[name], key)
@@ -251,13 +250,13 @@ class Workqueue:
         return KeyState(bool(dirty), bool(held), sent, end, now, int(tries or 0), tuple(orjson.loads(pools or b"[]")))
 
     def snapshots(self) -> Iterator[tuple[str, Snapshot]]:
-        """Every key with its snapshot, in pages; not one moment, like `stored_versions`."""
+        """Yield every key with its snapshot, in pages; not one moment, like `stored_versions`."""
         for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000):
             if keys := snapshot(stored):
                 yield key.decode(), keys
 
     def depth(self) -> dict[str, float]:
-        """How many keys are dirty, queued, held, in the timer (leases and waits); seconds that the oldest is queued."""
+        """Count the keys that are dirty, queued, held and in the timer (leases, waits); age of the oldest hint in s."""
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.hlen(self._key["dirty"])
         pipeline.zcard(self._key["queued"])
@@ -275,23 +274,23 @@ class Workqueue:
         return self._scripts[name](self._keys, args)
 
     def _hint(self, key: str) -> bytes:
-        """What a script pushes itself; nothing where the hint is sent after it."""
+        """Return the hint that a script pushes, b"" if hints are sent after the script."""
         return routing.hint(key) if self._pushes else b""
 
     def _send(self, keys: Sequence[str]) -> None:
-        """Hints that the script left to us."""
+        """Send the hints of a script that does not push them."""
         if keys and not self._pushes:
             self._publish(keys)
 
     def _send_keys(self, keys: list[bytes]) -> int:
-        """Hints for keys that only the script knew."""
+        """Send hints for keys that the script chose."""
         if keys:
             self._publish(decoded(keys))
         return len(keys)
 
 
 def proper(keys: Sequence[str]) -> list[str]:
-    """Those that a reconciler takes."""
+    """Return the valid keys, which a reconciler takes; log the others."""
     for key in keys:
         if not routing.is_key(key):
             refuse_name("key", "the workqueue", key)

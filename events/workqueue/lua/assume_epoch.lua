@@ -1,10 +1,10 @@
---[[ Makes a publisher's epoch the one whose marks count, and the Redis its fleet's if it is nobody's.
+--[[ Makes a publisher's epoch the one whose marks count. A Redis of no fleet becomes the publisher's fleet's.
 KEYS  as in lib/keys.lua
 ARGV  epoch "<number>:<identity>", incarnation of the connection, cluster ('' = no fleet is named), UID of its kube-system or ''
 Returns the incarnation under which the epoch was assumed, nil if a higher number was assumed before, {cluster, UID} of another
 fleet that this Redis belongs to.
-An equal number with another identity wins: the Lease was deleted by hand, and its holder of now is asking.
-Under another incarnation than the stamp's the queue is closed, also to who has not noticed the change yet.
+An equal number with another identity wins: the Lease was deleted by hand, and its present holder is the caller.
+Under another incarnation than the stamp's the queue is closed, also for workers that have not noticed the change.
 ]]
 --- @include "lib/keys"
 local epoch, incarnation, cluster, system = unpack(ARGV)

@@ -1,7 +1,7 @@
---[[ Makes the Redis another fleet's, whose publisher must assume an epoch and list before anybody takes a key.
+--[[ Makes the Redis another fleet's. That fleet's publisher must assume an epoch and list before a worker takes a key.
 KEYS  as in lib/keys.lua
-ARGV  cluster and UID of the fleet that it belongs to, cluster and UID of the one that it shall belong to
-Returns 1, or 0 if it does not belong to the first.
+ARGV  cluster and UID of the present fleet, cluster and UID of the new fleet
+Returns 1, or 0 if the Redis does not belong to the present fleet as named.
 ]]
 --- @include "lib/keys"
 local cluster, system, new_cluster, new_system = unpack(ARGV)

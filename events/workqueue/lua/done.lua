@@ -1,8 +1,8 @@
---[[ Ends a run: the key becomes clean, waits, or is queued again because of news that came meanwhile.
+--[[ Ends a run: the key becomes clean, waits, or is queued again because it was marked meanwhile.
 KEYS  as in lib/keys.lua
 ARGV  key, token, generation taken, wait (ms, 0 = none), attempts, <history>.<version> ('' = none) and rest of the
       snapshot that the run itself wrote, JSON list of pools ('' = as they are), hint
-Returns {accepted, queued}. A stale token changes nothing but marks the key: what its holder did may need a look.
+Returns {accepted, queued}. A stale token only marks the key dirty: its holder may have written something.
 ]]
 --- @include "lib/keys"
 --- @include "lib/add_pools"
@@ -16,7 +16,7 @@ redis.call('ZREM', TIMER, key)
 if attempts == '0' then redis.call('HDEL', ATTEMPTS, key) else redis.call('HSET', ATTEMPTS, key, attempts) end
 
 local snapshot = redis.call('HGET', SNAPSHOTS, key)
--- In another history the API's versions went back since this run began.
+-- A snapshot of another history: the API's versions went back since this run began.
 local same_history = snapshot and snapshot:sub(1, 7) == version:sub(1, 7)
 if same_history and snapshot:sub(28, 28) == 'L' and snapshot:sub(1, 27) < version then
   snapshot = version .. rest
@@ -25,10 +25,10 @@ end
 
 local last_mark = redis.call('HGET', DIRTY, key) or ''
 local marks_since, marks_until = last_mark:match('@(%d+)@([%d.]+)$')
--- Echoes of what the run wrote: nothing else has come.
+-- Since the run began, the key was marked only by echoes of the run's own write.
 local only_echoes = version ~= '' and marks_since == generation and marks_until <= version
 if last_mark ~= generation and not only_echoes then
-  add_pools(key, pools) -- whoever marked the key meanwhile may have added one: none is forgotten
+  add_pools(key, pools) -- a mark meanwhile may have added a pool, so none is dropped
   enqueue(key, hint)
   return {1, 1}
 end

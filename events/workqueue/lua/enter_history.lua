@@ -1,8 +1,8 @@
---[[ Tells the history of the API that marks belong to; begins a new one when the API's versions went back.
+--[[ Returns the history of the API for later marks; begins a new one when the API's versions went back.
 KEYS  as in lib/keys.lua
 ARGV  epoch, '1' = begin a new one
 Returns its number, nil if another epoch was assumed.
-Whatever is stored of an older history is replaced by any mark: a publisher that dies right after this loses nothing.
+Any mark replaces a snapshot of an older history: a publisher that dies right after this script loses nothing.
 ]]
 --- @include "lib/keys"
 local epoch, anew = unpack(ARGV)

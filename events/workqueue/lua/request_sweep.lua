@@ -2,7 +2,7 @@
 KEYS  as in lib/keys.lua
 ARGV  ms after which the message of an outstanding sweep counts as lost
 Returns the time to send with the sweep's message (ms), nil while one is outstanding.
-A sweep of the future was requested before TIME went back: it counts as lost.
+A sweep with a future time was requested before TIME went back: it counts as lost.
 ]]
 --- @include "lib/keys"
 --- @include "lib/now_ms"

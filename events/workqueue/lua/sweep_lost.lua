@@ -1,8 +1,8 @@
 --[[ Finds hints that were lost: sent before this sweep's own message, which has come through the same queue.
-What was sent in the future was sent before TIME went back, and before this sweep.
+A hint with a future time was sent before TIME went back, and before this sweep.
 KEYS  as in lib/keys.lua
 ARGV  when the sweep's message was sent (ms), how many at most
-Returns the keys; the caller publishes.
+Returns the keys; the caller sends their hints.
 ]]
 --- @include "lib/keys"
 --- @include "lib/now_ms"

@@ -1,8 +1,8 @@
 --[[ Gives a dirty key to one worker, under a lease and a new token.
 KEYS  as in lib/keys.lua
 ARGV  incarnation of the connection, key, lease (ms), nonce
-Returns {token, generation, snapshot, attempts, pools}, or why not: not_ready, held, clean.
-The token's number never comes back: it is the time, not a counter that a flush would set to 0 again.
+Returns {token, generation, snapshot, attempts, pools}, or the reason of a refusal: not_ready, held, clean.
+A token's number is never reused: it is the time, not a counter that a flush would reset to 0.
 ]]
 --- @include "lib/keys"
 --- @include "lib/now_ms"
@@ -16,7 +16,7 @@ local hinted = redis.call('ZREM', QUEUED, key)
 if hinted == 0 and generation and tonumber(redis.call('ZSCORE', TIMER, key) or 0) > now_ms() then return 'held' end
 if not generation then return 'clean' end
 if generation:find('@', 1, true) then
-  generation = generation:match('^%d+') -- marks under an earlier holder are news to this one
+  generation = generation:match('^%d+') -- marks under an earlier holder are no echoes of this holder
   redis.call('HSET', DIRTY, key, generation)
 end
 local time = redis.call('TIME')

@@ -1,6 +1,6 @@
 --[[ Marks keys dirty without a change of their snapshots.
 KEYS  as in lib/keys.lua
-ARGV  JSON list of pools to remember ('' = none), key, hint, key, hint, ...
+ARGV  JSON list of pools to add ('' = none), key, hint, key, hint, ...
 Returns the keys that were queued.
 ]]
 --- @include "lib/add_pools"

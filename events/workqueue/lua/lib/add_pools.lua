@@ -1,5 +1,5 @@
--- Adds pools (a JSON list, '' = none) to those remembered for a key. A request to look at a pool must not undo what a run has
--- recorded, nor a run the request.
+-- Adds pools (a JSON list, '' = none) to those recorded for a key. A request and a run may both add pools, and neither may
+-- remove those of the other.
 --- @include "lib/keys"
 local function add_pools(key, pools)
   if pools == '' or pools == '[]' then return end

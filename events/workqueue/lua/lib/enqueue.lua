@@ -1,4 +1,4 @@
--- Queues a key; pushes its hint when the broker's list is here.
+-- Queues a key; pushes its hint if the broker's list is in this Redis.
 --- @include "lib/keys"
 --- @include "lib/now_ms"
 local function enqueue(key, hint)

@@ -1,4 +1,4 @@
---[[ The keys of one shard, which every script of the queue is given in this order.
+--[[ The keys of one shard. Every script of the queue gets them in this order.
 
 KEYS, under one hash tag:
   1 SNAPSHOTS  hash   key -> <history, 6 digits>.<version, 20 digits><L|G><uid>|<body>
@@ -12,7 +12,7 @@ KEYS, under one hash tag:
   7 ATTEMPTS   hash   key -> attempts
   8 POOLS      hash   key -> JSON list of pools where its name may hold ports
   9 SWEEP      string when the outstanding sweep for lost hints was sent (ms)
- 10 HINTS      list   optional: the broker's queue, if it is here; else the caller publishes
+ 10 HINTS      list   optional: the broker's queue, if it is in this Redis; else the caller sends the hints
 Times are the server's. Versions are compared within one history of the API only, as the text <history>.<version>.
 ]]
 -- luacheck: push ignore 211

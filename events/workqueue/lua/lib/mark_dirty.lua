@@ -1,4 +1,4 @@
--- Marks a key dirty. Returns 1 when nobody had it and it is queued now, 0 when whoever has it will see the new generation.
+-- Marks a key dirty. Returns 1 if the key is queued now, 0 if it was held or queued: its run reads the new generation.
 --- @include "lib/keys"
 --- @include "lib/enqueue"
 local function mark_dirty(key, hint)

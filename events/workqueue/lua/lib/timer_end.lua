@@ -1,5 +1,5 @@
--- When a lease or a wait of so many ms ends, as TIMER has it. TIME is noted when it is far ahead of the last sweep: the note
--- shows when TIME has gone back.
+-- Returns when a lease or wait of `length` ms ends, as TIMER stores it. Notes TIME when it is far ahead of the last sweep: the
+-- note shows when TIME has gone back.
 --- @include "lib/keys"
 --- @include "lib/now_ms"
 local function timer_end(length)
