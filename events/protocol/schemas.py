@@ -59,7 +59,7 @@ def pod_ip(status: Mapping[str, Any]) -> list[str]:
     return [status["podIP"]] if status.get("podIP") else []
 
 
-def pool_snapshot(obj: Mapping[str, Any]) -> Json:
+def spec_snapshot(obj: Mapping[str, Any]) -> Json:
     """Return the snapshot of a PortPool, without its status: runs write the status and must not react to it."""
     pool = KubeObject(obj)
     meta = pool.metadata

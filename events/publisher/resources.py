@@ -17,7 +17,7 @@ from berthmaster.names import is_name
 from domain.kubernetes.names import POOL
 from domain.kubernetes.objects import KubeObject, version_of
 from events.protocol.refused_names import refuse_name
-from events.protocol.schemas import Json, pod_snapshot, pool_snapshot
+from events.protocol.schemas import Json, pod_snapshot, spec_snapshot
 from events.publisher.predicates import always, opted_in
 from events.workqueue import Mark
 
@@ -89,7 +89,7 @@ def projection(of: Projection) -> tuple[Snapshot, Predicate]:
         case Projection.PORTS:
             return pod_snapshot, opted_in
         case Projection.SPEC:
-            return pool_snapshot, always
+            return spec_snapshot, always
         case _:
             assert_never(of)
 

@@ -16,7 +16,7 @@ from tests.support.ports.shared_cloud import connect
 from workers.app import create_app
 from workers.port_pools.reconciler import PortPoolReconciler
 from workers.port_services import PortServices
-from workers.ports.reconciler import PortsReconciler
+from workers.ports.reconciler import PodReconciler
 from workers.scale_up.intent import scale_up
 from workers.scale_up.sweep import sweep
 from workers.stores.buckets import RedisBuckets
@@ -38,7 +38,7 @@ def ports() -> PortServices:
 @shared_task(name=routing.PORTS_RECONCILE)
 @takes(ReconcilePod)
 def reconcile_pod(asked: ReconcilePod) -> None:
-    reconcile_key(services(), asked, PortsReconciler(ports()))
+    reconcile_key(services(), asked, PodReconciler(ports()))
 
 
 @shared_task(name=routing.POOLS_RECONCILE)

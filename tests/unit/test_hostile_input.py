@@ -31,7 +31,7 @@ from domain.ports.pod import PodView, family_of
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.retain_annotation import parse_retention
 from domain.ports.want import Protocol
-from events.protocol.schemas import AllocationFailed, Changed, CloudEvent, pod_snapshot, pool_snapshot
+from events.protocol.schemas import AllocationFailed, Changed, CloudEvent, pod_snapshot, spec_snapshot
 from workers.kube.claimable_pods import claimable
 from workers.tasks import claim_payloads, payloads
 from workers.tasks.payloads import PayloadRefused, read
@@ -103,7 +103,7 @@ def test_every_pod_can_be_looked_at(marks: dict[str, str], notes: dict[str, str]
 def test_a_spec_of_another_version_is_read_or_refused(model: type[BaseModel], data: st.DataObject) -> None:
     spec = data.draw(st.one_of(of_fields(model), values))
     with suppress(ValidationError):
-        model.model_validate(pool_snapshot({"spec": spec, "metadata": {"name": "a"}})["spec"])
+        model.model_validate(spec_snapshot({"spec": spec, "metadata": {"name": "a"}})["spec"])
 
 
 @pytest.mark.parametrize("model", PAYLOADS)

@@ -37,7 +37,7 @@ RETRY_CHANGED: Final = timedelta(milliseconds=250)
 RETRY_INCOMPLETE: Final = timedelta(seconds=30)
 
 
-class PodClaimSetsReconciler:
+class PodClaimSetReconciler:
     """Reconciles the claim set that a run's key names."""
 
     def __init__(self, services: ClaimSetServices) -> None:

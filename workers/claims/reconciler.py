@@ -35,7 +35,7 @@ MAX_STEPS: Final = 12
 """No claim needs as many at a time. One that does is changed by somebody else again and again: it comes back later."""
 
 
-class PodClaimsReconciler:
+class PodClaimReconciler:
     """Reconciles the claim that a run's key names."""
 
     def __init__(self, services: ClaimServices) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from berthmaster.kinds import GROUP, VERSION
 from domain.kubernetes.objects import KubeObject
 from events.kube.api import path_of
-from events.protocol.schemas import pool_snapshot
+from events.protocol.schemas import spec_snapshot
 from events.workqueue import Snapshot
 
 API_VERSION: Final = f"{GROUP}/{VERSION}"
@@ -21,4 +21,4 @@ def path(namespace: str, plural: str, name: str = "") -> str:
 
 def as_snapshot(obj: KubeObject) -> Snapshot:
     """The snapshot that the publisher would make of an object of ours."""
-    return Snapshot(obj.version, obj.uid, gone=False, body=pool_snapshot(obj.raw))
+    return Snapshot(obj.version, obj.uid, gone=False, body=spec_snapshot(obj.raw))

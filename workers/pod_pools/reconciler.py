@@ -43,7 +43,7 @@ from workers.stores.slots.view import pool_sizing, view
 log = structlog.get_logger()
 
 
-class PodPoolsReconciler:
+class PodPoolReconciler:
     """Callable with a Run whose key is a pod pool's."""
 
     def __init__(self, services: PodPoolServices) -> None:

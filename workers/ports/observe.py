@@ -24,7 +24,7 @@ from domain.ports.want import Want
 from workers.port_services import PortServices
 from workers.run import Run
 from workers.scale_up.pool_config import PoolConfig, decode_config
-from workers.stores.ports.ledger import Carrier, Granted, NotReady, PoolRun
+from workers.stores.ports.ledger import Carrier, Granted, NotReady, PodLedger
 
 ALL_PORTS: Final = 65536
 
@@ -34,7 +34,7 @@ class PoolAccess:
     """One pool in this run; `run` is None when its ledger is not ready or the pool does not exist."""
 
     state: PoolState
-    run: PoolRun | None = None
+    run: PodLedger | None = None
     config: PoolConfig | None = None
 
 
@@ -122,7 +122,7 @@ class PodObservation:
         self.entries.pop(entry_id)
         self.fresh.discard(entry_id)
 
-    def access(self, pool: str) -> PoolRun:
+    def access(self, pool: str) -> PodLedger:
         """The run's access to the ledger of a pool that it has opened."""
         run = self.pools[pool].run
         assert run, f"pool {pool} was not opened"

@@ -22,7 +22,7 @@ from workers.run import Run
 MAX_STEPS: Final = 1000
 
 
-class PortsReconciler:
+class PodReconciler:
     """Reconciles the pod that a Run's key names."""
 
     def __init__(self, services: PortServices) -> None:

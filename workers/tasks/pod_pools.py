@@ -19,7 +19,7 @@ from berthmaster.kinds import POD_POOL
 from berthmaster.redis.outage import OUTAGE
 from berthmaster.spec import length
 from domain.pod_pools.pod_pool import PodPoolSpec
-from workers.pod_pools.reconciler import PodPoolsReconciler
+from workers.pod_pools.reconciler import PodPoolReconciler
 from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import Nothing, ReconcilePodPool, takes
 from workers.tasks.ticking import once_a_period
@@ -40,7 +40,7 @@ PATIENT: Final[dict[str, Any]] = {
 def reconcile_pod_pool(request: ReconcilePodPool) -> None:
     """Reconcile one pod pool."""
     parts = services()
-    reconcile_key(parts, request, PodPoolsReconciler(parts.podpools))
+    reconcile_key(parts, request, PodPoolReconciler(parts.podpools))
 
 
 @shared_task(name=routing.SLOTS_SUBMIT, **PATIENT)

@@ -7,7 +7,7 @@ from celery import shared_task
 from berthmaster import routing
 from berthmaster.kinds import POD
 from workers.port_audit.reconciler import audit
-from workers.ports.reconciler import PortsReconciler
+from workers.ports.reconciler import PodReconciler
 from workers.scale_up.sweep import sweep
 from workers.tasks.keys import discard_key, reconcile_key
 from workers.tasks.payloads import Nothing, ReconcilePod, takes
@@ -20,7 +20,7 @@ from workers.wiring.process import services
 def reconcile_pod(asked: ReconcilePod) -> None:
     """Give the pod the ports that it asks for, and release those that it no longer asks for."""
     parts = services()
-    reconcile_key(parts, asked, PortsReconciler(parts.ports))
+    reconcile_key(parts, asked, PodReconciler(parts.ports))
 
 
 @shared_task(name=routing.PORTS_SWEEP)

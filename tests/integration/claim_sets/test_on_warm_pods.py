@@ -12,7 +12,7 @@ from tests.support.claims.claim_set_world import QUICK, ClaimSetWorld
 from tests.support.claims.claim_settings import SETTINGS
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.warm import grow
-from workers.claims.reconciler import PodClaimsReconciler
+from workers.claims.reconciler import PodClaimReconciler
 from workers.reconcile import reconcile
 from workers.wiring.claims import claim_services
 
@@ -29,7 +29,7 @@ class Trio:
             for claim in self.sets.claims():
                 key = pod_claim_key(self.pool.namespace, claim["metadata"]["name"])
                 self.sets.queue.touch([key])
-                reconcile(self.sets.queue, key, PodClaimsReconciler(self.claims), QUICK)
+                reconcile(self.sets.queue, key, PodClaimReconciler(self.claims), QUICK)
             grow(self.pool)
         self.sets.run()
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from domain.ports.entry import Entry, EntryState
 from tests.integration.ledger.reference import Held, Place, Reference
 from tests.support.ports.live_pool import LivePool
-from workers.stores.ports.ledger import PoolRun
+from workers.stores.ports.ledger import PodLedger
 from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 chances = st.integers(0, 23)
@@ -28,7 +28,7 @@ class Rules(RuleBasedStateMachine):
     stuck: set[str]
 
     @abstractmethod
-    def _open(self, owner: str) -> PoolRun: ...
+    def _open(self, owner: str) -> PodLedger: ...
 
     @abstractmethod
     def _woken(self, names: tuple[str, ...]) -> None: ...
@@ -40,7 +40,7 @@ class Rules(RuleBasedStateMachine):
         if any(self.model.room(lb) > before.get(lb, 0) for lb in self.model.lbs):
             self.stuck.clear()
 
-    def _some(self, chance: int, *states: str) -> tuple[Place, Held, PoolRun, Entry] | None:
+    def _some(self, chance: int, *states: str) -> tuple[Place, Held, PodLedger, Entry] | None:
         places = sorted(p for p, h in self.model.held.items() if h.state in states)
         if not places:
             return None

@@ -12,9 +12,9 @@ from berthmaster.errors import StaleToken
 from domain.ports.entry import Entry, EntryState
 from tests.support.ports.builders import entry
 from tests.support.ports.live_pool import IN_ORDER, LivePool, single
-from workers.stores.ports.ledger import EntryChanged, NotReady, PoolRun
+from workers.stores.ports.ledger import EntryChanged, NotReady, PodLedger
 
-Write = Callable[[PoolRun, Entry], object]
+Write = Callable[[PodLedger, Entry], object]
 WRITES: dict[str, Write] = {
     "allocate": lambda run, _: run.allocate("uid-of-a", single(2), IN_ORDER),
     "record": lambda run, held: run.record(held.uid, [held]),

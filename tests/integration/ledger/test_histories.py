@@ -18,7 +18,7 @@ from tests.integration.ledger.history_rules import Rules, chances
 from tests.integration.ledger.reference import Held, Lb, Reference
 from tests.support.ports.builders import limits
 from tests.support.ports.live_pool import IN_ORDER, UNIFORM, LivePool
-from workers.stores.ports.ledger import Capped, Closed, Full, Granted, NotReady, PoolRun
+from workers.stores.ports.ledger import Capped, Closed, Full, Granted, NotReady, PodLedger
 from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 START, SIZE, CAPACITY, MOST = 30000, 12, 4, 3
@@ -49,7 +49,7 @@ class History(Rules):
 
     # ---- runs of pods
 
-    def _open(self, owner: str) -> PoolRun:
+    def _open(self, owner: str) -> PodLedger:
         self.runs += 1
         run = self.pool.run(owner)
         assert run.waits == (owner in self.model.demand or owner in self.model.capped)

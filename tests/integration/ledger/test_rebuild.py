@@ -14,7 +14,7 @@ from domain.ports.entry import Entry, EntryState
 from tests.integration.ledger.conftest import MakePool
 from tests.support.ports.builders import entry, limits, load_balancer, load_balancers
 from tests.support.ports.live_pool import IN_ORDER, LivePool, single, stored
-from workers.stores.ports.ledger import Closed, Ledger, NotReady, PoolRun, load_scripts
+from workers.stores.ports.ledger import Closed, Ledger, NotReady, PodLedger, load_scripts
 from workers.stores.ports.pool_ledger import PortPoolLedger, Span
 from workers.stores.ports.precreated import Stock
 
@@ -32,7 +32,7 @@ GRANTS: dict[str, Callable[[LivePool], object]] = {
     "unstock": lambda pool: Stock(pool.ledger).lost("lb-0:30000", "arn:l"),
     "compare": lambda pool: Stock(pool.ledger).compare("lb-0:30000"),
 }
-WRITES: dict[str, Callable[[PoolRun, Entry], object]] = {
+WRITES: dict[str, Callable[[PodLedger, Entry], object]] = {
     "allocate": lambda run, _: run.allocate("uid-of-a", single(2), IN_ORDER),
     "record": lambda run, held: run.record(held.uid, [held]),
     "aim": lambda run, held: run.aim(held, "10.0.0.1:7777"),
@@ -120,7 +120,7 @@ def test_a_tag_or_annotation_may_name_any_port(pool: LivePool, port: int) -> Non
 @pytest.mark.row("AL-20", "EV-13")
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_a_run_that_began_before_the_loss_writes_nothing_after_the_rebuild(
-    pool: LivePool, write: Callable[[PoolRun, Entry], object]
+    pool: LivePool, write: Callable[[PodLedger, Entry], object]
 ) -> None:
     """Rule incarnation: same entry, same token, and its fence was even written again."""
     (held,) = pool.allocate()

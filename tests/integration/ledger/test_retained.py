@@ -14,7 +14,7 @@ from domain.ports.entry import Entry, EntryState
 from tests.integration.ledger.conftest import MakePool
 from tests.support.ports.builders import load_balancer
 from tests.support.ports.live_pool import LivePool
-from workers.stores.ports.ledger import EntryChanged, Full, PoolRun
+from workers.stores.ports.ledger import EntryChanged, Full, PodLedger
 
 NOW = timedelta(0)
 DAY = 86400
@@ -103,7 +103,7 @@ def test_an_entry_is_taken_over_from_the_uid_that_was_seen_only(pool: LivePool) 
         pool.run().retain(held)
 
 
-WRITES: dict[str, Callable[[PoolRun, Entry], object]] = {
+WRITES: dict[str, Callable[[PodLedger, Entry], object]] = {
     "retain": lambda run, held: run.retain(held),
     "inherit": lambda run, held: run.inherit("new", [held]),
 }
@@ -111,7 +111,9 @@ WRITES: dict[str, Callable[[PoolRun, Entry], object]] = {
 
 @pytest.mark.row("BD-22", "BD-23")
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_a_paused_run_neither_retains_nor_takes_over(pool: LivePool, write: Callable[[PoolRun, Entry], object]) -> None:
+def test_a_paused_run_neither_retains_nor_takes_over(
+    pool: LivePool, write: Callable[[PodLedger, Entry], object]
+) -> None:
     (held,) = bound(pool)
     paused = pool.run()
     pool.run()

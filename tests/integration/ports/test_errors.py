@@ -14,7 +14,7 @@ from domain.outcome import Wait
 from tests.fixtures.aws import Aws
 from tests.support.ports.fleet import Fleet
 from workers.cloud.errors import Busy, CloudDenied, CloudInvalid
-from workers.ports.reconciler import PortsReconciler
+from workers.ports.reconciler import PodReconciler
 from workers.reconcile import reconcile
 
 DENIED = CloudDenied("CreateListener", "AccessDenied", "not allowed")
@@ -86,7 +86,7 @@ def test_what_stays_in_use_is_tried_ever_less_often_and_its_port_given_to_nobody
     for _ in range(5):
         fleet.due()
         key = pod_key(fleet.namespace, "a")
-        outcome = reconcile(fleet.queue, key, PortsReconciler(fleet.services), policy)
+        outcome = reconcile(fleet.queue, key, PodReconciler(fleet.services), policy)
         assert isinstance(outcome, Wait)
         assert "ResourceInUse" in outcome.reason
         waits.append(outcome.for_.total_seconds())

@@ -17,7 +17,7 @@ from events.kube.api import KubeApi
 from events.workqueue import Workqueue
 from tests.support.claims.claim_settings import SETTINGS
 from tests.support.faults.interposed_kube import InterposedKube
-from workers.claim_sets.reconciler import PodClaimSetsReconciler
+from workers.claim_sets.reconciler import PodClaimSetReconciler
 from workers.claim_sets.services import ClaimSetServices
 from workers.kube.events import KubeEvents
 from workers.kube.pod_claim_sets import PodClaimSets
@@ -55,7 +55,7 @@ class ClaimSetWorld:
 
     def run(self) -> Outcome | None:
         self.queue.touch([self.key])
-        return reconcile(self.queue, self.key, PodClaimSetsReconciler(self.services), QUICK)
+        return reconcile(self.queue, self.key, PodClaimSetReconciler(self.services), QUICK)
 
     def lease_ends(self) -> None:
         """End the lease of a paused run, so that another worker may take the set."""

@@ -13,7 +13,7 @@ from domain.kubernetes.names import DRAIN, PHASE, SESSIONS
 from events.kube.api import KubeApi
 from tests.support.claims.claim_settings import SETTINGS
 from tests.support.pods.pod_pool_world import QUICK, PodPoolWorld
-from workers.claims.reconciler import PodClaimsReconciler
+from workers.claims.reconciler import PodClaimReconciler
 from workers.kube.events import KubeEvents
 from workers.kube.pod_claims import PodClaims, claim_path
 from workers.reconcile import reconcile
@@ -52,7 +52,7 @@ class Shop:
         key = pod_claim_key(self.namespace, name)
         self.pool.queue.touch([key])
         by = replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api)) if api else self.services
-        reconcile(self.pool.queue, key, PodClaimsReconciler(by), QUICK)
+        reconcile(self.pool.queue, key, PodClaimReconciler(by), QUICK)
 
     def leases_end(self) -> None:
         """End the leases of runs that died."""

@@ -20,7 +20,7 @@ from events.kube.api import KubeApi, NotFound
 from events.workqueue import Workqueue
 from tests.support.claims.claim_settings import SETTINGS
 from tests.support.jobs.slot_world import SlotWorld
-from workers.claims.reconciler import PodClaimsReconciler
+from workers.claims.reconciler import PodClaimReconciler
 from workers.claims.services import ClaimServices
 from workers.kube.claimable_pods import claimable
 from workers.kube.events import KubeEvents
@@ -232,7 +232,7 @@ class ClaimWorld:
         """Run the claim once, by a worker with these services."""
         key = pod_claim_key(self.namespace, name)
         self.queue.touch([key])
-        return reconcile(self.queue, key, PodClaimsReconciler(services or self.services), QUICK)
+        return reconcile(self.queue, key, PodClaimReconciler(services or self.services), QUICK)
 
     def lease_ends(self, name: str = "a") -> None:
         """End the lease of a run that paused or died, so that another worker may take the claim."""

@@ -22,7 +22,7 @@ from tests.support.jobs.slot_recount import faults
 from tests.support.jobs.slot_world import THREE, Runner, SlotWorld
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
-from workers.pod_pools.reconciler import PodPoolsReconciler
+from workers.pod_pools.reconciler import PodPoolReconciler
 from workers.pod_pools.services import PodPoolServices
 from workers.reconcile import reconcile
 from workers.stores.claims.index import ClaimIndex
@@ -92,7 +92,7 @@ class PodPoolWorld:
     def run(self) -> Outcome | None:
         """One run of the pool, as a tick or an event asks for it."""
         self.queue.touch([self.key])
-        return reconcile(self.queue, self.key, PodPoolsReconciler(self.services), QUICK)
+        return reconcile(self.queue, self.key, PodPoolReconciler(self.services), QUICK)
 
     def lease_ends(self) -> None:
         """End the lease of a suspended run: another worker may take the pool."""

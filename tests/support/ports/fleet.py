@@ -22,7 +22,7 @@ from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_MESSAGE, PORTS_STATE
 from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
 from events.protocol.event_stream import EventStream
-from events.protocol.schemas import pod_snapshot, pool_snapshot
+from events.protocol.schemas import pod_snapshot, spec_snapshot
 from events.settings import StreamSettings
 from events.workqueue import Mark, Workqueue
 from workers.cloud.driver import LoadBalancerApi
@@ -32,7 +32,7 @@ from workers.kube.pods import PodClient
 from workers.kube.port_pools import PATH, PortPools
 from workers.port_pools.reconciler import PortPoolReconciler
 from workers.port_services import PortServices
-from workers.ports.reconciler import PortsReconciler
+from workers.ports.reconciler import PodReconciler
 from workers.reconcile import reconcile
 from workers.scale_up.intent import scale_up
 from workers.settings import PortsSettings
@@ -159,7 +159,7 @@ class Fleet:
             self._mark(pod_key(self.namespace, o["metadata"]["name"]), o, pod_snapshot(o)) for o in listed["items"]
         ]
         marks = [m for m in marks if m.key in known or json.loads(m.body)["annotations"]]
-        marks += [self._mark(port_pool_key(o["metadata"]["name"]), o, pool_snapshot(o)) for o in pools["items"]]
+        marks += [self._mark(port_pool_key(o["metadata"]["name"]), o, spec_snapshot(o)) for o in pools["items"]]
         there = {m.key for m in marks}
         gone = [
             Mark(k, version, v.uid, gone=True, body=b"{}") for k, v in known.items() if k not in there and not v.gone
@@ -173,7 +173,7 @@ class Fleet:
 
     def run(self, key: str, services: PortServices | None = None) -> Outcome | None:
         """One run of a key, whatever its turn."""
-        kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PortsReconciler, "portpool": PortPoolReconciler}
+        kinds: dict[str, Callable[[PortServices], Any]] = {"pod": PodReconciler, "portpool": PortPoolReconciler}
         reconciler = kinds[key.partition("/")[0]](services or self.services)
         self.outcomes[key] = reconcile(self.queue, key, reconciler, QUICK)
         return self.outcomes[key]

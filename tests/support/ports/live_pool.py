@@ -15,7 +15,7 @@ from domain.port_pools.placement import Ordering
 from domain.ports.entry import Entry
 from tests.support.ports.ledger_recount import faults, grow_old
 from workers.stores.ports.codec import Item, encode_owner
-from workers.stores.ports.ledger import Answer, Ask, Full, Granted, Ledger, PoolRun, load_scripts
+from workers.stores.ports.ledger import Answer, Ask, Full, Granted, Ledger, PodLedger, load_scripts
 from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger, Span
 from workers.stores.ports.retirement import Retirement
 from workers.stores.ports.view import LedgerView, owners, view
@@ -56,7 +56,7 @@ class LivePool:
         self._last = max(self._last + 1, int(seconds) * 1_000_000 + int(micros))
         return f"{self._last}-{next(self._nonces)}"
 
-    def run(self, owner: str = "games/a") -> PoolRun:
+    def run(self, owner: str = "games/a") -> PodLedger:
         return self.ledger.open(owner, self.token())
 
     def try_allocate(
@@ -90,7 +90,7 @@ class LivePool:
         first = int(self.token().partition("-")[0])
         tokens = [f"{first + n}-many" for n in range(len(names))]
         opened = self._pipelined("open_run", ([INCARNATION, n, t] for n, t in zip(names, tokens, strict=True)))
-        runs = [PoolRun(self.ledger, n, t, reply[1:]) for n, t, reply in zip(names, tokens, opened, strict=True)]
+        runs = [PodLedger(self.ledger, n, t, reply[1:]) for n, t, reply in zip(names, tokens, opened, strict=True)]
         questions = ([INCARNATION, run.question(uid_of(run.name), single(ports), IN_ORDER)] for run in runs)
         replies = self._pipelined("allocate", questions)
         assert all(reply[0] == b"FULL" for reply in replies)

@@ -16,7 +16,7 @@ local incarnation = verified_under(server)
 if not incarnation then return { 'NOT_READY' } end
 local fence = call('HGET', FENCES, name)
 if fence and fence ~= token and token_time(fence) >= token_time(token) then return { 'LOW' } end
-local meta = call('HMGET', META, 'epoch', 'state', 'config', 'floor', 'wish', 'capped')
+local meta = call('HMGET', META, 'epoch', 'state', 'config', 'floor', 'comparison', 'capped')
 local epoch, state, config, floor, ever_compared = meta[1] or '0', meta[2] or '', meta[3] or '', meta[4] or 0, meta[5]
 if token_time(token) < tonumber(floor) then return { 'NOT_READY' } end
 call('HSET', FENCES, name, token)

@@ -120,7 +120,7 @@ class Aim:
 Answer = Granted | Full | Capped | Closed
 
 
-class PoolRun:
+class PodLedger:
     """One run's access to one pool: its name, token and incarnation go with every script."""
 
     def __init__(self, ledger: Ledger, name: str, token: str, reply: Sequence[Any]) -> None:
@@ -267,12 +267,12 @@ class Ledger:
             raise NotReady(f"the ledger of pool {self.pool} is not ready")
         return reply
 
-    def open(self, name: str, token: str) -> PoolRun:
+    def open(self, name: str, token: str) -> PodLedger:
         """Raises NotReady, or StaleToken when a run with a newer token was here."""
         status, *rest = self.call("open_run", INCARNATION, name, token)
         if status == b"LOW":
             raise StaleToken(f"a newer run has opened {name} in pool {self.pool}")
-        return PoolRun(self, name, token, rest)
+        return PodLedger(self, name, token, rest)
 
     def expire(self, again: timedelta = EXPIRED_AGAIN) -> tuple[str, ...]:
         """Ends the time of retained entries; names that have something to release, each told again after `again`."""

@@ -69,7 +69,7 @@ class Pressure:
 
 
 class PortPoolLedger:
-    """What a pool does as a whole; pods go through PoolRun."""
+    """What a pool does as a whole; pods go through PodLedger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger, self.redis, self.prefix = ledger, ledger.redis, ledger.prefix

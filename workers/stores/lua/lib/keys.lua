@@ -9,8 +9,8 @@ META      hash   incarnation (`<server>/<mark of the rebuild>`: the server under
                  config, start and size (of the range of ports), share (the most ports of one namespace), precreated (in a pool
                  with precreated listeners: how many of each kind a load balancer has, one kind after the other from the first
                  port on, as `3,2,0`; else ''), intent (the open one), rebuild (the one that has begun), floor (us: runs that
-                 began before it are refused), swept (ms of the last look at retained entries), wish (number of the last
-                 request to compare).
+                 began before it are refused), swept (ms of the last look at retained entries), comparison (number of the
+                 last request to compare).
                  Sums: free (ports that load balancers can still give), freed (times that ports became free), waiters (names on
                  the waiting list), demand (ports that those want), woken (ports that the woken want), stuck (ports that picky
                  waiters want who are not woken), kept (of each kind, what the woken want), capped (names in CAP)
