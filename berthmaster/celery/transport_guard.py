@@ -135,9 +135,10 @@ def _pause(error: Exception) -> None:
 
 
 class Quiet(logging.Filter):
-    """During a spell, which is logged when it begins and ends, nobody tells of each attempt or lost connection."""
+    """Drops the log lines about each attempt and each lost connection during a spell, whose begin and end are logged."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Return False for a line below WARNING, or one about a lost connection, during a spell."""
         if spell.lasts is None:
             return True
         given = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]

@@ -86,6 +86,7 @@ class SentinelAddress:
 
 
 def by_sentinel(url: str) -> bool:
+    """Tell whether the URL's scheme is one of ours for Sentinel."""
     return url.partition("://")[0] in BY_SENTINEL
 
 

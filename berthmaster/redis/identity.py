@@ -31,6 +31,7 @@ class Identity(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
+        """Return the identity from `cluster/system`; without a slash the UID is ''."""
         cluster, _, system = text.partition("/")
         return cls(cluster, system)
 
@@ -38,6 +39,7 @@ class Identity(NamedTuple):
         return f"{self.cluster}/{self.system}" if self.system else self.cluster
 
     def matches(self, other: Identity) -> bool:
+        """Compare the names, and the UIDs where both are known."""
         systems = {self.system, other.system} - {""}
         return self.cluster == other.cluster and len(systems) < 2
 

@@ -68,6 +68,7 @@ class ServerKnowledge:
         self.incarnation, self._asked = incarnation, asked
 
     def holds(self, incarnation: bytes) -> bool:
+        """Tell whether this is the incarnation read last, and was read within LASTS."""
         return incarnation == self.incarnation and time.monotonic() - self._asked < LASTS
 
     def doubt(self, pause: float = 0.0) -> bool:
@@ -89,6 +90,7 @@ class IncarnationAware(Refusable):
         self.knowledge = knowledge or ServerKnowledge()
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
+        """Shake hands, then read the server. An error of the server becomes a lost connection."""
         connection: Any = super()
         try:
             connection.on_connect_check_health(check_health=check_health)
@@ -129,14 +131,17 @@ class IncarnationAware(Refusable):
             raise AnotherFleet(owner, fleet)
 
     def send_command(self, *args: Any, **options: Any) -> None:
+        """Send a command, with the server's incarnation in place of `INCARNATION`."""
         connection: Any = super()
         connection.send_command(*self._named(args), **options)
 
     def pack_command(self, *args: Any) -> Any:
+        """Pack a command, with the server's incarnation in place of `INCARNATION`."""
         connection: Any = super()
         return connection.pack_command(*self._named(args))
 
     def pack_commands(self, commands: Iterable[tuple[Any, ...]]) -> Any:
+        """Pack commands, with the server's incarnation in place of `INCARNATION`."""
         connection: Any = super()
         return connection.pack_commands([self._named(args) for args in commands])
 
@@ -158,15 +163,15 @@ class IncarnationAware(Refusable):
 
 
 class IncarnationAwareConnection(IncarnationAware, Connection):
-    pass
+    """A TCP connection that knows its server's incarnation."""
 
 
 class IncarnationAwareSSLConnection(IncarnationAware, SSLConnection):
-    pass
+    """A TLS connection that knows its server's incarnation."""
 
 
 class IncarnationAwareUnixConnection(IncarnationAware, UnixDomainSocketConnection):
-    pass
+    """A connection through a Unix socket that knows its server's incarnation."""
 
 
 class IncarnationAwareMaster(MasterConnection, IncarnationAware, SentinelManagedConnection):
@@ -174,7 +179,7 @@ class IncarnationAwareMaster(MasterConnection, IncarnationAware, SentinelManaged
 
 
 class IncarnationAwareSSLMaster(MasterConnection, IncarnationAware, SentinelManagedSSLConnection):
-    pass
+    """A TLS connection to the master that the sentinels name, which knows its server's incarnation."""
 
 
 CLASSES: Final = {
@@ -207,6 +212,7 @@ def ask(client: Redis, *command: Argument) -> Any:
 
 
 def refused(error: ResponseError) -> RedisConnectionError:
+    """Return the error of a refused handshake as a lost connection."""
     return RedisConnectionError(f"the server does not let us begin: {error}")
 
 

@@ -56,6 +56,7 @@ def refused(error: BaseException | None) -> bool:
 
 
 def caused(error: BaseException | None, by: type[BaseException]) -> bool:
+    """Tell whether the error, or one that led to it, is a `by`."""
     while error is not None:
         if isinstance(error, by):
             return True
@@ -78,6 +79,7 @@ class Refusable:
     """Mixed into a connection class of redis-py."""
 
     def set_parser(self, parser_class: Any) -> None:
+        """Set a parser that makes a RefusedError of each refusal."""
         connection: Any = super()
         connection.set_parser(parser_class)
         parser: Any = self.__dict__["_parser"]
@@ -87,6 +89,8 @@ class Refusable:
 
 
 def recognising(parse: Callable[[str], Exception]) -> Callable[[str], Exception]:
+    """Return a `parse` that makes a RefusedError of a refusal, and notes the refusal in the spell."""
+
     def parse_error(text: str) -> Exception:
         if code := refusal(text):
             spell.note(code)
@@ -124,6 +128,7 @@ class Spell:
         return self._clock() - self._began if self.answers else None
 
     def note(self, code: str) -> None:
+        """Count a refusal with the error code `code`; the first one begins the spell and is logged."""
         with self._lock:
             self._last = self._clock()
             begins = not self.answers

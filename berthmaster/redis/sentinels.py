@@ -63,6 +63,7 @@ class MasterPool(SentinelConnectionPool):
     sentinel_manager: Sentinels
 
     def disconnect(self, inuse_connections: bool = True) -> None:
+        """Disconnect, and close the connections to the sentinels if those in use are closed too."""
         super().disconnect(inuse_connections=inuse_connections)
         if inuse_connections:
             for sentinel in self.sentinel_manager.sentinels:
@@ -77,6 +78,7 @@ class MasterConnection(Refusable, SentinelManagedConnection):
     port: int
 
     def connect_to(self, address: tuple[str, int]) -> None:
+        """Connect to an address that a sentinel named. Does not try again."""
         self.host, self.port = address
         SentinelManagedConnection.connect_check_health(self, check_health=False, retry_socket_connect=False)
 
@@ -95,12 +97,14 @@ class MasterConnection(Refusable, SentinelManagedConnection):
             raise RedisConnectionError(f"{self.host}:{self.port} is no master any more")
 
     def read_response(self, *args: Any, **options: Any) -> Any:
+        """Read a reply. The connection is closed when an error interrupts it, unless the caller says otherwise."""
         connection: Any = super()
         options.setdefault("disconnect_on_error", True)  # as without sentinels: no reply may come too late
         return connection.read_response(*args, **options)
 
 
 def sentinels(address: SentinelAddress) -> Sentinels:
+    """Return clients of the sentinels, each asked once and with bounded waits."""
     create: Any = Sentinels
     once = Retry(NoBackoff(), 0)
     waits = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE, "retry": once}

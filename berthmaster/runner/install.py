@@ -83,6 +83,7 @@ def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
 
 
 def configuration(settings: RunnerSettings) -> dict[str, Any]:
+    """Return the Celery settings of a runner."""
     queue = queue_of(settings.pool, settings.pod)
     broker = broker_of(settings.redis.address)
     return {
@@ -137,6 +138,7 @@ class Heart(threading.Thread):
         self._attempts, self._consumer, self._period = attempts, consumer, period
 
     def run(self) -> None:
+        """Report once a period, for ever. No error ends the thread."""
         while True:
             try:
                 self._attempts.beat(self._stop)

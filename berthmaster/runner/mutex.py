@@ -22,6 +22,7 @@ class TransactionalLock(Lock):
         """None is needed: the lock is neither extended nor reacquired."""
 
     def do_release(self, expected_token: Any) -> None:
+        """Delete the lock if it still has this token. Raises LockNotOwnedError."""
         with self.redis.pipeline() as pipe:
             pipe.watch(self.name)
             if pipe.get(self.name) != expected_token:
@@ -48,4 +49,5 @@ def mutex(client: Any, name: str, expire: float) -> Iterator[None]:
 
 
 def install() -> None:
+    """Make kombu's Redis transport use this mutex."""
     transport.Mutex = mutex

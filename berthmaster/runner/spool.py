@@ -23,6 +23,8 @@ LONGEST_QUESTION: Final = 120.0  # seconds; whoever asked for longer is taken fo
 
 
 class Stage(StrEnum):
+    """How far an attempt has come."""
+
     RUNNING = "running"
     HELD = "held"  # ended well, and its slot is kept for the next phase
     ENDED = "ended"
@@ -42,6 +44,7 @@ class Kept:
     acknowledged: bool = False
 
     def after(self, outcome: str, result: str) -> Kept:
+        """Return the attempt as it is after the outcome: held if a further phase follows a success, else ended."""
         more = outcome == "succeeded" and self.phase != self.job.phases[-1]
         return replace(self, stage=Stage.HELD if more else Stage.ENDED, outcome=outcome, result=result)
 
@@ -54,12 +57,14 @@ class Spool:
         directory.mkdir(parents=True, exist_ok=True)
 
     def put(self, kept: Kept) -> None:
+        """Write the attempt's file, through a file beside it that then replaces it."""
         path = self._path(kept.attempt)
         part = path.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(asdict(kept)))
         part.replace(path)
 
     def get(self, attempt: str) -> Kept | None:
+        """Read an attempt. None: it has no file, or one that is broken, which is logged."""
         try:
             kept = _read(self._path(attempt).read_bytes())
         except FileNotFoundError:
@@ -99,6 +104,7 @@ class Spool:
                     yield path.read_text(), path.name.partition(".")[0]
 
     def drop(self, attempt: str) -> None:
+        """Delete the attempt's file, if there is one."""
         self._path(attempt).unlink(missing_ok=True)
 
     def all(self) -> list[Kept]:

@@ -41,11 +41,13 @@ class KubeObject:
 
     @property
     def metadata(self) -> Json:
+        """The object's metadata, {} if missing."""
         metadata: Json = self.raw.get("metadata") or {}
         return metadata
 
     @property
     def name(self) -> str:
+        """The object's name."""
         name: str = self.raw["metadata"]["name"]
         return name
 
@@ -57,33 +59,40 @@ class KubeObject:
 
     @property
     def uid(self) -> str:
+        """The UID, which no later object of the same name has."""
         uid: str = self.raw["metadata"]["uid"]
         return uid
 
     @property
     def resource_version(self) -> str:
+        """The resourceVersion as the API server sent it."""
         version: str = self.raw["metadata"]["resourceVersion"]
         return version
 
     @property
     def version(self) -> int:
+        """The resourceVersion as a number."""
         return version_of(self.raw)
 
     @property
     def precondition(self) -> Precondition:
+        """The precondition of a write that was decided from this version."""
         return Precondition(self.uid, self.resource_version)
 
     @property
     def generation(self) -> int:
+        """The generation of the spec, 0 if missing."""
         return int(self.metadata.get("generation") or 0)
 
     @property
     def creation_timestamp(self) -> str:
+        """The creation time as text."""
         stamp: str = self.raw["metadata"]["creationTimestamp"]
         return stamp
 
     @property
     def created(self) -> datetime:
+        """The creation time, aware."""
         return datetime.fromisoformat(self.creation_timestamp)
 
     @property
@@ -94,18 +103,22 @@ class KubeObject:
 
     @property
     def deleting(self) -> bool:
+        """Whether the object is being deleted."""
         return "deletionTimestamp" in self.metadata
 
     @property
     def labels(self) -> dict[str, str]:
+        """The labels, {} if missing."""
         return self.metadata.get("labels") or {}
 
     @property
     def annotations(self) -> dict[str, str]:
+        """The annotations, {} if missing."""
         return self.metadata.get("annotations") or {}
 
     @property
     def finalizers(self) -> list[str]:
+        """The finalizers, [] if missing."""
         return self.metadata.get("finalizers") or []
 
     @property
@@ -123,14 +136,17 @@ class KubeObject:
 
     @property
     def spec(self) -> Json:
+        """The spec, {} if missing."""
         return self.raw.get("spec") or {}
 
     @property
     def status(self) -> Json:
+        """The status, {} if missing."""
         return self.raw.get("status") or {}
 
     @property
     def conditions(self) -> Iterable[Json]:
+        """The conditions in the status, empty if missing."""
         return self.status.get("conditions") or ()
 
     def condition(self, kind: str) -> str | None:
@@ -139,6 +155,7 @@ class KubeObject:
 
     @property
     def ready(self) -> bool:
+        """Whether the condition Ready is True."""
         return self.condition(READY) == "True"
 
 
@@ -151,6 +168,7 @@ class Pod(KubeObject):
 
     @property
     def phase(self) -> str:
+        """The pod's phase, `Pending` if missing."""
         phase: str = self.status.get("phase", "Pending")
         return phase
 
@@ -173,6 +191,7 @@ class KubeList:
 
     @property
     def items(self) -> list[Json]:
+        """The objects of the page."""
         items: list[Json] = self.raw["items"]
         return items
 
@@ -194,4 +213,5 @@ def body_of(metadata: Json, **parts: Any) -> Json:
 
 
 def new_object(api_version: str, kind: str, metadata: Json, **parts: Any) -> Json:
+    """Return the body of an object to create; `parts` are its other top-level fields."""
     return {"apiVersion": api_version, "kind": kind, **body_of(metadata, **parts)}

@@ -64,6 +64,7 @@ class ServeMetrics(bootsteps.StartStopStep):
         super().__init__(worker)
 
     def start(self, worker: Any) -> None:  # noqa: ARG002 - Celery's signature
+        """Serve the metrics of this worker process."""
         gauges.serve(self._settings.address, self._settings.port, services().tally.read, self._registry)
 
 
@@ -88,14 +89,17 @@ class Heartbeat(bootsteps.StartStopStep):
         super().__init__(consumer)
 
     def register_with_event_loop(self, consumer: Any, hub: Any) -> None:
+        """Beat at once, then once every BEAT_EVERY seconds."""
         self._cancel()
         hub.call_soon(self._beat, consumer)
         self._timer = hub.call_repeatedly(BEAT_EVERY, self._beat, consumer)
 
     def stop(self, parent: Any) -> None:  # noqa: ARG002 - Celery's signature
+        """Stop beating."""
         self._cancel()
 
     def terminate(self, parent: Any) -> None:
+        """Stop beating."""
         self.stop(parent)
 
     def _beat(self, consumer: Any) -> None:

@@ -39,6 +39,7 @@ class OwnConsumer(TolerantConsumer):
         return connection
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
+        """Return the handler, which knows our own tasks only and does not decompress messages."""
         channel = self.task_consumer.channel
         if isinstance(channel, Channel):
             channel.Message = UncompressedMessage
@@ -46,4 +47,5 @@ class OwnConsumer(TolerantConsumer):
         return super().create_task_handler(*args, **options)
 
     def read(self, message: Any) -> None:
+        """Reduce the message to what its task needs. Raises MessageRefused."""
         envelope.read(message, self._tasks, wall_clock())

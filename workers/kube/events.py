@@ -31,6 +31,7 @@ class KubeEvents:
         self._kube, self._namespace = kube, namespace
 
     def pod_state(self, namespace: str, name: str, uid: str, version: int, state: str, message: str) -> None:
+        """Write an Event about the state of a pod's ports; `version` is the pod's, after the transition."""
         involved = _involved(POD, namespace, name, uid)
         kind = "Warning" if state in WARNING_STATES else "Normal"
         self._emit(involved, namespace, f"Ports{state}", message, kind, f"{version}")
@@ -43,13 +44,16 @@ class KubeEvents:
     def pod_pool(
         self, namespace: str, name: str, uid: str, reason: str, message: str, once: str, warning: bool = False
     ) -> None:
+        """Write an Event about a pod pool; `once` names the transition."""
         kind = "Warning" if warning else "Normal"
         self._emit(_involved(POD_POOL, namespace, name, uid), namespace, reason, message, kind, once)
 
     def pod_claim(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
+        """Write an Event about a claim; `once` names the transition."""
         self._emit(_involved(POD_CLAIM, namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def pod_claim_set(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
+        """Write an Event about a claim set; `once` names the transition."""
         self._emit(_involved(POD_CLAIM_SET, namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def write_refused(self, key: str, snapshot: Snapshot | None, write: RefusedWrite) -> None:

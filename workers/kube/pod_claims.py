@@ -35,6 +35,7 @@ class PodClaims:
         return [KubeObject(claim) for claim in self._kube.list(claim_path(namespace), **query)["items"]]
 
     def set_finalizers(self, claim: KubeObject, finalizers: list[str]) -> KubeObject:
+        """Replace the claim's finalizers."""
         return self._write(claim, {"finalizers": finalizers})
 
     def name(self, claim: KubeObject, pod: str, node: str | None, bound_at: str) -> KubeObject:
@@ -60,6 +61,7 @@ class PodClaims:
         return self._write(claim, {}, {"podName": target, "nodeName": None, "sourcePod": source})
 
     def set_status(self, claim: KubeObject, status: Json) -> KubeObject:
+        """Write the status. Raises Conflict or NotFound when the claim has changed since it was read."""
         path = f"{claim_path(claim.namespace, claim.name)}/status"
         return KubeObject(patch_if_unchanged(self._kube, path, claim.precondition, status=status))
 
@@ -70,4 +72,5 @@ class PodClaims:
 
 
 def claim_path(namespace: str, name: str = "") -> str:
+    """Return the API path of a claim, or of the namespace's claims without a name."""
     return path(namespace, POD_CLAIM.plural, name)

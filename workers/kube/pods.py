@@ -19,6 +19,7 @@ from workers.kube.conditional_writes import join_if_unchanged, patch_if_unchange
 
 
 def pod_path(namespace: str, name: str) -> str:
+    """Return the API path of a pod."""
     return path_of("/api/v1", "namespaces", namespace, "pods", name)
 
 

@@ -36,6 +36,7 @@ class TokenSecret:
         self._collection = path_of("/api/v1", "namespaces", namespace, "secrets")
 
     def read(self) -> Stored:
+        """Read the tokens. Without a Secret there are none; a Secret of another owner is `strange` and not read."""
         try:
             secret = KubeObject(self._kube.get(path_of(self._collection, self.name)))
         except NotFound:

@@ -37,6 +37,7 @@ class RedisBuckets:
         self._acquire = Script(redis, "take_token", Path(__file__).parent / "lua")
 
     def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:
+        """Take a token. None: the call may begin; else the time until the caller's token is there."""
         rate = self._rates.of(api_class)
         owed = 1000 / (OWED[priority] * rate.per_second) if priority in OWED else 0
         left = int(LEFT.get(priority, 0.0) * rate.burst)

@@ -20,9 +20,11 @@ class RedisMutexes:
         self._release = Script(redis, "release_mutex", Path(__file__).parent / "lua")
 
     def acquire(self, load_balancer_arn: str, longest: timedelta) -> str:
+        """Acquire the mutex for at most `longest`. Returns the token that releases it, '' when it is taken."""
         return self._keys.acquire(_key(load_balancer_arn), secrets.token_hex(8), longest)
 
     def release(self, load_balancer_arn: str, token: str) -> None:
+        """Release the mutex, if the token still holds it."""
         self._release([_key(load_balancer_arn)], [token])
 
 

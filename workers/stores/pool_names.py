@@ -16,12 +16,15 @@ class PoolNames:
         self._redis = redis
 
     def add(self, name: str) -> None:
+        """Add the pool to the index."""
         self._redis.sadd(self.key, name)
 
     def remove(self, name: str) -> None:
+        """Remove the pool from the index."""
         self._redis.srem(self.key, name)
 
     def all(self) -> list[str]:
+        """Return the names in order."""
         names: Any = self._redis.smembers(self.key)
         return sorted(name.decode() for name in names)
 
@@ -42,11 +45,14 @@ class ShownStatus:
         self._redis = redis
 
     def get(self, prefix: str) -> bytes:
+        """Return the status that was written last, b'' for none."""
         stored: Any = self._redis.get(f"{prefix}shown")
         return stored or b""
 
     def put(self, prefix: str, text: bytes) -> None:
+        """Record the status that was written."""
         self._redis.set(f"{prefix}shown", text)
 
     def forget(self, prefix: str) -> None:
+        """Forget the status, so that the next one is written."""
         self._redis.delete(f"{prefix}shown")

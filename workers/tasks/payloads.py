@@ -34,10 +34,12 @@ SHOWN: Final = 100
 
 
 class Nothing(Payload):
-    pass
+    """No fields: the payload of a periodic task."""
 
 
 class ReconcileKey(Payload):
+    """A request to reconcile a key."""
+
     key: str
     requested: bool = False
     """A service asks, not a hint: the key is marked first, so that it runs even if nothing has changed."""
@@ -49,18 +51,26 @@ def key_of(kind: ResourceKind) -> Any:
 
 
 class ReconcilePod(ReconcileKey):
+    """A request to reconcile the ports of a pod."""
+
     key: Annotated[str, key_of(POD)]
 
 
 class ReconcilePool(ReconcileKey):
+    """A request to reconcile a port pool."""
+
     key: Annotated[str, key_of(PORT_POOL)]
 
 
 class ReconcilePodPool(ReconcileKey):
+    """A request to reconcile a pod pool."""
+
     key: Annotated[str, key_of(POD_POOL)]
 
 
 class ScaleUp(Payload):
+    """A request to scale a port pool up."""
+
     pool: Name
     """Name of the port pool."""
 
@@ -72,6 +82,8 @@ class ScaleUp(Payload):
 
 
 class SweepLost(Payload):
+    """A request to sweep for lost hints."""
+
     sent: Annotated[int, Field(gt=0, lt=2**53)]
     """When this message was sent, in ms of Redis's clock."""
 

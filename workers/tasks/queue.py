@@ -27,6 +27,7 @@ def tick(_: Nothing) -> None:
 
 
 def sweep(parts: Services) -> None:
+    """Queue the keys whose wait or lease is over, and request the sweep for lost hints."""
     woken = parts.queue.sweep_due(parts.settings.queue.sweep_limit)
     log.debug("due_keys_queued", keys=woken)
     ask_for_lost(parts)

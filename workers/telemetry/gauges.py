@@ -76,6 +76,7 @@ class StateGauges(Collector):
         return [_family(name, {}) for name in GAUGES]
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
+        """Return all gauges. While Redis does not answer, only `READABLE` (0) and the heartbeat."""
         try:
             samples: dict[str, Samples] = {HEARTBEAT: {(): heartbeat.silence()}, **self._read()}
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can

@@ -47,6 +47,7 @@ def set_up(settings: LogSettings, listeners: Sequence[Processor] = ()) -> None:
 
 
 def formatter(settings: LogSettings) -> structlog.stdlib.ProcessorFormatter:
+    """Return the formatter of all lines: coloured for a console, else JSON."""
     console = settings.format == "console" or (settings.format == "auto" and sys.stderr.isatty())
     last: list[Processor] = (
         [structlog.processors.format_exc_info, shown, structlog.dev.ConsoleRenderer()]

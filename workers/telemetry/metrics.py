@@ -33,10 +33,12 @@ EVENTS: Final = "events"
 
 
 def kind_of(key: str) -> str:
+    """Return the first part of the key, which names its kind."""
     return key.partition("/")[0]
 
 
 def observe_reconcile(key: str, outcome: str, seconds: float) -> None:
+    """Count a run, and observe how many seconds it took."""
     count, duration = _of_runs(kind_of(key), outcome)
     count.inc()
     duration.observe(seconds)
@@ -49,8 +51,10 @@ def _of_runs(kind: str, outcome: str) -> tuple[Counter, Histogram]:
 
 
 def count_refusal(key: str, reason: str) -> None:
+    """Count a refused request of the key."""
     REFUSALS.labels(kind_of(key), reason).inc()
 
 
 def count_refused_write(resource: str, verb: str) -> None:
+    """Count a write that the API server refused."""
     WRITES_REFUSED.labels(resource, verb).inc()

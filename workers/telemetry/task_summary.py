@@ -35,6 +35,7 @@ class TaskSummary:
         self.lines: list[str] = []
 
     def add(self, state: str, words: str) -> None:
+        """Add a line. The first MOST lines also become states of the task."""
         self.lines.append(words)
         if len(self.lines) <= MOST:
             self.show(state, words)
@@ -76,6 +77,7 @@ def listen(_logger: Any, _method: str, event: EventDict) -> EventDict:
 
 
 def in_words(event: EventDict) -> str:
+    """Return the event and its facts as one line, without empty facts."""
     facts = {name: value for name, value in event.items() if name not in UNSAID and value not in ("", None)}
     return " ".join([str(event["event"]), *(f"{name}={_written(value)}" for name, value in facts.items())])
 

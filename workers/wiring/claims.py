@@ -38,6 +38,7 @@ def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, poo
 
 
 def claim_set_services(settings: WorkerSettings, redis: Redis, pools: PodPoolServices) -> ClaimSetServices:
+    """Build the services of the reconciler of claim sets."""
     return ClaimSetServices(
         kube=pools.kube,
         sets=PodClaimSets(pools.kube),

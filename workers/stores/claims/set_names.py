@@ -14,7 +14,9 @@ class ClaimSetNames:
         self._redis = redis
 
     def put(self, namespace: str, uid: str, name: str) -> None:
+        """Record the name of the set with this UID."""
         self._redis.hset(sets(namespace), uid, name)
 
     def drop(self, namespace: str, uid: str) -> None:
+        """Forget the set with this UID."""
         self._redis.hdel(sets(namespace), uid)

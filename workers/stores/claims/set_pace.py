@@ -26,6 +26,7 @@ class ClaimSetPace:
         return left(self._redis, _key(namespace, name))
 
     def looked(self, namespace: str, name: str, took: timedelta) -> None:
+        """Pause for as long as the run took, at most LONGEST. A run shorter than QUICK causes no pause."""
         if took >= QUICK:
             pause(self._redis, _key(namespace, name), took, LONGEST)
 

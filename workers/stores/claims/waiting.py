@@ -43,6 +43,7 @@ class WaitingClaims:
         return bool(before != entry)
 
     def drop(self, namespace: str, name: str) -> None:
+        """Forget a claim that waits no longer."""
         self._redis.hdel(_key(namespace), name)
 
     def all(self, namespace: str) -> tuple[WaitingClaim, ...]:

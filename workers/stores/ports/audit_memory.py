@@ -55,6 +55,7 @@ class AuditMemory:
         return stored.decode() if stored else ""
 
     def record_last_checked(self, prefix: str, last: str) -> None:
+        """Record the object that was checked last."""
         self._redis.set(f"{prefix}turn", last)
 
     def _first(self, prefix: str) -> dict[str, int]:

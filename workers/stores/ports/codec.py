@@ -48,4 +48,5 @@ def encode_owner(entries: Iterable[Entry]) -> dict[str, Item]:
 
 
 def texts(replies: Iterable[Any]) -> tuple[str, ...]:
+    """Decode each reply."""
     return tuple(reply.decode() for reply in replies)

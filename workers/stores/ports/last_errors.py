@@ -35,6 +35,7 @@ class Troubles:
         self._redis.set(_key(key), orjson.dumps(asdict(trouble)), ex=KEPT)
 
     def last(self, key: str) -> Trouble | None:
+        """Return the last error of the key, None if there is none."""
         stored: Any = self._redis.get(_key(key))
         return Trouble(**orjson.loads(stored)) if stored else None
 

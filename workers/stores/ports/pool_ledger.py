@@ -43,6 +43,7 @@ class PoolLoadBalancer:
     empty_for: timedelta = field(default=timedelta(0), compare=False)
 
     def encoded(self) -> dict[str, Any]:
+        """Return the load balancer as the ledger stores it."""
         keys = ("name", "arn", "dns", "slot", "position", "capacity", "retiring")
         return {k: getattr(self, k) for k in keys} | {"foreign": self.foreign, "stock": self.stock}
 
@@ -147,6 +148,7 @@ class PortPoolLedger:
         return bool(held) and not held.startswith(b"-")
 
     def key_of(self, epoch: str) -> str:
+        """Return the Redis key of the epoch's one scale-up request."""
         return f"{self.prefix}scale-up:{epoch}"
 
     def intent(self, epoch: str, limits: ScaleUpLimits) -> Intent | str:

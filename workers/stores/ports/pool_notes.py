@@ -26,9 +26,11 @@ class PoolNotes:
         return dict(orjson.loads(text)) if text else {}
 
     def put_unusable(self, unusable: Mapping[str, str]) -> None:
+        """Record the load balancers that give no ports: ARN -> why."""
         self._redis.hset(self._key, "unusable", orjson.dumps(unusable))
 
     def trouble(self) -> str:
+        """Return why the last scale-up failed, '' if it did not."""
         return self._get("trouble").decode()
 
     def put_trouble(self, reason: str) -> None:

@@ -33,6 +33,7 @@ class Retirement:
         self._ledger.redis.set(self._key(lb), token_of("put-off", wait), px=wait)
 
     def is_put_off(self, lb: PoolLoadBalancer) -> bool:
+        """Tell whether the removal of the load balancer is put off now."""
         return time_left(self._ledger.redis, self._key(lb)) > timedelta(0)
 
     def _key(self, lb: PoolLoadBalancer) -> str:

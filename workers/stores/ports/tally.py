@@ -15,6 +15,7 @@ LB_STATES: Final = ("giving", "filling", "retiring", "closed")
 
 
 def ask(pipe: Pipeline, prefix: str) -> None:
+    """Queue the reads of one pool in the pipeline."""
     pipe.hmget(f"{prefix}meta", "incarnation", "epoch", "free", "demand", "intent")
     pipe.hgetall(f"{prefix}lbs")
     pipe.hlen(f"{prefix}demand")

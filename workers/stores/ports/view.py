@@ -30,10 +30,12 @@ class LedgerView:
 
     @property
     def allocated(self) -> int:
+        """How many ports of all load balancers are in use."""
         return sum(lb.used for lb in self.load_balancers)
 
     @property
     def capacity(self) -> int:
+        """How many ports all load balancers can give."""
         return sum(lb.capacity for lb in self.load_balancers)
 
 

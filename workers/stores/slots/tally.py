@@ -17,6 +17,7 @@ SLOT_STATES: Final = ("running", "reserved", "free", "closed")
 
 
 def ask(pipe: Pipeline, prefix: str) -> None:
+    """Queue the reads of one pool in the pipeline."""
     pipe.hvals(f"{prefix}pods")
     pipe.hlen(f"{prefix}jobs")
     pipe.zcard(f"{prefix}ended")

@@ -99,6 +99,7 @@ class RunnerUser:
 
 
 def text(said: str | bytes) -> str:
+    """Return the reply as text, whether redis-py has decoded it or not."""
     return said.decode() if isinstance(said, bytes) else said
 
 

@@ -38,6 +38,7 @@ class PodSlots:
 
     @property
     def busy(self) -> int:
+        """How many slots have a job."""
         return sum(bool(job) for job in self.slots)
 
 
@@ -53,6 +54,7 @@ class SlotsView:
     unready: Unready
 
     def of(self, uid: str) -> PodSlots | None:
+        """Return the pod with this UID, None if the ledger does not have it."""
         return next((pod for pod in self.pods if pod.uid == uid), None)
 
 
