@@ -83,7 +83,7 @@ def _ack(qos: Any, delivery_tag: Any) -> None:
 
 
 def _reject(qos: Any, delivery_tag: Any, requeue: bool = False) -> None:
-    """What cannot be put back into its queue comes back after the visibility timeout."""
+    """Reject a message; one that cannot be put back into its queue comes back after the visibility timeout."""
     try:
         unguarded["reject"](qos, delivery_tag, requeue=requeue)
     except LOST:
@@ -135,7 +135,7 @@ def _pause(error: Exception) -> None:
 
 
 class Quiet(logging.Filter):
-    """Drops the log lines about each attempt and each lost connection during a spell, whose begin and end are logged."""
+    """Drops the log lines about each attempt and lost connection during a spell, whose begin and end are logged."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return False for a line below WARNING, or one about a lost connection, during a spell."""

@@ -1,4 +1,4 @@
-"""Sends the messages of placed jobs. A job whose message could not be sent waits again, longer each time."""
+"""Sends the messages of placed jobs, and undoes a placement whose message could not be sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Dispatcher:
         self._ledger, self._sender = ledger, sender
 
     def dispatch(self, placed: Iterable[Placed]) -> None:
-        """Send the messages. While the broker is away, a placed job gives up its slot and waits again.
+        """Send the messages. While the broker is away, a first phase waits again, and a later one keeps its slot.
 
         The sweep sends what the ledger then places there: the broker is most likely still away.
         """

@@ -135,9 +135,7 @@ class RunnerLedger:
         return change_of(self.call("finish", job, phase, attempt, outcome, result))
 
     def undo(self, job: str, attempt: str, wait: timedelta) -> tuple[int, tuple[Placed, ...]]:
-        """Take back an attempt whose message could not be sent. Returns how often that has happened; -1: the job has
-        another attempt.
-        """
+        """Undo a placement whose message could not be sent. Returns how often that happened to the job; -1: refused."""
         status, *rest = self.call("undo", job, attempt, milliseconds(wait))
         return (int(rest[0]), placed_of(rest[1])) if status == b"OK" else (-1, ())
 

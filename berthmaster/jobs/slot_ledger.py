@@ -120,12 +120,12 @@ class SlotLedger(RunnerLedger):
         return Size(*(int(value) for value in reply[1:]))
 
     def enlist(self, token: str, names: Collection[str], dropped: Collection[str] = ()) -> None:
-        """Record that pods of these names shall be created, and pods of the `dropped` names never. Raises StaleToken."""
+        """Record that pods of these names shall be created, and those of `dropped` names never. Raises StaleToken."""
         if self.call("enlist", token, orjson.dumps(list(names)), orjson.dumps(list(dropped)))[0] == b"STALE":
             raise StaleToken(f"a newer run has pod pool {self.pool}")
 
     def forget_size(self, token: str) -> None:
-        """Forget the size of a deleted pool: a new pool of the same name has its own size and creates its own pods."""
+        """Forget a deleted pool's size: a new pool of the name has a size and pods of its own."""
         self.call("forget_size", token)
 
     def forget(self, token: str) -> bool:
@@ -134,9 +134,7 @@ class SlotLedger(RunnerLedger):
 
     @readable()
     def never_ready(self, revision: str, age: timedelta) -> None:
-        """Count a pod that never became ready; pods that booted side by side count once. Only the pool's run may call
-        it.
-        """
+        """Count a pod that never became ready, once for pods that booted together. Only the pool's run may call it."""
         key, now = f"{self.prefix}unready", self.redis.time()[0]
         revision_stored, at = self.redis.hmget(key, "revision", "at")
         if revision_stored == revision.encode() and age.total_seconds() >= now - int(at or 0) >= 0:

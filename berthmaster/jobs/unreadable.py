@@ -24,7 +24,7 @@ _OF_THE_SERVER: Final = re.compile("(?!WRONGTYPE )[A-Z]{3,} ")
 
 
 class UnreadableLedger(TransientError):  # noqa: N818 - an expected state, as NotVerified
-    """The ledger holds data that we did not write. Nothing is decided from it. A retry helps once somebody repairs it."""
+    """The ledger holds data that we did not write. Nothing is decided from it; somebody may repair it."""
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""Typed views of Kubernetes objects: what each field is called, and what stands for one that is missing.
+"""Typed views of Kubernetes objects: the name of each field, and the default of a missing one.
 
-A view holds the JSON as the API server sent it and reads a field when it is asked for. What the API server gives every
-object (name, UID, resource version, time of creation) must be there: KeyError says so. Everything else may be missing,
-and is empty then.
+A view holds the JSON as the API server sent it, and reads a field on access. The API server gives every object a name,
+a UID, a resource version and a creation time: KeyError if one is missing. Any other missing field reads as empty.
 """
 
 from __future__ import annotations
@@ -18,14 +17,17 @@ READY: Final = "Ready"
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """The version of an object that a write was decided from. The API server refuses the write of any other."""
+    """The version of an object that a write was decided from. The API server refuses the write to any other version."""
 
     uid: str
     resource_version: str
 
 
 def version_of(obj: Mapping[str, Any]) -> int:
-    """The resource version as a number: one object's grow. Without a view: it is asked once a line of a watch."""
+    """Return the resource version as a number, which grows with each change of an object.
+
+    It takes JSON and no view, because each line of a watch calls it.
+    """
     return int(obj["metadata"]["resourceVersion"])
 
 
@@ -36,7 +38,7 @@ class KubeObject:
     raw: Mapping[str, Any]
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
-        """What dataclasses make for frozen ones takes twice as long, and a view is made for each line of a watch."""
+        """Set the field directly: a frozen dataclass takes twice as long, and each line of a watch needs a view."""
         _hold(self, raw)
 
     @property
@@ -53,7 +55,7 @@ class KubeObject:
 
     @property
     def namespace(self) -> str:
-        """KeyError for an object of the whole cluster."""
+        """The object's namespace. KeyError for a cluster-scoped object."""
         namespace: str = self.raw["metadata"]["namespace"]
         return namespace
 
@@ -97,7 +99,7 @@ class KubeObject:
 
     @property
     def deletion(self) -> datetime | None:
-        """When its grace period ends, None for an object that is not being deleted."""
+        """When the grace period ends, None for an object that is not being deleted."""
         stamp = self.metadata.get("deletionTimestamp")
         return None if stamp is None else datetime.fromisoformat(stamp)
 
@@ -123,15 +125,15 @@ class KubeObject:
 
     @property
     def owners(self) -> Iterable[Mapping[str, Any]]:
-        """Its owner references. Whoever may write the object may write any name there."""
+        """The owner references. Whoever may write the object may write any name there."""
         return self.metadata.get("ownerReferences") or ()
 
     def owned_by(self, uid: str, *, controller: bool = False) -> bool:
-        """`controller`: only as its controller."""
+        """Tell whether an owner reference has that UID. `controller`: only the controller's reference counts."""
         return any(owner.get("uid") == uid and (owner.get("controller") or not controller) for owner in self.owners)
 
     def owners_of(self, kind: str) -> list[Any]:
-        """Names of the owners of a kind; anything may stand there."""
+        """Return the names of the owners of a kind; they may be any text."""
         return [owner.get("name") for owner in self.owners if owner.get("kind") == kind]
 
     @property
@@ -150,7 +152,7 @@ class KubeObject:
         return self.status.get("conditions") or ()
 
     def condition(self, kind: str) -> str | None:
-        """The status of a condition, None while it is not there."""
+        """Return the status of a condition, None if there is no such condition."""
         return next((str(c.get("status", "")) for c in self.conditions if c.get("type") == kind), None)
 
     @property
@@ -174,7 +176,7 @@ class Pod(KubeObject):
 
     @property
     def node(self) -> str | None:
-        """None while it is not scheduled."""
+        """The pod's node, None while the pod is not scheduled."""
         return self.spec.get("nodeName") or None
 
 
@@ -201,14 +203,14 @@ class KubeList:
         return self.raw["metadata"].get("continue") or None
 
     def joined(self, rest: Iterable[Json]) -> Json:
-        """As one list, with the items of the pages that follow."""
+        """Return one list, with the items of the following pages."""
         paging = ("continue", "remainingItemCount")
         metadata = {key: value for key, value in self.raw["metadata"].items() if key not in paging}
         return {**self.raw, "metadata": metadata, "items": [*self.items, *rest]}
 
 
 def body_of(metadata: Json, **parts: Any) -> Json:
-    """The JSON of what is sent: `parts` are its spec, status and so on. In a merge patch None takes a field off."""
+    """Return the JSON of a request: `parts` are spec, status and so on. In a merge patch None removes a field."""
     return {"metadata": metadata, **parts}
 
 

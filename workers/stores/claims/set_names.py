@@ -1,4 +1,7 @@
-"""Which set a pod's label `claimset` means (events.protocol.claim_index reads it). Can be lost: each run writes it."""
+"""Names of claim sets by the UID in a pod's label `claimset`. Can be lost: each run of a set writes its name again.
+
+events.protocol.claim_index reads them.
+"""
 
 from __future__ import annotations
 
