@@ -36,8 +36,9 @@ class Spec(BaseModel):
 
 @dataclass(frozen=True)
 class Rule(Generic[S]):
-    """A rule over fields. `field` is to blame; for a valid spec `cel` is true and `broken` false. CEL sees every
-    default filled in.
+    """A rule over fields. For a valid spec `cel` is true and `broken` false; `field` is to blame otherwise.
+
+    CEL sees every default filled in.
     """
 
     field: str

@@ -50,8 +50,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job and its present state. `attempt` is the latest try of `phase`, `plan` the attempt whose result waits for a
-    person.
+    """A job and its state. `attempt`: the latest try of `phase`; `plan`: the attempt whose result waits for a person.
 
     `outcome` of an ended job: succeeded, failed, cancelled, expired, or lost (its runner is gone, and it must not run
     again).

@@ -13,8 +13,9 @@ from redis import Redis
 
 @dataclass(frozen=True)
 class Result:
-    """An entry of the stream. `state` is an outcome, or `reserved`: then `attempt` is the plan to confirm. `at` is the
-    entry's id.
+    """An entry of the stream. `state` is an outcome, or `reserved`: then `attempt` is the plan to confirm.
+
+    `at` is the entry's id.
     """
 
     at: str

@@ -82,7 +82,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Started:
-    """A granted start: the number of the slot, and for a later phase the attempt that the slot was reserved with."""
+    """A granted start: the number of the slot; for a later phase also the attempt that reserved the slot."""
 
     slot: int
     plan: str = ""
@@ -90,9 +90,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Change:
-    """What a request did. `taken` False: it was refused, as late or not about the present attempt. `state` is the state
-    afterwards.
-    """
+    """What a request did, and the `state` afterwards. `taken` False: refused, as late or not the present attempt."""
 
     taken: bool
     state: str = ""

@@ -63,8 +63,9 @@ class SlotLedger(RunnerLedger):
     # ---- what workers do
 
     def sweep(self, remember: timedelta, pause: timedelta = PAUSE) -> Swept:
-        """End late reservations and place waiting jobs. `pause`: after a longer gap between sweeps, reservations last
-        as much longer.
+        """End late reservations and place waiting jobs.
+
+        `pause`: after a longer gap between sweeps, reservations last as much longer.
         """
         _, expired, placed = self.call("sweep", milliseconds(remember), MOST, milliseconds(pause))
         return Swept(texts_of(expired), placed_of(placed))

@@ -45,9 +45,7 @@ class Identity(NamedTuple):
 
 
 class AnotherFleet(RedisConnectionError):  # noqa: N818 - says what is, not what failed
-    """The Redis belongs to another fleet. A running process treats it as an outage: it takes no new work and loses
-    none.
-    """
+    """The Redis belongs to another fleet. A running process treats that as an outage, and loses no work."""
 
     def __init__(self, owner: Identity, own: Identity) -> None:
         super().__init__(

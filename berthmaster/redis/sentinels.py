@@ -28,9 +28,9 @@ PATIENCE = 1.0
 
 
 class Hidden(UsernamePasswordCredentialProvider):
-    """User and password of the sentinels. Celery shows the transport options of workers to anybody, and to Flower.
+    """User and password of the sentinels, hidden from anybody to whom Celery shows the transport options.
 
-    As no kind of text, these stay secret there.
+    Workers show these options on request, and to Flower; text of any kind would not stay secret there.
     """
 
     def __repr__(self) -> str:
@@ -44,8 +44,9 @@ class Sentinels(Sentinel):
     """The sentinels of one address. Threads may share them."""
 
     def discover_master(self, service_name: str) -> tuple[str, int]:
-        """Find the master, on a copy of the list: redis-py swaps two entries of the shared list, and two threads that
-        do so at once lose a sentinel for good.
+        """Find the master, on a copy of the list of sentinels.
+
+        redis-py swaps two entries of the shared list, and two threads that do so at once lose a sentinel for good.
         """
         asked: Any = copy(self)
         asked.sentinels = [*self.sentinels]

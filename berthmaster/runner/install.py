@@ -39,8 +39,9 @@ TOLERANT: Final = "berthmaster.celery.consumer:TolerantConsumer"
 
 
 def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSettings) -> None:
-    """Make the application a runner. Call it where the application is created. `settings` is called when the worker
-    starts, or a task first runs.
+    """Make the application a runner. Call it where the application is created.
+
+    `settings` is called when the worker starts, or a task first runs.
     """
 
     @lru_cache(maxsize=1)

@@ -57,7 +57,7 @@ class KubeEvents:
         self._emit(_involved(POD_CLAIM_SET, namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def write_refused(self, key: str, snapshot: Snapshot | None, write: RefusedWrite) -> None:
-        """Write an Event about a refused write of the key's object, again only once the object's spec has changed."""
+        """Write an Event about a refused write of the key's object, once for the same spec, write and status code."""
         kind, *place = split_key(key)
         namespace, name = place if len(place) > 1 else ("", place[0])
         body = snapshot.body if snapshot else {}

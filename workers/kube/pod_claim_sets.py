@@ -86,7 +86,7 @@ class SetClaims:
         return True
 
     def spare(self, claim: KubeObject) -> bool:
-        """Give the claim a new version, so that a deletion of the old one conflicts. False: it has changed, or is gone."""
+        """Give the claim a new version, so that a deletion of the old one conflicts. False: it has one, or is gone."""
         path, mark = claim_path(self._namespace, claim.name), {SPARED: claim.resource_version}
         try:
             patch_if_unchanged(self._kube, path, claim.precondition, {"annotations": mark})

@@ -70,9 +70,7 @@ class PoolPods:
         return pod if pod.uid == uid else None
 
     def delete(self, pod: Pod) -> bool:
-        """Delete the pod in the version that was read. False: it has changed, or the deletion is refused. Either way
-        the run goes on.
-        """
+        """Delete the pod in the version that was read. False: it has changed since, or the deletion is refused."""
         try:
             delete_if_unchanged(self._kube, pod_path(self._namespace, pod.name), pod.precondition)
         except Conflict:
@@ -110,7 +108,7 @@ class PoolPods:
 
 
 def _with_environment(container: Json, environment: list[Json]) -> Json:
-    """Add the variables to the template's containers. A variable that the template sets itself stays."""
+    """Add the variables to a container. A variable that the template sets itself stays."""
     own = container.get("env") or []
     names = {variable.get("name") for variable in own}
     return {**container, "env": [*own, *(variable for variable in environment if variable["name"] not in names)]}

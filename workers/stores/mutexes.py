@@ -1,4 +1,4 @@
-"""Mutexes of load balancers in Redis, shared by all workers. Each ends by itself, so that no dead worker keeps one."""
+"""Mutexes of load balancers in Redis, shared by all workers. Each ends by itself, so that a dead worker keeps none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workers.stores.acquired_keys import AcquiredKeys
 
 
 class RedisMutexes:
-    """workers.cloud.mutexes.LoadBalancerMutexes. Raises what redis-py raises: without Redis nobody holds a mutex."""
+    """A workers.cloud.mutexes.LoadBalancerMutexes. Raises redis-py's errors: without Redis nobody holds a mutex."""
 
     def __init__(self, redis: Redis) -> None:
         self._keys = AcquiredKeys(redis)

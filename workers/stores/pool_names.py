@@ -1,4 +1,4 @@
-"""The names of the pools that this fleet serves, for sweeps and audits: an index, so that no sweep scans snapshots."""
+"""The names of the fleet's pools, for sweeps and audits: an index, so that no sweep scans snapshots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from redis import Redis
 
 
 class PoolNames:
-    """Lost with Redis; every pool's own run adds it again."""
+    """The names of port pools. Lost with Redis; each pool's own run adds its name again."""
 
     key = "berthmaster:portpools"
 
@@ -30,7 +30,7 @@ class PoolNames:
 
 
 class PodPoolNames(PoolNames):
-    """The same of pod pools, as namespace/name."""
+    """The names of pod pools, as namespace/name."""
 
     key = "berthmaster:podpools"
 
@@ -38,7 +38,7 @@ class PodPoolNames(PoolNames):
 class ShownStatus:
     """The status that was last written on a pool, so that an unchanged one costs no call.
 
-    Of that object and that history of the API alone: what was restored from a backup shows what it showed then.
+    It counts only for that object, in that history of the API: an object restored from a backup has its old status.
     """
 
     def __init__(self, redis: Redis) -> None:

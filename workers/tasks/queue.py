@@ -34,7 +34,7 @@ def sweep(parts: Services) -> None:
 
 
 def ask_for_lost(parts: Services) -> None:
-    """The message goes through the hints' own queue: when it arrives, every hint sent before it has had its turn."""
+    """Send the request through the hints' own queue: when it arrives, every earlier hint has been delivered."""
     period = parts.settings.queue.sweep_lost_every
     if parts.ticks.acquire(routing.QUEUE_SWEEP_LOST, period):
         sent = parts.queue.ask_sweep_lost(period)

@@ -1,6 +1,6 @@
-"""What a worker process counts about its runs.
+"""The counters of a worker process about its runs.
 
-Every counter has a label, also where one would do without: children of prefork count in files (shared_counters), and
+Every counter has a label, even without need: children of prefork count in files (shared_counters), and
 prometheus_client decides where a value lives when its labels are first used, or at import if it has none.
 """
 
@@ -46,7 +46,7 @@ def observe_reconcile(key: str, outcome: str, seconds: float) -> None:
 
 @lru_cache(maxsize=64)
 def _of_runs(kind: str, outcome: str) -> tuple[Counter, Histogram]:
-    """Cached, because looking up a child by its labels takes longer than counting."""
+    """Return the two metrics, cached: looking up a child by its labels takes longer than counting."""
     return RECONCILES.labels(kind, outcome), RECONCILE_SECONDS.labels(kind, outcome)
 
 

@@ -1,4 +1,4 @@
-"""Summarise in Flower what a task did: log lines of a transition become states of the task, and its result.
+"""Summarises in Flower what a task did: log lines of a transition become states of the task, and its result.
 
 The log is the only source. Where task events are off, nothing is summarised.
 """
@@ -41,7 +41,7 @@ class TaskSummary:
             self.show(state, words)
 
     def show(self, state: str, words: str) -> None:
-        """Sends a state of the task, which lasts until its next one. A failure to send does not fail the run."""
+        """Send a state of the task, which lasts until its next one. A failure to send does not fail the run."""
         events = self.app.events
         with suppress(Exception), events.default_dispatcher(hostname=self.hostname) as dispatcher:
             dispatcher.send(f"task-{state}", uuid=self.id, retry=False, result=words)
@@ -55,7 +55,7 @@ _summary: ContextVar[TaskSummary | None] = ContextVar("summary", default=None)
 
 
 def summarise(run: Callable[[], None]) -> str | None:
-    """Runs a task and returns what it did, in a line. None: it did nothing, or task events are off."""
+    """Run a task and return a summary in one line. None: it did nothing, or task events are off."""
     if not current_task or not current_task.app.conf.worker_send_task_events:
         run()
         return None
@@ -69,7 +69,7 @@ def summarise(run: Callable[[], None]) -> str | None:
 
 
 def listen(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Adds the line to the summary of its task, as a processor of structlog. The line does not change."""
+    """Add the line to the summary of its task, as a processor of structlog. The line does not change."""
     summary = _summary.get()
     if summary is not None and event.get("event") in SHOWN:
         summary.add(str(event["event"]), in_words(event))

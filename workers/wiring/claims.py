@@ -18,7 +18,7 @@ from workers.stores.claims.waiting import WaitingClaims
 
 
 def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, pools: PodPoolServices) -> ClaimServices:
-    """Connects to nothing yet. The ledgers are those of the pools."""
+    """Build the services of the reconciler of claims. Nothing connects yet. The ledgers are those of the pools."""
     return ClaimServices(
         kube=pools.kube,
         queue=queue,

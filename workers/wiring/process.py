@@ -1,7 +1,7 @@
-"""The one place that knows every concrete class: it builds what tasks need, once a process, each part when first used.
+"""The one place that knows every concrete class: it builds what tasks need, once a process, each part on first use.
 
-Nothing here connects: clients do when they are first called. A forked child builds its own, because the process is
-part of the question.
+Nothing connects here: clients connect on first use. A forked child builds its own services, because the cache is keyed
+by the process.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Services:
 
 
 def fleet_of(settings: WorkerSettings) -> Identity:
-    """The identity of the fleet: its name alone where kube-system cannot be read now."""
+    """Return the identity of the fleet: its name alone if kube-system cannot be read now."""
     try:
         return Identity(settings.cluster, read_system(KubeApi.connect(settings.kubernetes)))
     except (KubeError, *NO_ACCOUNT) as error:
@@ -108,7 +108,7 @@ def build(settings: WorkerSettings) -> Services:
 
 
 def services() -> Services:
-    """The parts of this process, from its environment."""
+    """Return the services of this process, from its environment."""
     return _services_of(os.getpid())
 
 

@@ -10,7 +10,7 @@ from berthmaster.jobs.unreadable import readable
 
 @readable()
 def population(ledger: SlotLedger) -> int:
-    """Return how many pods have reported or are still to be created."""
+    """Return how many pods the ledger has, plus those that are still to be created."""
     pipe = ledger.redis.pipeline(transaction=True)
     pipe.hlen(f"{ledger.prefix}pods")
     pipe.scard(f"{ledger.prefix}names")

@@ -1,7 +1,8 @@
 """The ledger of one pool: which ports are taken and by whom. Every method is one script, one step of Redis.
 
-A run opens the ledger first; everything that it does then carries its name, its token and the incarnation under which
-it began, and is refused when any of them is no longer the newest (StaleToken) or the ledger must be rebuilt (NotReady).
+A run opens the ledger first. Every later script of the run carries its name, its token and the incarnation under which
+it began. A script refuses a run whose token is no longer the newest (StaleToken), and every run while the ledger must
+be rebuilt (NotReady).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from domain.ports.entry import Entry
 from workers.stores.ports.codec import encode_item, entries_of, texts
 
 Ask = tuple[str, int] | tuple[str, int, int]
-"""A want's key, how many ports in a row and, in a pool of precreated listeners, their kind (domain.ports.precreate)."""
+"""A request's key, its number of ports and, for precreated listeners, their kind (domain.ports.precreate)."""
 EXPIRED_PAGE: Final = 1000
 EXPIRED_AGAIN: Final = timedelta(minutes=1)
 LUA: Final = Path(__file__).parents[1] / "lua"
@@ -36,11 +37,11 @@ class NotReady(TransientError):  # noqa: N818 - an expected wait, said in the sc
 
 
 class EntryChanged(StaleToken):
-    """The entry is no longer what this run saw: another run, a rebuild or the sweep came between."""
+    """The entry is no longer what this run read: another run, a rebuild or the sweep came between."""
 
 
 def load_scripts(redis: Redis) -> Scripts:
-    """Every script of the ledger. Reads files, so call it once a process."""
+    """Load every script of the ledger. Reads files, so call it once a process."""
     return Scripts(redis, LUA)
 
 
@@ -56,7 +57,7 @@ class Carrier:
 class Granted:
     """Every entry of the owner, old and new, and the load balancers that carry them.
 
-    `woken`: names that may have the room that was kept for this one while it waited.
+    `woken`: names that may get the room that was kept for this owner while it waited.
     """
 
     entries: tuple[Entry, ...]
