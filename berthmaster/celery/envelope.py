@@ -22,7 +22,7 @@ ENCODINGS: Final = frozenset({"utf-8", "utf8"})
 LONGEST_BODY: Final = 4 * 1024 * 1024
 """Bytes. The longest job has 512 KiB of arguments, which grow at most sixfold when they are escaped in a text."""
 DEEPEST_BODY: Final = 256
-"""Levels. A job that a client may submit is less deep; a child of prefork cannot be sent a much deeper one."""
+"""Levels. A job that a client may submit is less deep. Celery cannot send a much deeper one to a child of prefork."""
 LONGEST_WAIT: Final = timedelta(seconds=30)
 """The longest wait that our own tasks ask for, when they retry. A message that waits longer is delivered again."""
 LONGEST_POSTPONEMENT: Final = timedelta(hours=1)
@@ -49,7 +49,9 @@ class MessageRefused(ValueError):  # noqa: N818 - as in "refused message": an ex
 
 
 class Headers(BaseModel):
-    """What Celery itself writes. Headers that are not listed are ignored; those of the second part are checked only."""
+    """The headers that Celery itself writes. Headers that are not listed are ignored; those of the second part are only
+    checked.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 

@@ -111,7 +111,7 @@ class SlotLedger(RunnerLedger):
         return bool(self.call("quarantine", uid, "ending" if for_good else "away")[0] == b"OK")
 
     def resize(self, token: str, size: int | None, least: int, most: int, present: int) -> Size:
-        """Set the size, or read it with None. It is no difference, so that repeating a lost call is harmless.
+        """Set the size, or read it with None. `size` is no difference, so that repeating a lost call is harmless.
 
         Raises StaleToken when a newer run has the pool.
         """

@@ -21,12 +21,12 @@ Phase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z
 
 
 def once(phases: list[str]) -> list[str]:
-    """Raise ValueError for a repeated phase: the name of a phase says where a job is."""
+    """Return the phases. Raises ValueError for a repeated one: the name of a phase says where a job is."""
     return list(each_once(phases))
 
 
 def storable(value: Any) -> Any:
-    """Raise ValueError for what has no JSON, such as half a character, and for what is too large for Redis."""
+    """Return the value. Raises ValueError if it has no JSON, such as half a character, or is too large for Redis."""
     if (size := len(to_json(value))) > LARGEST:
         raise ValueError(f"is {size} bytes of JSON, at most {LARGEST}: keep it elsewhere and send where it is")
     return value

@@ -205,7 +205,7 @@ def _options(query: list[tuple[str, str]], allowed: frozenset[str], of: str = ""
 
 
 def _sensible(name: str, value: str, read: dict[str, Any]) -> bool:
-    """Refuse values that redis-py accepts and fails on later, or misreads."""
+    """Tell whether the value makes sense: redis-py accepts some values that it misreads, or fails on later."""
     if name in SWITCHES:
         said = SAID.get(value.lower())
         return not value or said is True or (said is False and name not in ON_ONLY)
@@ -221,7 +221,7 @@ def _sensible(name: str, value: str, read: dict[str, Any]) -> bool:
 
 
 def _sentinels(said: dict[str, str], masters: dict[str, Any], tls: bool) -> dict[str, Any]:
-    """`masters`: options of which those of TLS hold for the sentinels too, unless they have their own."""
+    """Return the options for the sentinels. `masters`: the master's, whose TLS options are the default here."""
     own = _options(list(said.items()), OF_SENTINELS_KNOWN, OF_SENTINELS)
     tls_of_sentinels = SAID.get(str(own.pop("ssl", tls)).lower())
     if tls_of_sentinels is None:

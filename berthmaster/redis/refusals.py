@@ -103,7 +103,10 @@ def recognising(parse: Callable[[str], Exception]) -> Callable[[str], Exception]
 
 
 def raising(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Raise a refusal inside a transaction's reply: hiredis leaves it there, redis-py's parsers raise it."""
+    """Wrap `read`: raise a refusal inside the reply of a transaction.
+
+    hiredis leaves such an error in the reply, and redis-py raises only the error of the command itself.
+    """
 
     def read_response(*args: Any, **options: Any) -> Any:
         reply = read(*args, **options)

@@ -101,8 +101,9 @@ class Attempts:
         return answer
 
     def _reported(self, mark: str, *, anew: bool = False) -> tuple[Answer, list[Kept]]:
-        """Return the report. Read the questions first: a start that is granted meanwhile is then among the stored
-        attempts.
+        """Send a report. `anew`: with all outcomes, acknowledged or not.
+
+        Questions are read first: a start that is granted meanwhile is then among the stored attempts.
         """
         asked, kept = self._spool.asked(), self._spool.all()
         unreported = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.acknowledged)]

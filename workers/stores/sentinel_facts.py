@@ -26,7 +26,8 @@ class SentinelFacts(NamedTuple):
 
 
 class Replication(NamedTuple):
-    """`needed`: replicas without which the master refuses writes. `lag`: seconds until it refuses.
+    """The master's replicas. `needed`: how many it needs to accept writes. `lag`: seconds until it refuses without
+    them.
 
     `needed` 1 may stand for more where the server forbids the question.
     """

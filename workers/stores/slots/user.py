@@ -64,7 +64,7 @@ class RunnerUser:
         return bool(default) and {"on", "nopass"} <= {text(flag) for flag in default["flags"]}
 
     def exists(self) -> bool:
-        """Tell whether the user exists, as far as Redis has not lost that knowledge with it."""
+        """Tell whether the pool has a user, by a key that a loss of Redis deletes as well."""
         return bool(self._redis.exists(self._key))
 
     def remove(self, token: str) -> None:
