@@ -224,7 +224,7 @@ def read_facts(info: bytes) -> dict[bytes, bytes]:
 
 
 def connect(url: str, fleet: Identity | None = None, **options: Any) -> Redis:
-    """Return a client for an address (see redis_address); it connects on first use. Raises ValueError.
+    """Return a client for an address (see berthmaster.redis.address); it connects on first use. Raises ValueError.
 
     Replies are bytes. `fleet`: the fleet that the server must belong to, if to any.
     """
