@@ -1,7 +1,7 @@
-"""Fleet: jobs for pod pools, for Python services. Plain `send_task` of the same tasks works without it.
+"""Fleet: submits jobs to pod pools from Python services. A plain `send_task` of the same tasks works without it.
 
-A message may be lost, and a Redis too: so a job is submitted again by its id until its end was seen, which is the same
-job however often it is said.
+A message can be lost, and so can the data of a Redis. So `run` submits a job again and again until the job ends. The id
+makes repeated submissions the same job.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AGAIN: Final = timedelta(seconds=30)
 PAUSE: Final = timedelta(seconds=1)
 MOST_DECIDED: Final = 10_000
 CANCELLED: Final = ""
-"""Stands where the plan of a confirmed job does."""
+"""In place of the plan, for a job that was cancelled."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,22 @@ class Request:
     when_lost: str = "requeue"
 
     def __post_init__(self) -> None:
-        """What a worker would refuse is refused here: its refusal could only be read in a log."""
+        """Refuse here what a worker would refuse: a worker's refusal appears only in its log."""
         check(Submission, self.encoded())
 
     def encoded(self) -> dict[str, Any]:
+        """Return the job as the payload of the submit task: lists and dicts only."""
         kwargs = dict(self.kwargs) if isinstance(self.kwargs, Mapping) else self.kwargs
         return {**self.__dict__, "args": listed(self.args), "kwargs": kwargs, "phases": listed(self.phases)}
 
 
 def listed(value: Any) -> Any:
-    """A text is a sequence too, and never meant as one."""
+    """Return a sequence as a list. Text is returned unchanged, and so is any other value."""
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else value
 
 
 def check(model: type[BaseModel], fields: Mapping[str, Any]) -> None:
-    """Raises ValueError, which names each field that is wrong."""
+    """Raise ValueError, which names each wrong field, unless the fields fit the model."""
     try:
         model.model_validate(fields)
     except ValidationError as error:
@@ -74,7 +75,7 @@ def check(model: type[BaseModel], fields: Mapping[str, Any]) -> None:
 
 
 def seconds(name: str, length: Any) -> float:
-    """Raises TypeError, or ValueError, for what is no length of time."""
+    """Return the length in seconds. Raises TypeError for anything but a timedelta, ValueError unless it is positive."""
     if not isinstance(length, timedelta):
         raise TypeError(f"{name}: must be a timedelta, such as timedelta(minutes=10), not {length!r}")
     if length <= timedelta(0):
@@ -83,8 +84,10 @@ def seconds(name: str, length: Any) -> float:
 
 
 class Fleet:
-    """`broker_url` is where workers take tasks from; `redis_url` where their state is, the same if left out.
-    `cluster`: the fleet's name; whatever is sent to a Redis of another one raises AnotherFleet instead.
+    """A client of one fleet.
+
+    `broker_url` is where workers take tasks from. `redis_url` is where their state is, by default the same. `cluster`
+    is the fleet's name; a Redis of another fleet raises AnotherFleet.
     """
 
     def __init__(self, broker_url: str, redis_url: str = "", cluster: str = "") -> None:
@@ -101,37 +104,43 @@ class Fleet:
         self.close()
 
     def close(self) -> None:
+        """Close the connections to the Redis of the state."""
         self._redis.close()
 
     def submit(self, request: Request) -> None:
-        """Idempotent by id."""
+        """Submit a job. Idempotent by id."""
         self._refuse_another_fleet()
         self._sender.send(routing.SLOTS_SUBMIT, request.encoded())
 
     def confirm(self, pool: str, job: str, plan: str) -> None:
-        """`plan`: the attempt whose result was seen (Result.attempt). Raises ValueError for a cancelled job."""
+        """Let the next phase run. `plan` is the attempt that was reviewed (Result.attempt).
+
+        Raises ValueError for a job that this Fleet has cancelled.
+        """
         check(ConfirmJob, {"pool": pool, "id": job, "plan": plan})
         if self._decided.get((pool, job)) == CANCELLED:
             raise ValueError(f"job {job} of {pool} was cancelled by this Fleet: it cannot be confirmed any more")
         self._decide(pool, job, plan)
 
     def cancel(self, pool: str, job: str) -> None:
+        """Cancel a job. `run` of this Fleet never submits the job again."""
         check(CancelJob, {"pool": pool, "id": job})
         self._decide(pool, job, CANCELLED)
 
     def job(self, pool: str, job: str) -> JobRecord | None:
-        """What is known of it now."""
+        """Return the job's record, None for an unknown job."""
         return SlotLedger(self._redis, self._scripts, pool).record(job)
 
     def results(self, pool: str, at: str = "$", wait: timedelta = PAUSE) -> Iterator[Result]:
-        """Those since `at`; ends when none comes within `wait`."""
+        """Yield the results after `at`. Ends when no result comes within `wait`."""
         return Results(self._redis, pool).since(at, wait)
 
     def run(self, request: Request, timeout: timedelta, again: timedelta = AGAIN) -> JobRecord:
-        """Submits, and again, until the job ends or waits for a person, also while Redis is away. Raises TimeoutError.
+        """Submit a job until it ends or waits for a person, also during an outage of Redis. Raises TimeoutError.
 
-        A plan that this Fleet has confirmed waits for nobody, and is confirmed again with each submission. What it has
-        cancelled is cancelled again and not submitted, which would start a job anew that nobody knows any more.
+        A job that this Fleet has confirmed does not wait: each submission confirms its plan again. A job that this
+        Fleet has cancelled is cancelled again and not submitted, because a submission of a forgotten job would start it
+        anew.
         """
         until, next_time = time.monotonic() + seconds("timeout", timeout), 0.0
         pause = min(0.2, seconds("again", again))
@@ -162,7 +171,7 @@ class Fleet:
         return self._sender.send(routing.SLOTS_CONFIRM, pool, job, plan)
 
     def _say(self, request: Request) -> bool:
-        """False: the broker does not take it."""
+        """Submit once, and repeat the decision about the job. False: the broker did not take a message."""
         self._refuse_another_fleet()
         plan = self._decided.get((request.pool, request.id))
         sent = plan == CANCELLED or self._sender.send(routing.SLOTS_SUBMIT, request.encoded())
@@ -175,7 +184,7 @@ class Fleet:
         return None
 
     def _state(self, request: Request) -> str:
-        """Why it has not ended, as far as one can see."""
+        """Say why the job has not ended, as far as this client can tell."""
         try:
             record = self.job(request.pool, request.id)
         except OUTAGE as error:

@@ -1,6 +1,6 @@
 """Lengths of time as people write them in settings: `30`, `1.5`, `30s`, `5m`, `24h`, besides ISO 8601.
 
-A variable of the environment is text, and pydantic alone takes a bare number of seconds only where it is no text.
+A variable of the environment is text, and pydantic alone accepts a bare number of seconds only as a number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.
 
 
 def spelled(value: object) -> object:
-    """The length of time that a text spells; anything else is returned as it is, for the next parser."""
+    """Return the length of time that a text spells. Any other value is returned unchanged, for the next parser."""
     written = WRITTEN.fullmatch(value.strip()) if isinstance(value, str) else None
     if isinstance(value, str) and not written and not value.startswith("P"):
         raise ValueError("is no length of time: write 90s, 10m or 24h")

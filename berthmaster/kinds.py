@@ -18,7 +18,7 @@ from berthmaster.names import NAME
 GROUP: Final = "berthmaster.dev"
 VERSION: Final = "v1alpha1"
 CORE: Final = ""
-"""The API group of Kubernetes' first kinds."""
+"""The name of Kubernetes' core API group."""
 
 Verbs = tuple[str, ...]
 
@@ -27,7 +27,7 @@ class Projection(StrEnum):
     """What the publisher keeps of an object (events/publisher/resources.py)."""
 
     PORTS = "ports"
-    """Of a pod that asks for ports: its annotations, addresses and readiness."""
+    """A pod that asks for ports: its annotations, addresses and readiness."""
 
     SPEC = "spec"
     """The whole spec of every object, without the status."""
@@ -57,29 +57,30 @@ class ResourceKind:
 
     @property
     def api_version(self) -> str:
+        """`group/version`, or `version` alone for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def root(self) -> str:
-        """The path of its API version."""
+        """The path of the kind's API version."""
         return f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
 
     @property
     def key_form(self) -> str:
-        """A key of it, as documents show it."""
+        """The form of the kind's keys, as documents show it."""
         return f"{self.prefix}/NAMESPACE/NAME" if self.namespaced else f"{self.prefix}/NAME"
 
     @property
     def key_pattern(self) -> str:
-        """A regular expression of its keys."""
+        """A regular expression that matches the kind's keys."""
         return f"{self.prefix}/{NAME}/{NAME}" if self.namespaced else f"{self.prefix}/{NAME}"
 
     def key(self, *place: str) -> str:
-        """Of the object in this place: its namespace, if the kind has any, and its name."""
+        """Return the key of an object: its namespace, if the kind has namespaces, and its name."""
         return "/".join((self.prefix, *place))
 
     def collection(self, namespace: str = "") -> str:
-        """The path of all its objects, or of those in one namespace."""
+        """Return the path of all objects of the kind, or of those in one namespace."""
         return f"{self.root}/namespaces/{namespace}/{self.plural}" if namespace else f"{self.root}/{self.plural}"
 
 
@@ -124,7 +125,7 @@ POD_CLAIM_SET: Final = ResourceKind(
 )
 
 KINDS: Final = (POD, PORT_POOL, POD_POOL, POD_CLAIM, POD_CLAIM_SET)
-"""In the order of documents."""
+"""All kinds, in the order in which documents list them."""
 OUR_KINDS: Final = tuple(kind for kind in KINDS if kind.group == GROUP)
-"""Those that deploy/crds defines."""
+"""The kinds that deploy/crds defines."""
 BY_PREFIX: Final = {kind.prefix: kind for kind in KINDS}

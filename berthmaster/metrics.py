@@ -1,4 +1,4 @@
-"""What workers, runners and clients count about messages.
+"""Counters of workers, runners and clients about messages.
 
 Every counter has a label: see workers.telemetry.metrics.
 """

@@ -1,8 +1,8 @@
-"""Which texts name an object of Kubernetes: checked wherever a label, an owner reference, a message or a value of Redis
-becomes a part of a key, of a queue's name or of a path.
+"""Which texts name an object of Kubernetes.
 
-A key is read back by its slashes, a queue's name by its colons, a path by both: no name holds one of them, and none
-is empty or begins with a dot.
+The check applies wherever a label, an owner reference, a message or a value of Redis becomes part of a key, of a
+queue's name or of a path. A key is split at its slashes, a queue's name at its colons, a path at both. No name contains
+either; none is empty or begins with a dot.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _UID: Final = re.compile(UID)
 
 
 def is_name(value: object) -> TypeGuard[str]:
-    """Whether this is the name of an object or of a namespace."""
+    """Tell whether the value is a name that an object or a namespace can have."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
 def is_full_name(value: object) -> TypeGuard[str]:
-    """Whether this is `NAMESPACE/NAME`."""
+    """Tell whether the value is `NAMESPACE/NAME`."""
     return isinstance(value, str) and _FULL_NAME.fullmatch(value) is not None
 
 
 def is_uid(value: object) -> TypeGuard[str]:
-    """Whether this is the UID of an object."""
+    """Tell whether the value can be the UID of an object."""
     return isinstance(value, str) and _UID.fullmatch(value) is not None

@@ -1,10 +1,9 @@
-"""Names of keys, tasks and queues, and the messages that ask for a run: all that publisher and workers must agree
-about.
+"""Names of keys, tasks and queues, and the messages that ask for a run: all that publisher and workers must agree on.
 
-A message is a hint: it names a key, never a change. It is built by hand because a publisher that lists 50,000 pods
-cannot afford a Celery publish each (0.7 ms against 0.05 ms in a pipeline), and because a script that marks a key
-can then send its hint in the same step. Any Celery worker takes it: it is message protocol 2 as kombu's Redis
-transport stores it.
+A message is a hint: it names a key, never a change. It is built by hand for two reasons. A publisher that lists 50,000
+pods cannot afford a Celery publish each (0.7 ms against 0.05 ms in a pipeline). And a script that marks a key can send
+the key's hint in the same step. Any Celery worker accepts it: it is message protocol 2 as kombu's Redis transport
+stores it.
 """
 
 from __future__ import annotations
@@ -60,27 +59,32 @@ ALL: Final = (LATENCY, JOBS, MAINTENANCE)
 
 
 def runner_queues(pool: str) -> str:
-    """What the queues of a pod pool's pods begin with; `pool` is namespace/name, and no name has a colon or a slash."""
+    """Return the prefix of a pod pool's queues. `pool` is namespace/name; no name has a colon or a slash."""
     return f"berthmaster.runner:{pool}:"
 
 
 def pod_key(namespace: str, name: str) -> str:
+    """Return the key of a pod."""
     return POD.key(namespace, name)
 
 
 def port_pool_key(name: str) -> str:
+    """Return the key of a port pool."""
     return PORT_POOL.key(name)
 
 
 def pod_pool_key(namespace: str, name: str) -> str:
+    """Return the key of a pod pool."""
     return POD_POOL.key(namespace, name)
 
 
 def pod_claim_key(namespace: str, name: str) -> str:
+    """Return the key of a claim."""
     return POD_CLAIM.key(namespace, name)
 
 
 def pod_claim_set_key(namespace: str, name: str) -> str:
+    """Return the key of a claim set."""
     return POD_CLAIM_SET.key(namespace, name)
 
 
@@ -88,26 +92,27 @@ _KEY: Final = re.compile("|".join(kind.key_pattern for kind in KINDS))
 
 
 def is_key(value: object) -> TypeGuard[str]:
-    """Whether a reconciler takes this key: others may write names from which keys are made."""
+    """Tell whether a reconciler accepts this key. Others may write the names from which keys are built."""
     return isinstance(value, str) and _KEY.fullmatch(value) is not None
 
 
 def split_key(key: str) -> tuple[str, ...]:
-    """("pod", namespace, name) or ("portpool", name)."""
+    """Return ("pod", namespace, name) or ("portpool", name)."""
     return tuple(key.split("/"))
 
 
 def reconciler(key: str) -> str:
-    """The task that reconciles this kind of key. Raises KeyError for a kind that nobody reconciles."""
+    """Return the task that reconciles this kind of key. Raises KeyError for a kind that nobody reconciles."""
     return RECONCILERS[key.partition("/")[0]]
 
 
 def hint(key: str) -> bytes:
+    """Return the message that asks for a run of the key. Raises KeyError for a kind that nobody reconciles."""
     return message(reconciler(key), key)
 
 
 def message(task: str, *args: object) -> bytes:
-    """A Celery message for the task's own queue, to LPUSH on the list of that name."""
+    """Return a Celery message for the task's own queue, to LPUSH on the list of that name."""
     identity, queue = str(uuid4()), QUEUES[task]
     embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
     return orjson.dumps(
@@ -129,6 +134,7 @@ def message(task: str, *args: object) -> bytes:
 
 
 def headers(task: str, identity: str, args: tuple[object, ...]) -> dict[str, object]:
+    """Return the headers of a Celery message; `identity` is the task's id."""
     return {
         "lang": "py",
         "task": task,

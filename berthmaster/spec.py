@@ -1,7 +1,7 @@
 """What the specs of our resources have in common: their shape, lengths of time, and rules over several fields.
 
-A rule has two judges: the API server by the expression, before anything is stored; a worker by the model, for a cluster
-whose definition is older or that takes no expressions. Both give the message.
+A rule is checked twice. The API server evaluates its expression before it stores anything. A worker checks the model,
+for a cluster whose definition is older or that supports no expressions. Both give the same message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Length = Annotated[str, Field(pattern="^[0-9]{1,9}(s|m|h)$")]
 
 
 def length(text: str) -> timedelta:
-    """What a Length spells."""
+    """Parse a Length."""
     value: Any = spelled(text)
     assert isinstance(value, timedelta), text
     return value
@@ -36,7 +36,10 @@ class Spec(BaseModel):
 
 @dataclass(frozen=True)
 class Rule(Generic[S]):
-    """`field` is to blame, `cel` is true and `broken` false for a good spec; CEL sees every default filled in."""
+    """A rule over fields. For a valid spec `cel` is true and `broken` false; `field` is to blame otherwise.
+
+    CEL sees every default filled in.
+    """
 
     field: str
     message: str
@@ -45,17 +48,17 @@ class Rule(Generic[S]):
 
 
 def broken_rules(rules: Iterable[Rule[Any]], spec: Spec) -> tuple[str, ...]:
-    """Every message that applies."""
+    """Return the message of every rule that the spec breaks."""
     return tuple(rule.message for rule in rules if rule.broken(spec))
 
 
 def validation(field: str, rule: str, message: str) -> dict[str, Any]:
-    """One of `x-kubernetes-validations`."""
+    """Return an entry of `x-kubernetes-validations`."""
     return {"rule": rule, "message": message, "fieldPath": f".{field}", "reason": "FieldValueInvalid"}
 
 
 def each_once(names: Iterable[str]) -> tuple[str, ...]:
-    """Raises ValueError for a list that says something twice, which the API server refuses by the list's type."""
+    """Raise ValueError for a list with a duplicate. The API server refuses such a list by the list's type."""
     listed = tuple(names)
     if doubles := sorted({name for name in listed if listed.count(name) > 1}):
         raise ValueError(f"Duplicate value: {doubles[0]}")

@@ -1,7 +1,7 @@
-"""Traces from a watch event to the calls of AWS that it leads to, for who sets an endpoint of OpenTelemetry.
+"""Traces from a watch event to the AWS calls that it leads to, if an OpenTelemetry endpoint is set.
 
-Off, which is the default, it is one look at a variable, and its packages need not be there. The context travels in the
-header `traceparent` of the messages that ask for a run.
+Tracing is off by default: it then costs a look at one variable, and its packages need not be installed. The context
+travels in the header `traceparent` of the messages that ask for a run.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ HEADER: Final = "traceparent"
 MISSING: Final = "tracing.endpoint is set, and the packages for it are missing: pip install 'berthmaster[tracing]'"
 OFF: Final = nullcontext()
 _tracers: list[Any] = []
-"""The one of this process, once it was started."""
+"""The tracer of this process, once it was started."""
 
 
 def start(endpoint: str, share: float, service: str) -> None:
-    """Sends spans to `endpoint` (OTLP over HTTP) from now on, of that share of the traces. Call it once a process.
+    """Send spans to `endpoint` (OTLP over HTTP) from now on, for that share of the traces. Call it once a process.
 
-    Raises SystemExit where the packages are missing.
+    Raises SystemExit if the packages are missing.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -31,7 +31,7 @@ def start(endpoint: str, share: float, service: str) -> None:
 
 
 def send_to(processor: Any, share: float, service: str) -> None:
-    """As `start`, to a processor of spans."""
+    """Send spans to `processor` from now on, of that share of the traces."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
@@ -43,11 +43,14 @@ def send_to(processor: Any, share: float, service: str) -> None:
 
 
 def stop() -> None:
+    """Forget the tracers of this process."""
     _tracers.clear()
 
 
 def span(name: str, parent: str | None = None, **about: str) -> AbstractContextManager[Any]:
-    """Around some work; `parent` is what came in the header of a message, else the span that is open now, if any."""
+    """Open a span around some work. `parent` comes from the header of a message; by default it is the open span, if
+    any.
+    """
     if not _tracers:
         return OFF
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -58,7 +61,7 @@ def span(name: str, parent: str | None = None, **about: str) -> AbstractContextM
 
 
 def headers() -> Mapping[str, str]:
-    """What a message that is made now carries; nothing outside of a span."""
+    """Return the headers of a message that is sent now; empty outside of a span."""
     if not _tracers:
         return {}
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator

@@ -1,4 +1,4 @@
-"""Makes text from outside safe for a terminal: characters that steer it, or hide or reorder text, become escapes.
+r"""Makes text from outside safe for a terminal: characters that steer it, or hide or reorder text, become escapes.
 
 A job's result, a message of AWS or a name may contain anything. An escape sequence moves the cursor and overwrites the
 lines above; a bidirectional override shows the letters of a command in another order. Both, and all other characters

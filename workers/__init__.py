@@ -1,0 +1,1 @@
+"""The workers: reconcilers, Celery tasks, stores in Redis, clients of Kubernetes and AWS, and the command line."""

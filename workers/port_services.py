@@ -1,4 +1,6 @@
-"""What the runs of pods and port pools use. workers/wiring builds it; tests put fakes behind the same interfaces."""
+"""The services of the runs of pods and port pools. workers/wiring builds them; tests put fakes behind the same
+interfaces.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from workers.stores.ports.ledger import Ledger
 
 @dataclass(frozen=True)
 class PortServices:
-    """`driver` gives the load-balancer API of a region.
+    """The services. `driver` returns the load-balancer API of a region.
 
     `send_scale_up(pool, epoch, token)` sends the task, and returns whether it could.
     """
@@ -53,7 +55,7 @@ class PortServices:
     wake_again_after: timedelta  # for a woken waiter without progress
 
     def driver_for(self, run: Run, region: str, priority: Priority) -> LoadBalancerApi:
-        """The API of a region on behalf of a run; no call goes out without the run's lease."""
+        """Return a region's API on behalf of a run: no call goes out without the run's lease."""
         return self.driver(region).on_behalf_of(run.key, priority, run.keep)
 
     def wake_pods(self, names: Collection[str], pools: Collection[str] = ()) -> None:

@@ -41,6 +41,7 @@ class RetrySettings(Nested):
     """Share of each wait that is left to chance; lowering it lets keys that failed together come back together."""
 
     def policy(self) -> RetryPolicy:
+        """Return these settings as the policy that the workqueue uses."""
         return RetryPolicy(self.first, self.longest, self.jitter)
 
 
@@ -208,6 +209,7 @@ class WorkerSettings(BaseSettings):
 
     @property
     def broker_url(self) -> str:
+        """URL of the broker: its own setting, or the Redis of the state."""
         return self.broker.url or self.redis.url
 
     @property

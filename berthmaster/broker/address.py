@@ -1,6 +1,6 @@
-"""The Celery broker as kombu names it, and whether it answers, whatever its kind.
+"""The address of the Celery broker as kombu writes it, and whether a broker of any kind answers.
 
-Kombu has a form of its own for Sentinel: an address for each sentinel, and the rest as options of the transport.
+Kombu's own form for Sentinel is an address for each sentinel; the rest are options of the transport.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ TIMEOUTS: Final[dict[str, Any]] = {
     "socket_connect_timeout": 5,  # an address that swallows packets does not hold a thread for minutes
     "socket_keepalive": True,  # the kernel notices a peer that is gone
 }
-"""Of whoever consumes, in seconds: one that reads for ever from a silent broker does not even end when it is asked."""
+"""Seconds for consumers: one that reads from a silent broker without a time-out does not even end on request."""
 
 
 class Broker(NamedTuple):
-    """`options`: those of the transport that belong to the address."""
+    """The broker as kombu names it. `options` are the transport options that belong to the address."""
 
     url: str
     options: dict[str, Any] = {}
 
 
 def broker_of(url: str) -> Broker:
-    """Any address but ours of Sentinel stays as it is."""
+    """Return the broker of an address. Only our form for Sentinel needs a translation."""
     if not by_sentinel(url):
         return Broker(url)
     address = SentinelAddress.parse(url)
@@ -46,13 +46,13 @@ def broker_of(url: str) -> Broker:
 
 
 def connection(url: str, options: Mapping[str, Any]) -> Connection:
-    """Of kombu, for an address of ours. Connects when it is first used."""
+    """Return a kombu connection to an address of ours. It connects on first use."""
     broker = broker_of(url)
     return Connection(broker.url, transport_options={**options, **broker.options})
 
 
 def broker_problem(url: str) -> str | None:
-    """None: it answers. Else why not."""
+    """Return None if the broker answers, else why not."""
     options = {"socket_connect_timeout": PATIENCE, "socket_timeout": PATIENCE}
     try:
         with connection(url, options) as asked:
@@ -63,12 +63,12 @@ def broker_problem(url: str) -> str | None:
 
 
 def in_brief(error: Exception) -> str:
-    """Without what redis-py says of itself when no sentinel names the master, which is a page."""
+    """Return the error's text, without the page that redis-py adds when no sentinel names the master."""
     return str(error).partition(" : <redis.")[0]
 
 
 def _sentinel_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Without a retry: there are other sentinels."""
+    """Return the options without a retry: there are other sentinels."""
     options = {name: value for name, value in given.items() if name not in ("username", "password")}
     waits = {"socket_timeout": PATIENCE_WITH_SENTINELS, "socket_connect_timeout": PATIENCE_WITH_SENTINELS}
     who = {"credential_provider": Hidden(given.get("username"), given.get("password"))} if "password" in given else {}

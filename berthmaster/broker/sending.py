@@ -1,7 +1,7 @@
-"""Sending tasks, and hints through a broker that is not the Redis of the state, without a Celery application.
+"""Sends tasks, and hints through a broker that is not the Redis of the state, without a Celery application.
 
-Whatever is sent may be lost: the wish is in our own keys already, and a sweep repeats what nobody took. So an outage
-costs a bounded time here and never an exception, which would end a run that has done its work.
+A message may be lost: the request is in our own keys already, and a sweep repeats what nobody took. So an outage costs
+a bounded time here and never raises: an exception would end a run that has done its work.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ Call = tuple[str, tuple[object, ...]]
 
 
 class Sender:
-    """Safe to share by threads. Nothing here raises for a broker that is away."""
+    """A sender of tasks. Threads may share it. No method raises while the broker is away."""
 
     def __init__(self, url: str) -> None:
         self._connection = connection(url, OPTIONS)
 
     def send(self, task: str, *args: object) -> bool:
-        """To the queue that routing names for the task. False: it is not known to have been sent."""
+        """Send a task to the queue that routing names for it. False: the task may not have been sent."""
         return self._send_all([(task, args)])
 
     def hints(self, keys: Sequence[str]) -> None:
+        """Send a hint for each key. Hints that the broker does not take are counted and logged."""
         self._send_all([(routing.reconciler(key), (key,)) for key in keys])
 
     def _send_all(self, calls: Sequence[Call]) -> bool:
@@ -56,7 +57,7 @@ class Sender:
 
 
 def publish(producer: Producer, task: str, args: tuple[object, ...]) -> None:
-    """As a message of Celery's protocol 2, to a queue that is made if nobody has made it yet."""
+    """Send a message of Celery's protocol 2. A missing queue is created."""
     identity, queue = str(uuid4()), routing.QUEUES[task]
     producer.publish(
         (args, {}, EMBED),

@@ -1,1 +1,1 @@
-"""What keeps a Celery worker of ours, or of a runner, alive on odd messages and on Redis."""
+"""Keeps the Celery workers of the fleet and of runners alive when messages are malformed or Redis is away."""

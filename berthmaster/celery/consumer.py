@@ -1,9 +1,9 @@
-"""Consumers that a message cannot hurt, whatever it contains.
+"""Consumers that no message can end, whatever it contains.
 
-Celery rejects messages of unknown tasks and unreadable bodies, but one whose headers or body have another shape than it
-expects raises out of its handler before anybody acknowledges it: it ends the worker, comes back after the visibility
-timeout, and ends the next one, for ever. Workers read each message strictly before Celery does; runners, whose tasks
-are their users' own, only catch what Celery raises.
+Celery rejects messages of unknown tasks and with unreadable bodies. But a message whose headers or body have an
+unexpected shape raises out of Celery's handler before it is acknowledged. It ends the worker, comes back after the
+visibility timeout, and ends the next worker, for ever. Our workers read each message strictly before Celery does.
+Runners only catch what Celery raises, because their tasks are their users' own.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ log = structlog.get_logger()
 
 
 class TolerantConsumer(Consumer):
-    """Rejects, counts and names what Celery cannot make a request of."""
+    """Rejects, counts and logs every message that Celery cannot turn into a request."""
 
     connection_errors: Any
     task_consumer: Any
     strategies: Any
 
     def on_unknown_message(self, body: Any, message: Any) -> None:  # noqa: ARG002 - Celery's signature
+        """Refuse a message that names no task."""
         self.refuse(message, "no_task", "headers.task: missing")
 
     def on_unknown_task(self, body: Any, message: Any, exc: Exception) -> None:
@@ -41,9 +42,11 @@ class TolerantConsumer(Consumer):
         self.refuse(message, "invalid", str(exc))
 
     def on_decode_error(self, message: Any, exc: Exception) -> None:
+        """Refuse a message whose body cannot be decoded."""
         self.refuse(message, "undecodable", str(exc))
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
+        """Return Celery's handler of messages, which refuses where Celery's own would raise."""
         receive = super().create_task_handler(*args, **options)
 
         def received(message: Any) -> None:
@@ -60,9 +63,10 @@ class TolerantConsumer(Consumer):
         return received
 
     def read(self, message: Any) -> None:
-        """Raises MessageRefused for what shall not reach Celery."""
+        """Raise MessageRefused for a message that must not reach Celery."""
 
     def refuse(self, message: Any, reason: str, problem: str) -> None:
+        """Count, log and reject a message; `problem` says what is wrong with it."""
         MESSAGES_REFUSED.labels(reason).inc()
         headers = envelope.as_mapping(message.headers)
         who = {name: brief.repr(headers.get(name)) for name in ("task", "id")}

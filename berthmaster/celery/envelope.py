@@ -1,8 +1,8 @@
 """What a worker takes from a queue: a message of Celery's protocol 2 that calls one of our tasks, and nothing else.
 
-Celery believes what a message says of itself, and uses it in places where nobody catches an error: in the thread that
-runs the task, in the pool's callbacks, in the timer. So a message is read here once, before Celery makes a request of
-it, and Celery is given only what was read.
+Celery trusts what a message says about itself, and uses it in places where nobody catches an error: in the thread that
+runs the task, in the pool's callbacks, in the timer. So a message is read here once, before Celery turns it into a
+request, and Celery receives only the checked parts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ENCODINGS: Final = frozenset({"utf-8", "utf8"})
 LONGEST_BODY: Final = 4 * 1024 * 1024
 """Bytes. The longest job has 512 KiB of arguments, which grow at most sixfold when they are escaped in a text."""
 DEEPEST_BODY: Final = 256
-"""Levels. A job that a client may submit is less deep; a child of prefork cannot be sent a much deeper one."""
+"""Levels. A job that a client may submit is less deep. Celery cannot send a much deeper one to a child of prefork."""
 LONGEST_WAIT: Final = timedelta(seconds=30)
 """The longest wait that our own tasks ask for, when they retry. A message that waits longer is delivered again."""
 LONGEST_POSTPONEMENT: Final = timedelta(hours=1)
@@ -49,7 +49,9 @@ class MessageRefused(ValueError):  # noqa: N818 - as in "refused message": an ex
 
 
 class Headers(BaseModel):
-    """What Celery itself writes. Headers that are not listed are ignored; those of the second part are checked only."""
+    """The headers that Celery itself writes. Headers that are not listed are ignored; those of the second part are only
+    checked.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -77,7 +79,7 @@ class Headers(BaseModel):
 
 
 class Properties(BaseModel):
-    """Of a message, as far as Celery reads them. None of them is used."""
+    """The properties of a message that Celery reads. Our workers use none of them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -87,7 +89,7 @@ class Properties(BaseModel):
 
 
 class UncompressedMessage(VirtualMessage):
-    """A message of kombu that is not unpacked: a kilobyte may unpack to a gigabyte, and nobody of ours compresses."""
+    """A message of kombu that is not unpacked: a kilobyte may unpack to a gigabyte, and our senders do not compress."""
 
     def __init__(self, payload: Any, channel: Any = None, **options: Any) -> None:
         headers = payload.get("headers")
@@ -97,7 +99,7 @@ class UncompressedMessage(VirtualMessage):
 
 
 def read(message: Any, tasks: Container[str], now: datetime) -> None:
-    """Leaves in the message what is needed to run its task. Raises MessageRefused; says nothing and settles nothing."""
+    """Reduce the message to what its task needs. Raises MessageRefused; neither logs nor settles the message."""
     if not isinstance(message.headers, dict) or "task" not in message.headers:
         raise MessageRefused("no_task", "headers.task: missing; send with Celery's message protocol 2")
     headers = model(Headers, message.headers, "headers")
@@ -115,6 +117,7 @@ def read(message: Any, tasks: Container[str], now: datetime) -> None:
 
 
 def model(of: type[Any], value: Any, part: str) -> Any:
+    """Return `value` as a model of class `of`. Raises MessageRefused, which names the wrong fields below `part`."""
     try:
         return of.model_validate(value)
     except ValidationError as error:
@@ -124,7 +127,7 @@ def model(of: type[Any], value: Any, part: str) -> Any:
 
 
 def kept(headers: Headers) -> dict[str, Any]:
-    """Without what would name, time or store a task differently: none of it is for our tasks."""
+    """Return the headers without those that would rename, schedule or store a task: our tasks need none of them."""
     own = {"task": headers.task, "id": headers.id, "retries": headers.retries, "lang": "py"}
     own |= {"root_id": headers.root_id or headers.id, "parent_id": headers.parent_id, "group": None}
     own |= {"origin": (headers.origin or "")[:SHOWN], "ignore_result": True, "timelimit": [None, None]}
@@ -133,6 +136,7 @@ def kept(headers: Headers) -> dict[str, Any]:
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value if it is a dict, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
@@ -140,7 +144,7 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 
 
 def due(eta: str | None, now: datetime) -> datetime | None:
-    """When the task shall run; None is at once. A retry of ours waits for seconds, whatever another clock says."""
+    """Return when the task shall run, None for at once. Retries wait for seconds, whatever another clock says."""
     time = time_of("eta", eta)
     if time is None or time <= now:
         return None
@@ -150,6 +154,7 @@ def due(eta: str | None, now: datetime) -> datetime | None:
 
 
 def time_of(field: str, text: str | None) -> datetime | None:
+    """Return the header's time, aware and in UTC; None if the header is absent. Raises MessageRefused."""
     if text is None:
         return None
     try:
@@ -163,7 +168,7 @@ def time_of(field: str, text: str | None) -> datetime | None:
 
 
 def check_body(message: Any) -> None:
-    """JSON of a list of arguments, an object of named ones, and nothing to be run afterwards."""
+    """Raise MessageRefused unless the body is JSON of a list, an object and an empty canvas."""
     if message.content_type != CONTENT:
         raise MessageRefused("invalid", f"content-type: {CONTENT} is taken, not {brief.repr(message.content_type)}")
     if not isinstance(message.content_encoding, str) or message.content_encoding.lower() not in ENCODINGS:
@@ -184,6 +189,7 @@ def check_body(message: Any) -> None:
 
 
 def decoded(message: Any) -> Any:
+    """Return the body as Python values. Raises MessageRefused."""
     try:
         return message.decode()
     except Exception as error:  # noqa: BLE001 - of the reader, of kombu's own types of JSON, or of too many levels
@@ -191,7 +197,7 @@ def decoded(message: Any) -> Any:
 
 
 def check_canvas(embed: Any) -> None:
-    """Whoever reaches the broker could have a worker call, or publish, whatever a canvas says."""
+    """Raise MessageRefused for a canvas: anyone who reaches the broker could make a worker call or publish anything."""
     if not isinstance(embed, dict) or not embed.keys() <= set(CANVAS):
         raise MessageRefused("malformed", f"body: the third part must be an object of {', '.join(CANVAS)}")
     if present := [name for name, value in embed.items() if value not in (None, [], {})]:
@@ -201,7 +207,7 @@ def check_canvas(embed: Any) -> None:
 
 
 def too_deep(body: Any, parts: list[Any]) -> bool:
-    """A text with few brackets needs no look at its values."""
+    """Tell whether the values are nested too deeply. A text with few brackets is not searched."""
     text = bytes(body, "utf-8", "replace") if isinstance(body, str) else bytes(body)
     if text.count(b"[") + text.count(b"{") <= DEEPEST_BODY:
         return False
@@ -212,4 +218,5 @@ def too_deep(body: Any, parts: list[Any]) -> bool:
 
 
 def inside(value: Any) -> Any:
+    """Return the values that a dict or list contains."""
     return value.values() if isinstance(value, dict) else value

@@ -1,8 +1,8 @@
-"""A request of Celery that settles its message whatever goes wrong around the task.
+"""A Celery request that settles its message whatever goes wrong around the task.
 
-Celery acknowledges late, in callbacks of its pool. An error in one of them, or in the thread pool outside of the task,
-is seen by nobody, and the message counts against the prefetch limit until the process ends: as many such messages as
-the limit allows, and the worker consumes nothing any more.
+Celery acknowledges late, in callbacks of its pool. Nobody notices an error in such a callback, or in the thread pool
+outside of the task, and the message counts against the prefetch limit until the process ends. After as many such
+messages as the limit allows, the worker consumes nothing more.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ log = structlog.get_logger()
 CALLBACKS: Final = ("on_accepted", "on_success", "on_failure", "on_timeout", "on_retry")
 HANDS_OVER: Final = "execute_using_pool"
 SETTLED: Final = f"{__name__}:SettledRequest"
-"""For `Request` of a task class."""
+"""The value of `Request` for a task class."""
 
 
 def settling(callback: Callable[..., Any]) -> Callable[..., Any]:
-    """A callback of the pool, which raises nothing any more."""
+    """Wrap a callback of the pool so that it settles the message and raises nothing."""
 
     @wraps(callback)
     def settled(self: SettledRequest, *args: Any, **options: Any) -> Any:
@@ -42,7 +42,7 @@ def settling(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def handing_over(execute: Callable[..., Any]) -> Callable[..., Any]:
-    """`execute_using_pool`, after which the message is settled also if the pool does not take or finish the task."""
+    """Wrap `execute_using_pool` so that the message is settled even if the pool does not take or finish the task."""
 
     @wraps(execute)
     def handed(self: SettledRequest, pool: Any, **options: Any) -> Any:
@@ -62,7 +62,10 @@ def handing_over(execute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class SettledRequest(Request):
-    """Celery derives a class of each task from it, and overrides methods there: those are guarded as well."""
+    """A request that settles its message.
+
+    Celery derives a class of each task from it, and overrides methods there. Those are guarded as well.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -80,12 +83,14 @@ class SettledRequest(Request):
     execute_using_pool = handing_over(Request.execute_using_pool)
 
     def on_thread_ended(self, future: Future[Any]) -> None:
-        """A thread that ended with an error has called no callback. A cancelled one leaves its message to others."""
+        """Settle after an error, since such a thread has called no callback. A cancelled thread's message is left to
+        others.
+        """
         if not future.cancelled() and (error := future.exception()):
             self.settle(error)
 
     def settle(self, error: BaseException) -> None:
-        """Rejects the message, if nothing has settled it, and says so."""
+        """Log that nothing settled the message, and reject it."""
         MESSAGES_REFUSED.labels("unsettled").inc()
         log.error("message_unsettled", task=brief.repr(self.name), id=brief.repr(self.id), error=brief.repr(str(error)))
         with suppress(Exception):

@@ -1,27 +1,28 @@
-"""Guards for Celery on kombu 5.7's Redis transport: without them a worker process ends, or goes deaf.
+"""Guards for Celery on kombu 5.7's Redis transport. Without them a worker process ends, or stops reading messages.
 
-Lost connection: when Redis goes away while a BRPOP is pending and a message is unacknowledged, kombu closes the
-channel a second time after it has let go of its connection, and reads a host name from None. Nobody catches that
-AttributeError, so the worker exits and what is queued stays queued. As a connection error it takes the ordinary way:
-reconnect.
+Lost connection: when Redis goes away while a BRPOP is pending and a message is unacknowledged, kombu closes the channel
+a second time after it has released its connection, and reads a host name from None. Nobody catches that AttributeError,
+so the worker exits, and queued messages stay queued. The guard raises it as a connection error, after which Celery
+reconnects.
 
-Refusal: a server that is demoted, full or busy answers an error, for seconds in each failover. Redis-py makes an
-ordinary error of it, and kombu ends the worker. Its connections are of a class that takes a refusal for a lost
-connection (see berthmaster/redis/refusals.py). Celery would reconnect in a circle without a pause, and log each turn.
+Refusal: a server that is demoted, full or busy answers with an error, for seconds in each failover. redis-py makes it
+an ordinary error, and kombu ends the worker. The guard gives kombu connections of a class that treats a refusal as a
+lost connection (see berthmaster/redis/refusals.py). It also adds a pause: Celery would reconnect in a loop without one,
+and log each attempt.
 
-Refused acknowledgement: Celery logs it and goes on, but the message counts as unacknowledged for as long as the
-connection lasts, and with all of its prefetch count lost in this way a worker reads nothing more. So the message counts
-as done here, and the server is asked again.
+Refused acknowledgement: Celery logs it and goes on, but the message counts as unacknowledged while the connection
+lasts. A worker that has lost all of its prefetch count in this way reads nothing more. The guard counts the message as
+done, and asks the server again.
 
-Refused transaction: redis-py makes a conflict of a connection that is lost before EXEC is answered, and kombu's way to
-put a message back repeats at conflicts, at once and for ever: a full server, which answers all but EXEC, would keep the
-event loop for as long as it is full. A refusal ends the transaction.
+Refused transaction: redis-py reports a connection that is lost before EXEC is answered as a conflict. kombu repeats at
+conflicts when it puts a message back, at once and for ever. A full server, which answers all but EXEC, would keep the
+event loop busy for as long as it is full. The guard ends the transaction at a refusal.
 
 Broken entry: an entry of a queue's list that is no message (no JSON, no properties) raises out of the event loop and
-ends the worker that popped it. It is dropped, counted and logged instead.
+ends the worker that popped it. The guard drops, counts and logs it.
 
-Guards are put in once, however often they are asked for (put on top of itself, the first made every publish fail);
-tests run the unguarded code, and fail when kombu no longer needs a guard.
+Guards are installed once, however often `install` is called: a guard on top of itself made every publish fail. Tests
+run the unguarded code, and fail when kombu no longer needs a guard.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ from berthmaster.redis.refusals import Refusable, caused, refused, spell
 
 log = structlog.get_logger()
 BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DataError)
-"""What kombu raises for an entry: no JSON, no properties, nested too deep, a delivery tag that Redis cannot store."""
+"""Errors of kombu about an entry: no JSON, no properties, nested too deep, a delivery tag that Redis cannot store."""
 LOST = (RedisConnectionError, RedisTimeoutError)
 PAUSE: Final = 0.5
-"""Seconds before Celery reconnects to a server that refuses: it would do so at once, as connecting succeeds."""
+"""Seconds before Celery reconnects to a server that refuses. Connecting succeeds, so Celery itself does not wait."""
 QUIETENED: Final = ("consumer.consumer", "consumer.connection", "consumer.mingle", "consumer.gossip", "request")
-"""Loggers below `celery.worker` that tell of each attempt to reconnect."""
+"""Loggers below `celery.worker` that log each attempt to reconnect."""
 
 
 def _connparams(channel: Any, *args: Any, **options: Any) -> Any:
@@ -83,7 +84,7 @@ def _ack(qos: Any, delivery_tag: Any) -> None:
 
 
 def _reject(qos: Any, delivery_tag: Any, requeue: bool = False) -> None:
-    """What cannot be put back into its queue comes back after the visibility timeout."""
+    """Reject a message; one that cannot be put back into its queue comes back after the visibility timeout."""
     try:
         unguarded["reject"](qos, delivery_tag, requeue=requeue)
     except LOST:
@@ -93,7 +94,7 @@ def _reject(qos: Any, delivery_tag: Any, requeue: bool = False) -> None:
 
 
 def _can_consume(qos: Any) -> Any:
-    """Asked in each turn of the event loop."""
+    """Tell whether to consume. The event loop asks in each cycle."""
     tags = _unconfirmed(qos)
     try:
         while tags:
@@ -135,9 +136,10 @@ def _pause(error: Exception) -> None:
 
 
 class Quiet(logging.Filter):
-    """During a spell, which is logged when it begins and ends, nobody tells of each attempt or lost connection."""
+    """Drops the log lines about each attempt and lost connection during a spell, whose begin and end are logged."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Return False for a line below WARNING, or one about a lost connection, during a spell."""
         if spell.lasts is None:
             return True
         given = [record.exc_info[1] if record.exc_info else None, *(record.args or ())]
@@ -156,12 +158,12 @@ OF = ((Channel, GUARDS), (QoS, QOS_GUARDS), (Consumer, CONSUMER_GUARDS), (Pipeli
 unguarded = {name: getattr(kind, name) for kind, guards in OF for name in guards}
 of_qos: Any = QoS
 unguarded["_remove_from_indices"] = of_qos._remove_from_indices
-"""What kombu and Celery ship, as it was when this module was imported."""
+"""The functions of kombu and Celery, as they were when this module was imported."""
 QUIET = Quiet()
 
 
 def install() -> None:
-    """Safe to call again: the guards call what kombu ships, never one another."""
+    """Install the guards. Safe to call again: the guards call the functions of kombu, never one another."""
     for kind, guards in OF:
         for name, guard in guards.items():
             setattr(kind, name, guard)

@@ -1,4 +1,4 @@
-"""Sending what was placed, and taking back what could not be sent: a job waits longer each time."""
+"""Sends the messages of placed jobs, and undoes a placement whose message could not be sent."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ WAITS: Final = tuple(timedelta(seconds=s) for s in (5, 10, 20, 40, 60))
 
 
 class Sends(Protocol):
+    """Sends the messages of placed jobs."""
+
     def send(self, placed: Iterable[Placed]) -> list[Placed]:
-        """Those that could not be sent."""
+        """Send the messages. Returns those that could not be sent."""
         ...
 
 
 class Dispatcher:
-    """Of one pod pool."""
+    """The dispatcher of one pod pool."""
 
     def __init__(self, ledger: RunnerLedger, sender: Sends) -> None:
         self._ledger, self._sender = ledger, sender
 
     def dispatch(self, placed: Iterable[Placed]) -> None:
-        """A broker that is away costs nothing but time: what a slot was given for waits again.
+        """Send the messages. While the broker is away, a first phase waits again, and a later one keeps its slot.
 
-        What takes its place there is sent by the sweep: the broker is most likely still away.
+        The sweep sends what the ledger then places there: the broker is most likely still away.
         """
         asked = list(placed)
         unsent = self._sender.send(asked)

@@ -10,7 +10,8 @@ from enum import StrEnum
 class JobState(StrEnum):
     """waiting -> placed -> running -> (reserved -> confirmed -> placed -> running ->) done.
 
-    `cancelling` is running and asked to stop; `unknown` is of before a loss of Redis, and nobody has told of it yet.
+    `cancelling`: the job runs and is asked to stop. `unknown`: the job is from before a loss of Redis, and no runner
+    has reported it yet.
     """
 
     WAITING = "waiting"
@@ -49,9 +50,9 @@ class Job:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """`attempt` names the latest try of `phase`, `plan` the attempt whose result waits for a person.
+    """A job and its state. `attempt`: the latest try of `phase`; `plan`: the attempt whose result waits for a person.
 
-    `outcome` of an ended one: succeeded, failed, cancelled, expired, or lost (its runner went, and it cannot be run
+    `outcome` of an ended job: succeeded, failed, cancelled, expired, or lost (its runner is gone, and it must not run
     again).
     """
 
@@ -86,11 +87,11 @@ class Placed:
 
 
 def slot_class(accepts: Iterable[str]) -> str:
-    """What the ledger calls a slot that takes these kinds: `*` for any, else `,build,plan,`."""
+    """Return the ledger's name for a slot that accepts these kinds: `*` for any, else `,build,plan,`."""
     kinds = sorted(accepts)
     return f",{','.join(kinds)}," if kinds else "*"
 
 
 def accepted(name: str) -> frozenset[str] | None:
-    """What a slot of that class takes, None for any."""
+    """Return the kinds that a slot of this class accepts, None for any."""
     return None if name == slot_class(()) else frozenset(name.strip(",").split(","))

@@ -1,7 +1,7 @@
-"""The life of a job: which events change its state, and what becomes of its slot, its serial key and its place in line.
+"""The life of a job: which events change its state, and what becomes of its slot, serial key and place in line.
 
-The scripts of the ledger decide none of it. They get this table as data and apply a row of it in one atomic step, when
-the stored state is the row's and the row's facts hold.
+The scripts of the ledger decide none of it. They receive this table as data and apply one row in an atomic step, if the
+stored state is the row's state and the row's facts hold.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Fact(StrEnum):
 
 
 class SlotChange(StrEnum):
-    """What becomes of its slot."""
+    """What becomes of the job's slot."""
 
     KEEP = "keep"
     FREE = "free"
@@ -59,7 +59,7 @@ class SlotChange(StrEnum):
 
 
 class Key(StrEnum):
-    """What becomes of its serial key."""
+    """What becomes of the job's serial key."""
 
     KEEP = "keep"
     TAKE = "take"  # if its phase needs the key and nobody has it
@@ -67,7 +67,7 @@ class Key(StrEnum):
 
 
 class PhaseChange(StrEnum):
-    """Which phase it is in afterwards."""
+    """Which phase the job is in afterwards."""
 
     KEEP = "keep"
     FIRST = "first"
@@ -92,7 +92,7 @@ class Plan(StrEnum):
 
 
 class Index(StrEnum):
-    """Where the ledger finds it again."""
+    """An index of the ledger that lists jobs."""
 
     NONE = "none"
     LINE = "line"  # of jobs that wait for a slot or for a serial key
@@ -112,7 +112,7 @@ INDEXES: Final[Mapping[JobState, tuple[Index, ...]]] = {
     JobState.UNKNOWN: (),
     JobState.DONE: (Index.ENDED,),
 }
-"""Where a job of each state can be: a job that leaves the state leaves these."""
+"""The indexes that can list a job of each state. A job that leaves the state leaves these."""
 
 
 STOPPED: Final = (JobState.CANCELLING, JobState.DONE)
@@ -122,10 +122,10 @@ AS_REPORTED: Final = "as_reported"
 
 @dataclass(frozen=True)
 class Transition:
-    """What an event does to a job. `state` None: its record stays as it is.
+    """What an event does to a job. `state` None: the record does not change.
 
-    `when`: facts that must all hold. `outcome`: of a job that ends; AS_REPORTED: the one that the event tells.
-    `announce`: clients that wait for the job are told.
+    `when`: facts that must all hold. `outcome`: the outcome of a job that ends; AS_REPORTED: the event's own.
+    `announce`: clients that wait for the job get a message.
     """
 
     state: JobState | None = None
@@ -140,7 +140,7 @@ class Transition:
     announce: bool = False
 
     def only(self, *facts: Fact) -> Transition:
-        """The same, when these facts hold."""
+        """Return the same transition, limited to events with these facts."""
         return replace(self, when=facts)
 
 
@@ -149,7 +149,7 @@ def _ended(outcome: str) -> Transition:
 
 
 ACCEPTED: Final = Transition()
-"""Nothing changes: the event has had its effect already."""
+"""No change: the event has had its effect already."""
 ENDED: Final = _ended(AS_REPORTED)
 CANCELLED: Final = _ended("cancelled")
 LOST: Final = _ended("lost")
@@ -158,7 +158,7 @@ WAITS: Final = Transition(JobState.WAITING, index=Index.LINE)
 REQUEUED: Final = Transition(
     JobState.WAITING, slot=SlotChange.FREE, key=Key.HAND_ON, phase=PhaseChange.FIRST, plan=Plan.CLEAR, index=Index.LINE
 )
-"""From its first phase: what a plan saw is gone with its pod."""
+"""Start again from the first phase: what a plan found is gone with its pod."""
 PLACED: Final = Transition(JobState.PLACED, slot=SlotChange.RUN, key=Key.TAKE, attempt=Attempt.NEW, index=Index.SENT)
 RESERVED: Final = Transition(
     JobState.RESERVED, slot=SlotChange.RESERVE, key=Key.HAND_ON, plan=Plan.SET, index=Index.DUE, announce=True
@@ -178,7 +178,7 @@ IS_RESERVED: Final = Transition(
 REPORTED_END: Final = replace(ENDED, phase=PhaseChange.REPORTED, attempt=Attempt.REPORTED)
 
 Rows = Mapping[JobState, tuple[Transition, ...]]
-"""State -> transitions, of which the first whose facts hold counts. A state that is not there refuses the event."""
+"""State -> transitions. The first one whose facts hold applies. A state that is missing here refuses the event."""
 
 _ANY: Final = tuple(JobState)
 _STARTED: Final[Rows] = {
@@ -272,6 +272,6 @@ LIFECYCLE: Final[Mapping[Event, Rows]] = {
 
 
 def transition(state: JobState, event: Event, facts: Collection[Fact] = ()) -> Transition | None:
-    """What the event does to a job of that state; None: it is refused."""
+    """Return what the event does to a job of that state; None: the event is refused."""
     rows = LIFECYCLE[event].get(state, ())
     return next((row for row in rows if set(facts).issuperset(row.when)), None)

@@ -1,7 +1,7 @@
-"""The message of a placed job: the client's own Celery task, to the queue of the pod that has a slot for it.
+"""The message of a placed job: the client's own Celery task, on the queue of the pod that has a slot for the job.
 
-Its id is the attempt, and a header says which job, phase and attempt it is, so that the runner can ask whether it may
-start. A message that is lost is sent again; one that is late or doubled is refused by the slot ledger.
+The task's id is the attempt. A header names job, phase and attempt, so that the runner can ask whether it may start. A
+lost message is sent again; the slot ledger refuses one that is late or repeated.
 """
 
 from __future__ import annotations
@@ -39,20 +39,22 @@ class Body(BaseModel):
     kwargs: dict[str, Any] = {}
 
     def encoded(self) -> str:
+        """Return the body as JSON."""
         return self.model_dump_json()
 
     @classmethod
     def decoded(cls, text: str) -> Self:
-        """Raises ValueError or RecursionError. Pydantic's own reader stops at a depth that its writer does not."""
+        """Decode a body. Raises ValueError or RecursionError. Pydantic reads less deep JSON than it writes."""
         return cls.model_validate(json.loads(text))
 
 
 def queue_of(pool: str, pod: str) -> str:
-    """The queue that only this pod reads; `pool` is namespace/name."""
+    """Return the queue that only this pod reads; `pool` is namespace/name."""
     return f"{routing.runner_queues(pool)}{pod}"
 
 
 def header_of(placed: Placed) -> dict[str, Any]:
+    """Return the header that names the attempt, its phase, its pod's UID and the job."""
     job = placed.job
     asked = {
         "phases": job.phases,
@@ -76,7 +78,7 @@ def placed_of(header: dict[str, Any], pod: str = "") -> Placed:
 
 
 class JobSender:
-    """Safe to share by threads; nothing here raises for a broker that is away."""
+    """Sends jobs to runners. Threads may share it; no method raises while the broker is away."""
 
     def __init__(self, broker: str | Connection, pool: str) -> None:
         """`broker`: an address of ours, or a connection of the application that sends."""
@@ -84,7 +86,7 @@ class JobSender:
         self._pool = pool
 
     def send(self, placed: Iterable[Placed]) -> list[Placed]:
-        """Those that could not be sent; one that nobody can read keeps no other from it."""
+        """Send the messages. Returns those that could not be sent. An unreadable job does not stop the others."""
         left, unreadable = list(placed), list[Placed]()
         if not left:
             return []
@@ -99,13 +101,13 @@ class JobSender:
         return [*unreadable, *left]
 
     def forget(self, pod: str) -> None:
-        """The queue of a pod that is gone, and what kombu keeps of each queue, which it never takes back itself."""
+        """Delete the queue of a pod that is gone, and kombu's record of the queue, which kombu itself never deletes."""
         queue = queue_of(self._pool, pod)
         with suppress(*UNREACHABLE), producers[self._connection].acquire(block=True, timeout=WAIT_FOR_PRODUCER) as some:
             some.channel.client.delete(queue, f"_kombu.binding.{queue}", f"_kombu.binding_permanent.{queue}")
 
     def _published(self, producer: Producer, placed: Placed) -> bool:
-        """False: its body is not one that we wrote."""
+        """Publish one message. False: the body is not one that we wrote."""
         try:
             body = Body.decoded(placed.job.body)
         except (ValueError, RecursionError) as error:

@@ -14,11 +14,15 @@ Attempt = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}-[0-9]{1,20}$")
 
 
 class SubmitJob(Payload):
+    """A request to submit a job."""
+
     job: Submission
     """The job, as an object."""
 
 
 class OfJob(Payload):
+    """A request about one job of a pod pool."""
+
     pool: Pool
     """`NAMESPACE/NAME` of its pod pool."""
 
@@ -27,12 +31,14 @@ class OfJob(Payload):
 
 
 class ConfirmJob(OfJob):
+    """A request to run the next phase of a reserved job."""
+
     plan: Attempt
     """The attempt whose result was seen; another one is not confirmed by it."""
 
 
 class CancelJob(OfJob):
-    pass
+    """A request to cancel a job."""
 
 
 class FinishJob(OfJob):

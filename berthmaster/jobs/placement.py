@@ -1,4 +1,4 @@
-"""In which order waiting jobs, slots and pods are taken. The scripts of the ledger get these weights as data."""
+"""The order in which waiting jobs, slots and pods are taken. The scripts of the ledger get these weights as data."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def _key_line() -> dict[JobState, int]:
 
 @dataclass(frozen=True)
 class PlacementOrder:
-    """What has the lower rank is taken first.
+    """The weights of the order: a lower rank goes first.
 
-    The rank of a waiting job is its priority and then its arrival. In the line of a serial key a job that a person has
-    confirmed comes before all others. A slot that takes fewer kinds of jobs is filled before one that takes more, so
-    that slots for any job stay free for jobs that nothing else takes; of slots alike, the one on the fullest pod is
-    filled, so that other pods empty.
+    The rank of a waiting job is its priority and then its arrival. In the line of a serial key a confirmed job comes
+    before all others. A slot that accepts fewer kinds of jobs is filled before one that accepts more, so that slots for
+    any job stay free for jobs that fit nowhere else. Of equal slots, the one on the fullest pod is filled, so that
+    other pods empty.
     """
 
     priority: int = 2**44  # a step of a job's priority; less than that is its arrival

@@ -1,7 +1,7 @@
-"""Jobs and pods as the slot scripts keep them.
+"""Jobs and pods as the slot scripts store them.
 
-Stored records have letters for the names of their fields: with words a job would cost Redis 12 % more in all, and a pod
-17 %. Here, and in lua/lib/job_codec.lua and pod_codec.lua, they become words.
+Stored records have letters as field names: with words a job would cost Redis 12 % more in all, and a pod 17 %. This
+module, lua/lib/job_codec.lua and pod_codec.lua translate the letters.
 """
 
 from __future__ import annotations
@@ -62,24 +62,24 @@ TEXTS: Final = ("attempt", "uid", "plan", "outcome", "result")
 
 
 def worded(stored: dict[str, Any], fields: Iterable[RecordField]) -> dict[str, Any]:
-    """A stored record by the words of its fields. Raises KeyError for one that lacks a field that each has."""
+    """Return a stored record with words as field names. Raises KeyError if a field that every record has is missing."""
     return {field.name: stored[field.short] for field in fields if not field.optional or field.short in stored}
 
 
 def job_fields(record: bytes) -> dict[str, Any]:
-    """Raises KeyError, TypeError or ValueError for what no script has written."""
+    """Return the fields of a stored job. Raises KeyError, TypeError or ValueError for what no script has written."""
     return worded(typed(orjson.loads(record), dict), JOB_FIELDS)
 
 
 def pod_fields(record: bytes) -> dict[str, Any]:
-    """With None for a slot that is idle. Raises what job_fields raises."""
+    """Return the fields of a stored pod, with None for an idle slot. Raises the same errors as job_fields."""
     pod = worded(typed(orjson.loads(record), dict), POD_FIELDS)
     return pod | {"slots": [worded(slot, SLOT_FIELDS) if slot else None for slot in listed(pod["slots"])]}
 
 
 @readable()
 def decoded(job: str, record: bytes) -> JobRecord:
-    """Raises UnreadableLedger."""
+    """Return the record of a stored job. Raises UnreadableLedger."""
     stored = job_fields(record)
     strings = {field: typed(stored.get(field) or "", str) for field in TEXTS}
     phases, priority = texts(stored["phases"]), typed(stored["priority"], int)
@@ -89,7 +89,7 @@ def decoded(job: str, record: bytes) -> JobRecord:
 
 
 def request_of(job: Job) -> dict[str, Any]:
-    """What a client asked for, as scripts and messages have it."""
+    """Return a client's request as scripts and messages have it."""
     return {
         "phases": job.phases,
         "serial_key": job.serial_key,
@@ -115,7 +115,7 @@ def requested(job: str, request: dict[str, Any]) -> Job:
 
 @readable()
 def placed_of(replies: Iterable[bytes]) -> tuple[Placed, ...]:
-    """What a script has placed: the pod's name becomes a part of a queue's. Raises UnreadableLedger."""
+    """Return what a script has placed; a pod's name becomes part of a queue's name. Raises UnreadableLedger."""
     return tuple(map(_placed, map(orjson.loads, replies)))
 
 

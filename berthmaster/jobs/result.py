@@ -1,4 +1,4 @@
-"""How much of a result is kept: Redis has it for each job, and again in the stream of results."""
+"""The limit of a stored result: Redis has each result in its job's record, and again in the stream of results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LONGEST: Final = 10_000
 
 
 def kept(result: str) -> str:
-    """What is too long ends with a mark that says so, within the limit."""
+    """Cut a text that is too long. A mark at the end, within the limit, says so."""
     if len(result) <= LONGEST:
         return result
     mark = f"\n[cut: the result had {len(result)} characters]"

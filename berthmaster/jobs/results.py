@@ -1,4 +1,4 @@
-"""What clients of a pod pool wait for: a stream of jobs that ended, or wait for a person."""
+"""The stream of a pod pool's results: jobs that ended, or wait for a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from redis import Redis
 
 @dataclass(frozen=True)
 class Result:
-    """`state` is an outcome, or `reserved`: then `attempt` is the plan to confirm. `at` is its place in the stream."""
+    """An entry of the stream. `state` is an outcome, or `reserved`: then `attempt` is the plan to confirm.
+
+    `at` is the entry's id.
+    """
 
     at: str
     job: str
@@ -23,13 +26,13 @@ class Result:
 
 
 class Results:
-    """Of pod pool `pool` (namespace/name)."""
+    """The results of pod pool `pool` (namespace/name)."""
 
     def __init__(self, redis: Redis, pool: str) -> None:
         self._redis, self._key = redis, f"{{sp:{pool}}}results"
 
     def since(self, at: str, wait: timedelta) -> Iterator[Result]:
-        """Those after `at` ('0': from the oldest that is kept); waits up to `wait` for the first."""
+        """Yield the results after `at` ('0': from the oldest that is kept). Waits up to `wait` for the first one."""
         reply: Any = self._redis.xread({self._key: at}, count=1000, block=max(1, wait // timedelta(milliseconds=1)))
         for _, entries in reply or ():
             for place, stored in entries:

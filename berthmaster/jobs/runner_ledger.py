@@ -1,6 +1,6 @@
-"""What a pod's runner asks of the slot ledger of its pool. Every method is one script, and ends with placement.
+"""The requests of a pod's runner to the slot ledger of its pool. Every method is one script, and ends with placement.
 
-What a method returns as `placed` must be sent to the pods' queues; what is lost on the way is sent again by the sweep.
+The caller must send what a method returns as `placed` to the pods' queues. The sweep repeats lost messages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from berthmaster.redis.scripts import Script
 
 
 class NotVerified(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
-    """Not every pod of the pool has reported since Redis was new: nothing is granted until then."""
+    """Not every pod of the pool has reported since Redis was new: until then nothing is granted."""
 
 
 Attempt = tuple[str, str, str, int]
@@ -33,7 +33,7 @@ Ended = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a runner holds. `mark` and `grants` are those of the last answer that it got."""
+    """Everything that a runner holds. `mark` and `grants` are those of the runner's last answer."""
 
     uid: str
     pod: str
@@ -47,6 +47,7 @@ class Report:
     asked: tuple[tuple[str, str], ...] = ()  # job and attempt of starts whose answer has not come
 
     def encoded(self) -> bytes:
+        """Return the report as JSON for the script `report`."""
         return orjson.dumps(
             {
                 "uid": self.uid,
@@ -65,7 +66,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Answer:
-    """`accepted` False: the report was made for another incarnation, make a new one with this mark.
+    """The answer to a report. `accepted` False: report again with this mark; the report was for another incarnation.
 
     `stop`: attempts that the runner must stop or forget. `acknowledged`: attempts whose outcome need not be repeated.
     """
@@ -81,7 +82,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Started:
-    """The number of its slot, and the attempt that was held there for it, if this is a later phase."""
+    """A granted start: the number of the slot; for a later phase also the attempt that reserved the slot."""
 
     slot: int
     plan: str = ""
@@ -89,7 +90,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Change:
-    """`state` after it; `taken` False: refused, it was not this attempt's or came too late."""
+    """What a request did, and the `state` afterwards. `taken` False: refused, as late or not the present attempt."""
 
     taken: bool
     state: str = ""
@@ -97,15 +98,17 @@ class Change:
 
 
 class RunnerLedger:
-    """Of pod pool `pool` (namespace/name). Cheap to make: the scripts are shared."""
+    """The slot ledger of pod pool `pool` (namespace/name), for runners. Cheap to create: the scripts are shared."""
 
     def __init__(self, redis: Redis, scripts: dict[str, Script], pool: str) -> None:
         self.redis, self.pool, self.prefix, self._scripts = redis, pool, f"{{sp:{pool}}}", scripts
 
     def script(self, name: str) -> Script:
+        """Return the script of that name. Raises KeyError."""
         return self._scripts[name]
 
     def report(self, report: Report) -> Answer:
+        """Send the report. An answer that is not `accepted` carries only the mark for the next report."""
         status, mark, *rest = self.call("report", report.encoded())
         if status == b"AGAIN":
             return Answer(mark.decode())
@@ -121,20 +124,21 @@ class RunnerLedger:
         )
 
     def start(self, job: str, phase: str, attempt: str, uid: str) -> Started | None:
-        """None: refused."""
+        """Ask whether an attempt may start on the pod `uid`. None: refused."""
         status, *granted = self.call("start", job, phase, attempt, uid)
         return Started(int(granted[0]), granted[1].decode()) if status == b"OK" else None
 
     def finish(self, job: str, phase: str, attempt: str, outcome: str, result: str = "") -> Change:
+        """Record the outcome of an attempt. Refused if the attempt is not running, or not the job's latest."""
         return change_of(self.call("finish", job, phase, attempt, outcome, result))
 
     def undo(self, job: str, attempt: str, wait: timedelta) -> tuple[int, tuple[Placed, ...]]:
-        """The message could not be sent. How often that was so; -1: it is not this attempt any more."""
+        """Undo a placement whose message could not be sent. Returns how often that happened to the job; -1: refused."""
         status, *rest = self.call("undo", job, attempt, milliseconds(wait))
         return (int(rest[0]), placed_of(rest[1])) if status == b"OK" else (-1, ())
 
     def call(self, script: str, *args: Any) -> list[Any]:
-        """Raises NotVerified, and UnreadableLedger when the script meets what none of ours has written."""
+        """Run a script. Raises NotVerified, and UnreadableLedger when the script meets foreign data."""
         with readable():
             reply: list[Any] = self._scripts[script]([self.prefix], (INCARNATION, *args))
         if reply[0] == b"NOT_READY":
@@ -144,16 +148,19 @@ class RunnerLedger:
 
 
 def milliseconds(length: timedelta) -> int:
+    """Return the length in whole milliseconds, rounded down."""
     return length // timedelta(milliseconds=1)
 
 
 @readable()
 def texts_of(replies: Sequence[bytes]) -> tuple[str, ...]:
+    """Decode each reply. Raises UnreadableLedger."""
     return tuple(reply.decode() for reply in replies)
 
 
 @readable()
 def change_of(reply: list[Any]) -> Change:
+    """Return the change that a script's reply describes. Raises UnreadableLedger."""
     status, *rest = reply
     state = rest[0].decode() if rest else ""
     return Change(status == b"OK", state, placed_of(rest[1]) if len(rest) > 1 else ())

@@ -1,6 +1,7 @@
-"""The Lua scripts of the slot ledger, with what the domain decides rendered into them as data.
+"""The Lua scripts of the slot ledger, with the domain's decisions rendered into them as data.
 
-Workers and runners of one version render the same text, so that runners find by its digest what workers have loaded.
+Workers and runners of one version render the same text, so that runners find the scripts that workers have loaded by
+digest.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ OF_RUNNERS: Final = ("finish", "report", "start", "undo")
 
 
 def load_scripts(redis: Redis) -> dict[str, Script]:
-    """Reads files: call it once a process."""
+    """Load the scripts. Reads files: call it once a process."""
     rendered = tables()
     return {name: Script(redis, name, LUA, tables=rendered) for name in NAMES}
 
 
 def preloaded_scripts(redis: Redis) -> dict[str, Script]:
-    """Of runners, which may not load any: workers do (see workers.stores.slots.preload)."""
+    """Return the scripts of a runner, which may load none: workers do (see workers.stores.slots.preload)."""
     rendered = tables()
     return {name: PreloadedScript(redis, name, LUA, tables=rendered) for name in OF_RUNNERS}
 
 
 def tables() -> dict[str, str]:
-    """Name -> Lua: the transitions of each event, and what else the scripts do not decide."""
+    """Return Name -> Lua: the transitions of each event, and whatever else the scripts do not decide."""
     events = {event.value: _rows(states) for event, states in LIFECYCLE.items()}
     others: dict[str, Any] = {
         "indexes": INDEXES,
@@ -46,7 +47,7 @@ def tables() -> dict[str, str]:
 
 
 def lua(value: Any) -> str:
-    """The Lua of text, numbers, truth values, and of lists and mappings of them."""
+    """Render text, numbers, truth values, and lists and mappings of them as Lua."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -63,5 +64,5 @@ def _rows(states: Mapping[Any, Sequence[Transition]]) -> dict[str, Any]:
 
 
 def _row(row: Transition) -> dict[str, Any]:
-    """What differs from a transition that does nothing."""
+    """Return the fields that differ from a transition that does nothing."""
     return {f.name: value for f in fields(row) if (value := getattr(row, f.name)) != f.default}

@@ -1,4 +1,4 @@
-"""What may be submitted: one model for the client, which refuses at once, and for the worker."""
+"""The model of a submission, for the client, which refuses a bad one at once, and for the worker."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Phase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z
 
 
 def once(phases: list[str]) -> list[str]:
-    """The name of a phase says where a job is."""
+    """Return the phases. Raises ValueError for a repeated one: the name of a phase says where a job is."""
     return list(each_once(phases))
 
 
 def storable(value: Any) -> Any:
-    """Raises ValueError for what has no JSON, such as half a character, and for what Redis should not hold."""
+    """Return the value. Raises ValueError if it has no JSON, such as half a character, or is too large for Redis."""
     if (size := len(to_json(value))) > LARGEST:
         raise ValueError(f"is {size} bytes of JSON, at most {LARGEST}: keep it elsewhere and send where it is")
     return value
@@ -65,13 +65,14 @@ class Submission(BaseModel):
     """Whether a first phase runs again whose runner was lost; a later phase never does."""
 
     def job(self, hold_ms: int) -> Job:
+        """Return the job for the slot ledger; `hold_ms` limits each reservation."""
         body = Body(task=self.task, args=tuple(self.args), kwargs=self.kwargs).encoded()
         lost = WhenLost(self.when_lost)
         return Job(self.id, tuple(self.phases), self.serial_key, self.priority, hold_ms, lost, body)
 
 
 def faults(error: ValidationError) -> dict[str, str]:
-    """What is wrong, by field."""
+    """Return field -> what is wrong with it."""
     return {
         ".".join(map(str, problem["loc"])) or "payload": problem["msg"] for problem in error.errors(include_url=False)
     }

@@ -1,7 +1,7 @@
-"""The slot ledger of a pod pool holds what is none of ours. Runners may write the keys of their pool, and so may
-whoever reaches Redis: what is read is checked before it becomes a name, a key, a path or a number.
+"""Checks of the data in a slot ledger, which others can write: runners, and whoever reaches Redis.
 
-One pool that cannot be read is one pool: whoever goes over several goes on with the others.
+What is read is checked before it becomes a name, a key, a path or a number. One unreadable pool does not stop work on
+the others.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _OF_THE_SERVER: Final = re.compile("(?!WRONGTYPE )[A-Z]{3,} ")
 
 
 class UnreadableLedger(TransientError):  # noqa: N818 - an expected state, as NotVerified
-    """Nothing is decided from it. It is worth another attempt: somebody may put it right."""
+    """The ledger holds data that we did not write. Nothing is decided from it; somebody may repair it."""
 
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Whatever nonsense does to its reader is an UnreadableLedger. Also a decorator."""
+    """Turn every error that foreign data causes into an UnreadableLedger. Also a decorator."""
     try:
         yield
     except ResponseError as error:
@@ -46,29 +46,31 @@ def _unreadable(error: Exception) -> UnreadableLedger:
 
 
 def typed(value: Any, kind: type[T]) -> T:
-    """The value, if it is of that type. Raises TypeError."""
+    """Return the value if it has that type. Raises TypeError."""
     if not isinstance(value, kind):
         raise TypeError(f"{str(value)[:40]!r} is not {kind.__name__}")
     return value
 
 
 def listed(values: Any) -> list[Any]:
-    """Lua knows no empty list: it is written as an empty object. Raises TypeError."""
+    """Return the value as a list; Lua writes an empty list as an empty object. Raises TypeError."""
     return [] if values == {} else typed(values, list)
 
 
 def texts(values: Any) -> tuple[str, ...]:
+    """Return the values as texts. Raises ValueError when `values` is no list, or has anything but texts."""
     return tuple(typed(value, str) for value in listed(values))
 
 
 def name(value: Any) -> str:
-    """Of an object of Kubernetes. Raises ValueError."""
+    """Return the value if it is the name of a Kubernetes object. Raises ValueError."""
     if not is_name(value):
         raise ValueError(f"{str(value)[:40]!r} is no name of an object")
     return value
 
 
 def uid(value: Any) -> str:
+    """Return the value if it is a UID. Raises ValueError."""
     if not is_uid(value):
         raise ValueError(f"{str(value)[:40]!r} is no UID")
     return value

@@ -1,7 +1,7 @@
-"""Addresses of Redis: what a URL says, and what is wrong with one that says nothing of use.
+"""Addresses of Redis: what a URL says, and why a URL is of no use.
 
-redis-py reads `redis://`, `rediss://` and `unix://`. Sentinel has no form of URL that everybody knows; ours is one
-text for all there is to say, because one text is what settings, clients and runner pods carry:
+redis-py reads `redis://`, `rediss://` and `unix://`. There is no common form of URL for Sentinel. Ours puts everything
+into one text, because settings, clients and runner pods carry one text:
 
     redis+sentinel://USER:PASSWORD@one:26379,two:26379,three:26379/MASTER/0?sentinel_password=...
 
@@ -26,7 +26,7 @@ BY_SENTINEL: Final = ("redis+sentinel", "rediss+sentinel")
 SHAPE: Final = "redis+sentinel://HOST:26379,HOST:26379/MASTER/0"
 PORT: Final = 26379
 LONG: Final = 10
-"""Digits that no number of a database has."""
+"""More digits than the number of any database has."""
 OF_SENTINELS: Final = "sentinel_"
 TLS: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
 OF_SENTINELS_KNOWN: Final = frozenset({"username", "password", "ssl", *TLS})
@@ -47,14 +47,14 @@ BY_TLS: Final = frozenset(
     }
 )
 ON_ONLY: Final = frozenset({"ssl_validate_ocsp", "ssl_validate_ocsp_stapled"})
-"""redis-py takes any text for true, also `false`: who does not want them leaves them out."""
+"""redis-py reads any text as true, also `false`: to switch such an option off, leave it out."""
 SWITCHES: Final = frozenset(
     {"legacy_responses", "retry_on_timeout", "socket_keepalive", "ssl_check_hostname", *ON_ONLY}
 )
 SAID: Final = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 ESCAPE: Final = "write each sign of user and password that is no letter or digit as %XX"
 BROKERS: Final = ("redis", "rediss", "amqp", "amqps", "pyamqp")
-"""Addresses of these have a port, if anything."""
+"""Addresses of these schemes have nothing after the host but a port."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SentinelAddress:
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        """Raises ValueError, which never says the address itself: a password may be in it."""
+        """Parse our form. Raises ValueError, whose text never contains the address: a password may be in it."""
         parts = _split(url)
         tls = parts.scheme == "rediss+sentinel"
         master, _, db = parts.path.strip("/").partition("/")
@@ -86,11 +86,12 @@ class SentinelAddress:
 
 
 def by_sentinel(url: str) -> bool:
+    """Tell whether the URL's scheme is one of ours for Sentinel."""
     return url.partition("://")[0] in BY_SENTINEL
 
 
 def without(url: str, options: Iterable[str]) -> str:
-    """An address that is one, without its user and these options."""
+    """Return a valid address without its user and these options."""
     parts, unwanted = urlsplit(url), frozenset(options)
     query = urlencode(
         [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in unwanted]
@@ -100,7 +101,7 @@ def without(url: str, options: Iterable[str]) -> str:
 
 
 def checked(url: str) -> str:
-    """The same, if it can be one of a Redis. Raises ValueError."""
+    """Return the address if it can be one of a Redis. Raises ValueError."""
     scheme, separator, rest = url.partition("://")
     if scheme == "sentinel":
         raise ValueError(f"sentinel:// names no master: write {SHAPE}")
@@ -114,12 +115,12 @@ def checked(url: str) -> str:
 
 
 def checked_if_named(url: str) -> str:
-    """The same; '' is none. Raises ValueError."""
+    """Return the address, which may be ''. Raises ValueError."""
     return url and checked(url)
 
 
 def checked_broker(url: str) -> str:
-    """The same, if Celery may know it. Raises ValueError."""
+    """Return the address if Celery may get it. Raises ValueError."""
     if url.startswith("sentinel://") or by_sentinel(url):
         return checked(url)
     for address in url.split(";") if url.startswith(tuple(f"{scheme}:" for scheme in BROKERS)) else ():
@@ -156,7 +157,7 @@ def _check_port(parts: SplitResult) -> None:
 
 
 def _check_plain(parts: SplitResult) -> None:
-    """redis-py takes the first database where it cannot read the number of one."""
+    """Check the database: redis-py uses database 0 where it cannot read the number."""
     query = parse_qsl(parts.query, keep_blank_values=True)
     _options(query, _options_of(parts.scheme))
     if parts.scheme == "unix":
@@ -183,8 +184,9 @@ def _options_of(scheme: str) -> frozenset[str]:
 
 
 def _options(query: list[tuple[str, str]], allowed: frozenset[str], of: str = "") -> dict[str, Any]:
-    """As redis-py reads them from an address. `of`: what their names begin with. A name that is not known may be the
-    rest of a password.
+    """Return the options as redis-py reads them from an address. `of`: the prefix of their names.
+
+    The name of an unknown option is not shown: it may be the rest of a password.
     """
     if not allowed.issuperset(name for name, _ in query):
         names = ", ".join(f"{of}{name}" for name in sorted(allowed))
@@ -203,7 +205,7 @@ def _options(query: list[tuple[str, str]], allowed: frozenset[str], of: str = ""
 
 
 def _sensible(name: str, value: str, read: dict[str, Any]) -> bool:
-    """What redis-py takes without a look and stumbles over later, or takes for something else."""
+    """Tell whether the value makes sense: redis-py accepts some values that it misreads, or fails on later."""
     if name in SWITCHES:
         said = SAID.get(value.lower())
         return not value or said is True or (said is False and name not in ON_ONLY)
@@ -219,7 +221,7 @@ def _sensible(name: str, value: str, read: dict[str, Any]) -> bool:
 
 
 def _sentinels(said: dict[str, str], masters: dict[str, Any], tls: bool) -> dict[str, Any]:
-    """`masters`: options of which those of TLS hold for the sentinels too, unless they have their own."""
+    """Return the options for the sentinels. `masters`: the master's, whose TLS options are the default here."""
     own = _options(list(said.items()), OF_SENTINELS_KNOWN, OF_SENTINELS)
     tls_of_sentinels = SAID.get(str(own.pop("ssl", tls)).lower())
     if tls_of_sentinels is None:

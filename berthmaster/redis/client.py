@@ -1,8 +1,8 @@
-"""The client of the Redis that holds the state, with time-outs that a worker can live with.
+"""The client of the Redis of the state, with time-outs that a worker can live with.
 
-Attempts are few and quick: whoever fails here leaves its key dirty, which costs less than a thread that waits. Every
-script may be repeated (a token, a nonce or an owner makes the second time harmless), so that a lost reply is simply
-asked again.
+Attempts are few and quick: a run that fails here leaves its key dirty, which costs less than a waiting thread. Every
+script may be repeated: a token, a nonce or an owner makes the second execution harmless. So after a lost reply the
+client simply asks again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BRIEFLY = 2  # seconds; Prometheus gives a scrape ten
 
 
 def connect_state(settings: RedisSettings, fleet: Identity | None = None) -> Redis:
-    """Connects when it is first used. `fleet`: the one that the server must belong to, if it belongs to one."""
+    """Return a client; it connects on first use. `fleet`: the fleet that the server must belong to, if to any."""
     return connect(
         settings.url,
         fleet,
@@ -34,13 +34,13 @@ def connect_state(settings: RedisSettings, fleet: Identity | None = None) -> Red
 
 
 def connect_briefly(settings: RedisSettings, fleet: Identity | None = None) -> Redis:
-    """For who would rather have no answer than a late one."""
+    """Return a client for callers that prefer no answer to a late one."""
     waits = {"socket_timeout": BRIEFLY, "socket_connect_timeout": BRIEFLY}
     return connect(settings.url, fleet, retry=Retry(NoBackoff(), 0), **waits)
 
 
 def other_fleet(redis: Redis) -> AnotherFleet | None:
-    """Why this Redis is not to be used; None also while it is away."""
+    """Return why this Redis must not be used; None if it may, and while Redis is away."""
     doubt(redis)
     try:
         incarnation(redis)

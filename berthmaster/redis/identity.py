@@ -1,7 +1,7 @@
-"""Whose a Redis is: the cluster's name and the UID of its namespace `kube-system`, which no other cluster has.
+"""The identity of the fleet that a Redis belongs to: the cluster's name and the UID of its namespace `kube-system`.
 
-The publisher writes it with its claim. Everybody else compares it at each handshake, before a first command: two
-fleets on one Redis would give back each other's ports.
+No other cluster has that UID. The publisher writes the identity when it assumes its epoch. Everybody else compares it
+at each handshake, before the first command: two fleets on one Redis would release each other's ports.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ OTHER_FLEET: Final = 3
 
 
 class Identity(NamedTuple):
-    """`system`: the UID of kube-system, '' where it is not known; then the name alone is compared."""
+    """The identity of a fleet. `system`: the UID of kube-system, '' if unknown; then only the names are compared."""
 
     cluster: str
     system: str = ""
 
     @classmethod
     def stored(cls, reply: Sequence[bytes | None]) -> Self | None:
-        """From the FIELDS of KEY; None: no fleet has claimed this Redis."""
+        """Return the identity from the FIELDS of KEY; None: no fleet has claimed this Redis."""
         cluster, system = reply
         return cls(cluster.decode(), (system or b"").decode()) if cluster else None
 
     @classmethod
     def parse(cls, text: str) -> Self:
+        """Return the identity from `cluster/system`; without a slash the UID is ''."""
         cluster, _, system = text.partition("/")
         return cls(cluster, system)
 
@@ -38,12 +39,13 @@ class Identity(NamedTuple):
         return f"{self.cluster}/{self.system}" if self.system else self.cluster
 
     def matches(self, other: Identity) -> bool:
+        """Compare the names, and the UIDs where both are known."""
         systems = {self.system, other.system} - {""}
         return self.cluster == other.cluster and len(systems) < 2
 
 
 class AnotherFleet(RedisConnectionError):  # noqa: N818 - says what is, not what failed
-    """For whoever runs already it is a Redis that is away: nothing is taken, and nothing in hand is lost."""
+    """The Redis belongs to another fleet. A running process treats that as an outage, and loses no work."""
 
     def __init__(self, owner: Identity, own: Identity) -> None:
         super().__init__(

@@ -1,16 +1,17 @@
-"""Connections that know which Redis process they talk to, and say so in the commands that ask for it.
+"""Connections that know which Redis process they talk to, and put its incarnation into the commands that need it.
 
-State in Redis is trusted only under the process that it was checked under (its run_id), the replication history that it
-belongs to (its master_replid; after a failover and back the run_id alone would be the old one again) and the version of
-its form (STATE_VERSION: what another version of Berthmaster has written is not used). A value remembered by the client
-may be of an earlier process than the one that receives the command, so the replacement happens where the command is
-written to the socket: whatever connection a pool or a retry picks, `INCARNATION` becomes the incarnation of its server.
+State in Redis is trusted only under the incarnation under which it was verified. That is the process (run_id), its
+replication history (master_replid; after a failover and back the run_id alone would be the old one again) and the
+version of the state (STATE_VERSION: state of another version of Berthmaster is not used). A client may have read the
+incarnation of an earlier process than the one that receives the command. So `INCARNATION` is replaced where the command
+is written to the socket, by the incarnation of that connection's server, whatever connection a pool or a retry picks.
 
-A living server changes its history as well, and cuts no client: its last replica is gone for `repl-backlog-ttl`, or it
-was a replica for a while. So what a connection has read holds for LASTS only, and is read again before the next command
-that names it. The connections of one client share what the latest of them has read: INFO is asked once, not once each.
+A running server also changes its history without closing connections: its last replica is gone for `repl-backlog-ttl`,
+or it was a replica for a while. So a connection trusts what it has read for LASTS only, and reads it again before the
+next command that names it. The connections of one client share the latest reading, so that INFO is sent once and not
+once a connection.
 
-With the incarnation a connection reads whose the server is (see berthmaster.redis.identity), and refuses a server of
+A connection also reads which fleet the server belongs to (see berthmaster.redis.identity), and refuses a server of
 another fleet.
 """
 
@@ -35,12 +36,11 @@ Argument: TypeAlias = str | bytes | int | float
 
 
 class Placeholder(bytes):
-    """Compared by identity. Over a connection of another kind its text is sent, which no stamp ever equals."""
+    """A placeholder, compared by identity. Any other connection sends its text, which equals no stamp."""
 
 
 INCARNATION: Final = Placeholder(b"<incarnation of the connection>")
-"""An argument of a command: stands for `<run_id>:<master_replid>` of the server that receives the command, and
-`:<STATE_VERSION>`."""
+"""An argument of a command: `<run_id>:<master_replid>:<STATE_VERSION>` of the server that receives the command."""
 STATE_VERSION: Final = "v1"
 """Raise it in the release that changes the form of a key of the workqueue, a ledger or the claim index: its type, its
 fields, or the text of a value. A fleet that meets state of another version discards it and rebuilds its own, as after a
@@ -50,28 +50,30 @@ Keys without a hash tag (`berthmaster:*`) outlive a change of the version: renam
 
 
 LASTS: Final = 4.0
-"""Seconds for which a server is taken for what it last said it is; below the 5 s that a full synchronisation waits by
-Redis's default (`repl-diskless-sync-delay`), so that data which a master got as a replica meets no older knowledge."""
+"""Seconds for which a reading of the server is trusted. It is below the 5 s that a full synchronisation waits by
+Redis's default (`repl-diskless-sync-delay`). So data that a master got as a replica never meets an older reading.
+"""
 PAUSE: Final = 0.2
 """Seconds between two readings because of refusals: while the publisher is away each command is refused."""
 
 
 class ServerKnowledge:
-    """What the connections of one client know of their server, and the fleet that it must belong to (None: any)."""
+    """What the connections of one client know of their server. `fleet`: the one it must belong to, None for any."""
 
     def __init__(self, fleet: Identity | None = None) -> None:
         self.fleet = fleet
         self.incarnation, self._asked = b"", 0.0
 
     def learn(self, incarnation: bytes, asked: float) -> None:
-        """`asked`: when, by the monotonic clock, before the question was sent."""
+        """Record a reading. `asked`: the monotonic time before the question was sent."""
         self.incarnation, self._asked = incarnation, asked
 
     def holds(self, incarnation: bytes) -> bool:
+        """Tell whether this is the incarnation read last, and was read within LASTS."""
         return incarnation == self.incarnation and time.monotonic() - self._asked < LASTS
 
     def doubt(self, pause: float = 0.0) -> bool:
-        """Lets the next command read it again; False: it was read less than `pause` seconds ago."""
+        """Make the next command read the server again. False: it was read less than `pause` seconds ago."""
         if time.monotonic() - self._asked < pause:
             return False
         self._asked = -LASTS
@@ -79,7 +81,7 @@ class ServerKnowledge:
 
 
 class IncarnationAware(Refusable):
-    """Mixed into a connection class of redis-py: asks the server who it is after each handshake, and now and then."""
+    """Mixed into a connection class of redis-py: reads the server after each handshake, and again every LASTS."""
 
     incarnation: bytes = b""
     role: bytes = b""
@@ -89,6 +91,7 @@ class IncarnationAware(Refusable):
         self.knowledge = knowledge or ServerKnowledge()
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
+        """Shake hands, then read the server. An error of the server becomes a lost connection."""
         connection: Any = super()
         try:
             connection.on_connect_check_health(check_health=check_health)
@@ -97,7 +100,7 @@ class IncarnationAware(Refusable):
         self.read_server()
 
     def read_server(self) -> None:
-        """Who it is and whose, in one round trip. A connection that is refused is closed."""
+        """Read incarnation, role and fleet of the server in one round trip. A refused connection is closed."""
         connection: Any = self
         asked, fleet = time.monotonic(), self.knowledge.fleet
         questions = [("INFO", "server", "replication"), *([("HMGET", KEY, *FIELDS)] if fleet else [])]
@@ -129,19 +132,22 @@ class IncarnationAware(Refusable):
             raise AnotherFleet(owner, fleet)
 
     def send_command(self, *args: Any, **options: Any) -> None:
+        """Send a command, with the server's incarnation in place of `INCARNATION`."""
         connection: Any = super()
         connection.send_command(*self._named(args), **options)
 
     def pack_command(self, *args: Any) -> Any:
+        """Pack a command, with the server's incarnation in place of `INCARNATION`."""
         connection: Any = super()
         return connection.pack_command(*self._named(args))
 
     def pack_commands(self, commands: Iterable[tuple[Any, ...]]) -> Any:
+        """Pack commands, with the server's incarnation in place of `INCARNATION`."""
         connection: Any = super()
         return connection.pack_commands([self._named(args) for args in commands])
 
     def exchange(self, command: tuple[Argument, ...]) -> Any:
-        """Sends a command and returns its plain reply."""
+        """Send a command and return its plain reply."""
         connection: Any = self
         connection.send_packed_command([packed(self._named(command))])
         return connection.read_response()
@@ -158,23 +164,23 @@ class IncarnationAware(Refusable):
 
 
 class IncarnationAwareConnection(IncarnationAware, Connection):
-    pass
+    """A TCP connection that knows its server's incarnation."""
 
 
 class IncarnationAwareSSLConnection(IncarnationAware, SSLConnection):
-    pass
+    """A TLS connection that knows its server's incarnation."""
 
 
 class IncarnationAwareUnixConnection(IncarnationAware, UnixDomainSocketConnection):
-    pass
+    """A connection through a Unix socket that knows its server's incarnation."""
 
 
 class IncarnationAwareMaster(MasterConnection, IncarnationAware, SentinelManagedConnection):
-    """Its order matters: who is met is asked first, then judged."""
+    """A connection to the sentinels' master. Base-class order matters: read INFO first, then check the role."""
 
 
 class IncarnationAwareSSLMaster(MasterConnection, IncarnationAware, SentinelManagedSSLConnection):
-    pass
+    """A TLS connection to the master that the sentinels name, which knows its server's incarnation."""
 
 
 CLASSES: Final = {
@@ -185,14 +191,15 @@ CLASSES: Final = {
 
 
 def packed(command: Iterable[Argument]) -> bytes:
-    """In Redis's protocol; in a third of the time of redis-py's packer, which has to expect more."""
+    """Return the command in Redis's protocol, in a third of the time of redis-py's more general packer."""
     texts = [part if isinstance(part, bytes) else str(part).encode() for part in command]
     return b"*%d\r\n%b" % (len(texts), b"".join([b"$%d\r\n%b\r\n" % (len(text), text) for text in texts]))
 
 
 def ask(client: Redis, *command: Argument) -> Any:
-    """The plain reply, with the client's retries but without its layers for callbacks, caches and telemetry, which took
-    a third of the time of a short script. Only for clients of `connect`; any other is asked as usual.
+    """Return the plain reply, with the client's retries but without its layers for callbacks, caches and telemetry.
+
+    Those layers took a third of the time of a short script. A client that `connect` did not create is asked as usual.
     """
     pool: Any = client.connection_pool
     if not issubclass(pool.connection_class, IncarnationAware):
@@ -207,17 +214,19 @@ def ask(client: Redis, *command: Argument) -> Any:
 
 
 def refused(error: ResponseError) -> RedisConnectionError:
+    """Return the error of a refused handshake as a lost connection."""
     return RedisConnectionError(f"the server does not let us begin: {error}")
 
 
 def read_facts(info: bytes) -> dict[bytes, bytes]:
-    """From the text that INFO answers."""
+    """Parse the reply of INFO."""
     return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
 
 
 def connect(url: str, fleet: Identity | None = None, **options: Any) -> Redis:
-    """A client for an address (see redis_address), which is ValueError if it is none. Connects when it is first used.
-    Replies are bytes. `fleet`: the one that the server must belong to, if it belongs to one.
+    """Return a client for an address (see berthmaster.redis.address); it connects on first use. Raises ValueError.
+
+    Replies are bytes. `fleet`: the fleet that the server must belong to, if to any.
     """
     options = {**options, "decode_responses": False, "knowledge": ServerKnowledge(fleet)}
     if by_sentinel(url):
@@ -231,31 +240,29 @@ def connect(url: str, fleet: Identity | None = None, **options: Any) -> Redis:
 
 
 def incarnation(client: Redis) -> str:
-    """Of the server that answers now. The client must be one of `connect`'s."""
+    """Return the incarnation of the server that answers now. The client must come from `connect`."""
     answer: Any = client.echo(INCARNATION)
     return str(answer.decode())
 
 
 def doubt(client: Redis, pause: float = 0.0) -> bool:
-    """The next command that names the incarnation asks the server anew. False: that was done less than `pause` ago."""
+    """Make the next command that names the incarnation read it again. False: it was read less than `pause` ago."""
     knowledge = _knowledge(client)
     return bool(knowledge and knowledge.doubt(pause))
 
 
 def doubt_at_times(client: Redis) -> bool:
-    """The same for who was refused: while the publisher is away each command is."""
+    """Call `doubt` after a refusal, but not each time: while the publisher is away each command is refused."""
     return doubt(client, PAUSE)
 
 
 def refused_by_another(client: Redis) -> bool:
-    """For who was told that the server is not ready: whether it is another than it was taken for, so that asking again
-    helps.
-    """
+    """Tell, after a reply that the server is not ready, whether the server changed, so that another try helps."""
     knowledge = _knowledge(client)
     before = knowledge.incarnation if knowledge else b""
     return doubt_at_times(client) and incarnation(client).encode() != before
 
 
 def _knowledge(client: Redis) -> ServerKnowledge | None:
-    """None for a client of another kind."""
+    """Return the client's knowledge, None for a client that `connect` did not create."""
     return client.connection_pool.connection_kwargs.get("knowledge")

@@ -1,6 +1,6 @@
 """The exceptions that mean "Redis is away, went away meanwhile, or refuses for now", in one place.
 
-Callers outside the stores need the names without the Redis client, which only stores may import.
+Callers outside the stores need these names without the Redis client, which only stores may import.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Answers of Redis that mean "not now", and connections that treat them as a lost connection.
+"""Answers of Redis that mean "not now", and connections that treat such an answer as a lost connection.
 
-A server that is demoted, full, busy or loading answers an error for seconds or minutes and is well again. redis-py and
-kombu take most of these errors for faults of the command: a process ends, and what it was doing is lost. Whoever
-survives a lost connection survives a `RefusedError` in the same way, because it is a ConnectionError.
+A server that is demoted, full, busy or loading answers with an error for seconds or minutes, and then works again.
+redis-py and kombu treat most of these errors as faults of the command: the process ends and loses its work. A
+`RefusedError` is a ConnectionError, so code that survives a lost connection survives a refusal as well.
 
-The answer is recognised where the parser makes an exception of it. So nothing is added to an answer that is no error,
-and errors inside the reply of a transaction are recognised too, with every parser of redis-py.
+The refusal is recognised where the parser creates the exception. So an ordinary answer costs nothing more, and errors
+inside the reply of a transaction are recognised too, with every parser of redis-py.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ NO_ROOM: Final = "ERR max number of clients"
 ABORTED: Final = "EXECABORT Transaction discarded because of: "
 PROOF: Final = "berthmaster:takes-writes"
 QUIET: Final = 10.0
-"""Seconds without a refusal after which a spell is over: more than any process waits before it tries again."""
+"""Seconds without a refusal after which a spell is over: longer than any process waits before it tries again."""
 
 
 class RefusedError(RedisConnectionError):
-    """Redis answers that it does not do this now."""
+    """Redis refuses the command for now."""
 
 
 def refusal(text: str) -> str | None:
-    """The code of an error's text if it means "not now"; scripts and transactions pass on what refused them."""
+    """Return the code of an error's text if it means "not now". Scripts and transactions pass on the code that refused
+    them.
+    """
     if text.startswith(NO_ROOM):
         return "max clients"
     code = text.removeprefix(ABORTED).partition(" ")[0]
@@ -51,11 +53,12 @@ def refusal(text: str) -> str | None:
 
 
 def refused(error: BaseException | None) -> bool:
-    """Whether a refusal caused the error, which kombu and Celery may have wrapped."""
+    """Tell whether a refusal caused the error, which kombu and Celery may have wrapped."""
     return caused(error, RefusedError)
 
 
 def caused(error: BaseException | None, by: type[BaseException]) -> bool:
+    """Tell whether the error, or one that led to it, is a `by`."""
     while error is not None:
         if isinstance(error, by):
             return True
@@ -64,13 +67,13 @@ def caused(error: BaseException | None, by: type[BaseException]) -> bool:
 
 
 def warn(log: Any, event: str, error: BaseException | None, /, **facts: object) -> None:
-    """A line of the log about a failure, unless it is a refusal: of a spell there are only two lines."""
+    """Log a failure, unless a refusal caused it: a spell has only two lines."""
     if not refused(error):
         log.warning(event, **{"error": str(error), **facts})
 
 
 def prove(redis: Redis) -> None:
-    """Raises RefusedError when Redis takes no writes now, which reading does not show."""
+    """Raise RefusedError when Redis takes no writes now, which a read does not show."""
     redis.set(PROOF, b"", px=1000)
 
 
@@ -78,6 +81,7 @@ class Refusable:
     """Mixed into a connection class of redis-py."""
 
     def set_parser(self, parser_class: Any) -> None:
+        """Set a parser that makes a RefusedError of each refusal."""
         connection: Any = super()
         connection.set_parser(parser_class)
         parser: Any = self.__dict__["_parser"]
@@ -87,6 +91,8 @@ class Refusable:
 
 
 def recognising(parse: Callable[[str], Exception]) -> Callable[[str], Exception]:
+    """Return a `parse` that makes a RefusedError of a refusal, and notes the refusal in the spell."""
+
     def parse_error(text: str) -> Exception:
         if code := refusal(text):
             spell.note(code)
@@ -97,7 +103,10 @@ def recognising(parse: Callable[[str], Exception]) -> Callable[[str], Exception]
 
 
 def raising(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Hiredis leaves errors in the reply of a transaction, where redis-py raises those of the command only."""
+    """Wrap `read`: raise a refusal inside the reply of a transaction.
+
+    hiredis leaves such an error in the reply, and redis-py raises only the error of the command itself.
+    """
 
     def read_response(*args: Any, **options: Any) -> Any:
         reply = read(*args, **options)
@@ -120,10 +129,11 @@ class Spell:
 
     @property
     def lasts(self) -> float | None:
-        """Seconds since it began; None outside of one."""
+        """Seconds since the spell began; None outside of a spell."""
         return self._clock() - self._began if self.answers else None
 
     def note(self, code: str) -> None:
+        """Count a refusal with the error code `code`; the first one begins the spell and is logged."""
         with self._lock:
             self._last = self._clock()
             begins = not self.answers
@@ -144,4 +154,4 @@ class Spell:
 
 
 spell: Final = Spell()
-"""Of this process."""
+"""The spell of this process."""

@@ -1,7 +1,7 @@
-"""Lua scripts: one a file, run by their digest, in one round trip also inside a pipeline.
+"""Lua scripts: one a file, called by their digest, in one round trip also inside a pipeline.
 
-redis-py's own `register_script` asks the server for the script before each pipeline, which is a second round trip;
-here the first call of a pipeline carries the text and loads it for the rest.
+redis-py's own `register_script` asks the server for the script before each pipeline, which is a second round trip. Here
+the first call in a pipeline carries the text, which loads it for the calls after it.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Script:
         self._redis = redis
 
     def __call__(self, keys: Sequence[str], args: Sequence[Argument]) -> Any:
-        """The script's reply. A server that does not have the script (restarted, flushed) is given it."""
+        """Run the script and return its reply. A server that lacks the script (restarted, flushed) gets its text."""
         try:
             return ask(self._redis, "EVALSHA", self.digest, len(keys), *keys, *args)
         except NoScriptError:
             return ask(self._redis, "EVAL", self.text, len(keys), *keys, *args)
 
     def batch(self, pipeline: Pipeline) -> Call:
-        """A function that adds a call of the script to the pipeline. Take a new one for each execution."""
+        """Return a function that adds a call of the script to the pipeline. Take a new one for each execution."""
         loaded = False
 
         def call(keys: Sequence[str], args: Sequence[Argument]) -> None:
@@ -75,10 +75,10 @@ class Script:
 
 
 class PreloadedScript(Script):
-    """Of a client that may not send the server a script: somebody else has loaded it, or soon does."""
+    """A script of a client that may not load scripts: a worker has loaded it, or soon does."""
 
     def __call__(self, keys: Sequence[str], args: Sequence[Argument]) -> Any:
-        """The script's reply. Raises TransientError while the server does not have it."""
+        """Run the script and return its reply. Raises TransientError while the server does not have the script."""
         try:
             return ask(self._redis, "EVALSHA", self.digest, len(keys), *keys, *args)
         except NoScriptError as error:

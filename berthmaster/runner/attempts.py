@@ -1,4 +1,4 @@
-"""The runner's side of the slot ledger: asks before it starts, remembers, tells the end, and repeats itself."""
+"""The runner's side of the slot ledger: asks before a start, stores attempts, reports outcomes, and repeats reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Stop = Callable[[str], bool]
 
 
 class Attempts:
-    """One pod's. `start` and `end` may run in a child process; `beat` runs in one thread of the worker."""
+    """The attempts of one pod. `start` and `end` may run in a child process, `beat` in one thread of the worker."""
 
     def __init__(self, settings: RunnerSettings, ledger: RunnerLedger, dispatcher: Dispatcher, spool: Spool) -> None:
         self._settings, self._ledger, self._dispatcher, self._spool = settings, ledger, dispatcher, spool
@@ -30,7 +30,7 @@ class Attempts:
         self._mark, self._grants = "", 0
 
     def start(self, placed: Placed) -> bool:
-        """False: it is not this attempt's turn (any more). Raises while Redis is away or not verified: ask again."""
+        """Ask whether the attempt may start. False: no. Raises while Redis is away or not verified: ask again."""
         with self._spool.asking(placed.id, placed.attempt):
             started = self._ledger.start(placed.id, placed.phase, placed.attempt, placed.uid)
             if not started:
@@ -46,7 +46,7 @@ class Attempts:
         return True
 
     def end(self, attempt: str, outcome: str, result: str = "") -> None:
-        """Remembered first, then told; what cannot be told now, the next report tells."""
+        """Store the outcome, then report it. If the report fails, the next periodic report contains the outcome."""
         self._spool.answered(attempt)
         kept = self._spool.get(attempt)
         if not kept or kept.stage is not Stage.RUNNING:
@@ -68,14 +68,14 @@ class Attempts:
         self._dispatcher.dispatch(change.placed)
 
     def _remember(self, kept: Kept) -> None:
-        """A disk that is full is no reason not to tell the ledger."""
+        """Store an attempt. A full disk does not keep the outcome from the ledger."""
         try:
             self._spool.put(kept)
         except OSError:
             log.exception("end_not_remembered", job=kept.job.id, attempt=kept.attempt)
 
     def lost(self) -> None:
-        """A worker that starts anew has no processes of before: they died with it."""
+        """Drop the running attempts when a worker starts anew: their processes died with the previous worker."""
         for _, attempt in self._spool.asked():
             self._spool.answered(attempt)
         for kept in self._spool.all():
@@ -83,9 +83,9 @@ class Attempts:
                 self._spool.drop(kept.attempt)
 
     def beat(self, stop: Stop) -> Answer:
-        """Reports everything; `stop(attempt)` ends a process, and says whether there was one.
+        """Report everything; `stop(attempt)` ends a process, and returns whether there was one.
 
-        To a ledger that has lost everything only once no start can be granted any more by what was before it.
+        After a ledger loss, report only when no earlier start can still be granted.
         """
         answer, kept = self._reported(self._mark)
         if not answer.accepted and not self._spool.asked():
@@ -101,7 +101,10 @@ class Attempts:
         return answer
 
     def _reported(self, mark: str, *, anew: bool = False) -> tuple[Answer, list[Kept]]:
-        """Anew all outcomes are told again. Questions come first: who is answered meanwhile is among the kept."""
+        """Send a report. `anew`: with all outcomes, acknowledged or not.
+
+        Questions are read first: a start that is granted meanwhile is then among the stored attempts.
+        """
         asked, kept = self._spool.asked(), self._spool.all()
         unreported = [k for k in kept if k.stage is not Stage.RUNNING and (anew or not k.acknowledged)]
         who = self._settings

@@ -39,7 +39,10 @@ TOLERANT: Final = "berthmaster.celery.consumer:TolerantConsumer"
 
 
 def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSettings) -> None:
-    """Call it where the application is made. `settings` is asked when the worker starts, or a task first runs."""
+    """Make the application a runner. Call it where the application is created.
+
+    `settings` is called when the worker starts, or a task first runs.
+    """
 
     @lru_cache(maxsize=1)
     def attempts_of(process: int) -> Attempts:  # noqa: ARG001 - a forked child makes its own connections
@@ -69,7 +72,7 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
 
 
 def fitted(settings: RunnerSettings, conf: Any) -> dict[str, Any]:
-    """Settings for Celery that its application cannot know. Another broker than ours is its own business."""
+    """Return the settings for Celery that the application cannot know; {} if its broker is another one."""
     broker = broker_of(settings.redis.address)
     if conf.broker_url != broker.url:
         return {}
@@ -83,6 +86,7 @@ def _set_task_class(app: Any, attempts: Callable[[], Attempts]) -> None:
 
 
 def configuration(settings: RunnerSettings) -> dict[str, Any]:
+    """Return the Celery settings of a runner."""
     queue = queue_of(settings.pool, settings.pod)
     broker = broker_of(settings.redis.address)
     return {
@@ -106,7 +110,7 @@ def _attempts(app: Celery[Any], settings: RunnerSettings) -> Attempts:
 
 
 def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None]:
-    """In the worker itself: a process that was stopped, or killed, can tell nothing. Said twice, it counts once."""
+    """Report in the worker that a process was stopped or killed, as that process cannot. A repetition counts once."""
 
     def on_signal(request: Any = None, task_id: str | None = None, **_: Any) -> None:
         attempt = task_id or (request.id if request else None)
@@ -117,7 +121,7 @@ def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None
 
 
 def _unknown(attempts: Callable[[], Attempts]) -> Callable[..., None]:
-    """A job of a task that this application does not have: it fails, instead of being sent again for ever."""
+    """Fail a job whose task this application does not have: otherwise the job is sent again for ever."""
 
     def on_signal(message: Any = None, name: str = "", **_: Any) -> None:
         header = (message.headers or {}).get(HEADER) if message else None
@@ -130,13 +134,14 @@ def _unknown(attempts: Callable[[], Attempts]) -> Callable[..., None]:
 
 
 class Heart(threading.Thread):
-    """Reports on a period, for as long as the worker lives."""
+    """A thread that reports periodically while the worker lives."""
 
     def __init__(self, attempts: Attempts, consumer: Any, period: float) -> None:
         super().__init__(name="berthmaster-heart", daemon=True)
         self._attempts, self._consumer, self._period = attempts, consumer, period
 
     def run(self) -> None:
+        """Report once a period, for ever. No error ends the thread."""
         while True:
             try:
                 self._attempts.beat(self._stop)
@@ -147,7 +152,7 @@ class Heart(threading.Thread):
             time.sleep(self._period)
 
     def _stop(self, attempt: str) -> bool:
-        """SIGTERM to its process. Threads cannot be stopped: their code may look at `current`."""
+        """Send SIGTERM to the process of the attempt. Threads cannot be stopped: their code may read `current`."""
         request = next((r for r in list(state.active_requests) if r.id == attempt), None)
         if request is None:
             return False

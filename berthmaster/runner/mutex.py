@@ -1,7 +1,7 @@
-"""The lock under which kombu looks for messages that nobody acknowledged, given back without a script.
+"""The lock under which kombu looks for unacknowledged messages, released without a script.
 
-Redis-py gives a lock back by a script of its own, which it loads where the server does not have it. The Redis user of
-a runner may load none; a worker process whose kombu is refused ends, and its jobs with it.
+redis-py releases a lock by a script of its own, which it loads where the server lacks it. A runner's Redis user may
+load no script. A worker process whose kombu is refused ends, and its jobs with it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from redis.lock import Lock
 
 
 class TransactionalLock(Lock):
-    """Compares and deletes in a transaction."""
+    """A lock whose release compares and deletes in a transaction."""
 
     def register_scripts(self) -> None:
-        """None is needed: the lock is neither extended nor reacquired."""
+        """Register none: the lock is neither extended nor reacquired."""
 
     def do_release(self, expected_token: Any) -> None:
+        """Delete the lock if it still has this token. Raises LockNotOwnedError."""
         with self.redis.pipeline() as pipe:
             pipe.watch(self.name)
             if pipe.get(self.name) != expected_token:
@@ -36,7 +37,7 @@ class TransactionalLock(Lock):
 
 @contextmanager
 def mutex(client: Any, name: str, expire: float) -> Iterator[None]:
-    """In place of kombu's Mutex. Raises MutexHeld when another process has it."""
+    """Hold the lock, in place of kombu's Mutex. Raises MutexHeld when another process has it."""
     lock = TransactionalLock(client, name, timeout=expire)
     if not lock.acquire(blocking=False):
         raise transport.MutexHeld
@@ -48,4 +49,5 @@ def mutex(client: Any, name: str, expire: float) -> Iterator[None]:
 
 
 def install() -> None:
+    """Make kombu's Redis transport use this mutex."""
     transport.Mutex = mutex

@@ -1,7 +1,7 @@
-"""A Celery worker that keeps to the keys of its own pool, for a Redis user that may touch no others.
+"""A Celery worker that uses only the keys of its own pool, for a Redis user that may use no others.
 
-Gossip, mingle, events and remote control talk to all workers of a broker over channels and keys that all share; and
-messages that were taken and not acknowledged lie in keys that all share, unless they are named.
+Gossip, mingle, events and remote control use channels and keys that all workers of a broker share. Unacknowledged
+messages are in shared keys as well, unless these keys get a name of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from berthmaster.routing import runner_queues
 
 
 class NarrowConsumer(TolerantConsumer):
-    """Without what Celery can only be told on its command line to leave out."""
+    """A consumer without the parts that Celery can otherwise leave out only by its command line."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         apart = dict.fromkeys(("without_gossip", "without_mingle", "without_heartbeat"), True)
@@ -21,7 +21,7 @@ class NarrowConsumer(TolerantConsumer):
 
 
 def narrowed(pool: str, transport: dict[str, Any]) -> dict[str, Any]:
-    """Settings for Celery; `transport` are the application's own options."""
+    """Return the settings for Celery; `transport` are the application's own options."""
     names = ("unacked", "unacked_index", "unacked_mutex")
     return {
         "worker_consumer": f"{__name__}:{NarrowConsumer.__name__}",

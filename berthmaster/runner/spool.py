@@ -1,4 +1,4 @@
-"""What a runner remembers of its attempts, in files: they outlive a killed process, and a worker that restarts."""
+"""A runner's attempts, in files: they outlive a killed process and a restart of the worker."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ LONGEST_QUESTION: Final = 120.0  # seconds; whoever asked for longer is taken fo
 
 
 class Stage(StrEnum):
+    """How far an attempt has come."""
+
     RUNNING = "running"
     HELD = "held"  # ended well, and its slot is kept for the next phase
     ENDED = "ended"
@@ -30,7 +32,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True)
 class Kept:
-    """`acknowledged`: the ledger has acknowledged the outcome."""
+    """A stored attempt. `acknowledged`: the ledger has acknowledged the outcome."""
 
     job: Job
     attempt: str
@@ -42,24 +44,27 @@ class Kept:
     acknowledged: bool = False
 
     def after(self, outcome: str, result: str) -> Kept:
+        """Return the attempt as it is after the outcome: held if a further phase follows a success, else ended."""
         more = outcome == "succeeded" and self.phase != self.job.phases[-1]
         return replace(self, stage=Stage.HELD if more else Stage.ENDED, outcome=outcome, result=result)
 
 
 class Spool:
-    """One file an attempt, replaced as a whole."""
+    """The directory of stored attempts: one file an attempt, replaced as a whole."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         directory.mkdir(parents=True, exist_ok=True)
 
     def put(self, kept: Kept) -> None:
+        """Write the attempt's file, through a file beside it that then replaces it."""
         path = self._path(kept.attempt)
         part = path.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(asdict(kept)))
         part.replace(path)
 
     def get(self, attempt: str) -> Kept | None:
+        """Read an attempt. None: it has no file, or one that is broken, which is logged."""
         try:
             kept = _read(self._path(attempt).read_bytes())
         except FileNotFoundError:
@@ -71,7 +76,7 @@ class Spool:
 
     @contextmanager
     def asking(self, job: str, attempt: str) -> Iterator[None]:
-        """Around the question whether an attempt may start: its answer may be long on its way."""
+        """Keep a note while the question whether an attempt may start is open: its answer may come late."""
         path = self._directory / f"{attempt}.{os.getpid()}-{threading.get_ident()}.asked"
         with suppress(OSError):  # a disk that is full: what cannot be remembered is not started either
             part = path.with_suffix(".part")
@@ -84,11 +89,11 @@ class Spool:
             path.unlink(missing_ok=True)
 
     def asked(self) -> list[tuple[str, str]]:
-        """Job and attempt of each start that may yet be granted."""
+        """Return job and attempt of each start that may yet be granted."""
         return list(self._asked())
 
     def answered(self, attempt: str) -> None:
-        """Whoever asked is dead."""
+        """Delete the attempt's open questions: the process that asked is dead."""
         for path in self._directory.glob(f"{attempt}.*.asked"):
             path.unlink(missing_ok=True)
 
@@ -99,14 +104,15 @@ class Spool:
                     yield path.read_text(), path.name.partition(".")[0]
 
     def drop(self, attempt: str) -> None:
+        """Delete the attempt's file, if there is one."""
         self._path(attempt).unlink(missing_ok=True)
 
     def all(self) -> list[Kept]:
-        """The oldest first."""
+        """Return the attempts, the oldest first."""
         return sorted(self._all(), key=lambda kept: _order(kept.attempt))
 
     def forget_old(self, all_kept: list[Kept]) -> None:
-        """Of outcomes that are known, the last thousand are enough."""
+        """Delete acknowledged outcomes beyond the last thousand."""
         acknowledged = [kept for kept in all_kept if kept.stage is Stage.ENDED and kept.acknowledged]
         for kept in acknowledged[:-MOST_ENDED]:
             self.drop(kept.attempt)

@@ -1,4 +1,4 @@
-"""A Celery task that asks the slot ledger before it runs, and tells it how it ended."""
+"""A Celery task that asks the slot ledger before it runs, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAUSE: Final = 0.5
 
 @dataclass(frozen=True)
 class Current:
-    """What a running task may ask: which phase of which job it is."""
+    """The phase and the job of a running task."""
 
     job: str
     phase: str
@@ -32,13 +32,13 @@ class Current:
 
 
 def current(task: celery.Task[Any, Any]) -> Current | None:
-    """None outside a job."""
+    """Return the current job, None outside of one."""
     header = task.request.get(HEADER)
     return Current(header["id"], header["phase"], header["attempt"]) if header else None
 
 
 def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]) -> type[celery.Task[Any, Any]]:
-    """A task class over `base`. Tasks that are sent without our header run as ever."""
+    """Return a task class over `base`. Tasks that are sent without our header run as usual."""
 
     class JobTask(base):  # type: ignore[valid-type,misc] # the base is the application's own class
         abstract = True
@@ -67,12 +67,12 @@ def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]
 
 
 def text_of(result: Any) -> str:
-    """What can be stored: names of files may hold what is not UTF-8."""
+    """Return text that can be stored: names of files may contain bytes that are not UTF-8."""
     return kept(str(result)).encode(errors="replace").decode()
 
 
 def granted(attempts: Attempts, placed: Placed) -> bool:
-    """Asks until Redis answers; a message that is given up is sent again, because its job stays placed."""
+    """Ask until Redis answers. A message that is given up is sent again, because its job stays placed."""
     until = time.monotonic() + PATIENCE
     while True:
         try:

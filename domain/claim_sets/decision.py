@@ -47,6 +47,7 @@ class SetView:
         members: the claims of the set, including those that are being deleted.
         recorded: the claims that the set's status says are removed, name -> version.
         taken: names of claims that the set does not own.
+
     """
 
     name: str

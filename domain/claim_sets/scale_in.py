@@ -22,6 +22,7 @@ class SetMember:
         cost: the deletion cost of the claim's pod.
         current: the claim was created from the set's present template.
         version: the claim's resourceVersion.
+
     """
 
     name: str

@@ -21,6 +21,7 @@ def set_status(observed: SetView, selector: Mapping[str, str], generation: int, 
         selector: the labels of the set's claims.
         generation: the generation of the set that was read.
         problem: why the API server refused the last step, '' if it did not.
+
     """
     return PodClaimSetStatus(
         observed_generation=generation,

@@ -36,6 +36,7 @@ def additions(asked: Mapping[str, str], own: Collection[str]) -> Additions:
     Args:
         asked: the labels that the claim asks for.
         own: the keys of the labels that the pod has and that no claim added.
+
     """
     left_out = {key: why for key in asked if (why := _refusal(key, own))}
     return Additions({key: value for key, value in asked.items() if key not in left_out}, left_out)

@@ -19,6 +19,7 @@ def candidates(
         pods: free pods, of any pool.
         revisions: the revision of each pool's present template. A pod of any other pool does not fit.
         named: pods that other claims name, bound or not.
+
     """
     fitting = (pod for pod in pods if not unfit(claim, pod, revisions.get(pod.pool, "")) and pod.name not in named)
     return tuple(sorted(fitting, key=lambda pod: (not _was_of_owner(claim, pod), pod.created, pod.name)))

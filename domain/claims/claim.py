@@ -34,6 +34,7 @@ class Claim:
         source: name of the pod that the claim leaves during a move, else ''.
         marked: an annotation records that the claim took the target of its move.
         served: the claim had a pod before.
+
     """
 
     uid: str
@@ -60,6 +61,7 @@ def phase_of(claim: Claim, pod: ClaimablePod | None, revision: str) -> ClaimPhas
         claim: the claim.
         pod: the pod that the claim lives on, if any.
         revision: the revision of the pool's present template, '' if it is unknown.
+
     """
     if pod is None or pod.claimed_by != claim.uid:
         return ClaimPhase.LOST if claim.served else ClaimPhase.PENDING

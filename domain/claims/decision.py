@@ -52,6 +52,7 @@ class ClaimView:
         named: the pods that the claim names, by name, as far as they exist.
         missing: for how long the claim's pod has been missing.
         grace: a pod that is missing for less than this is not lost.
+
     """
 
     labelled: tuple[ClaimablePod, ...]

@@ -43,6 +43,7 @@ class Drain:
         answers: the drain id that the pod's report answers, '' if there is no report.
         sessions: the number of sessions that the pod reported, -1 if there is no report.
         usable: the pod could serve another claim.
+
     """
 
     id: str

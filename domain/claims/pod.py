@@ -32,6 +32,7 @@ class ClaimablePod:
         alive: the pod is Pending or Running; not Failed, Succeeded or Unknown.
         normal: the pod is ready, and no change is under way that a claim must wait for.
         terminating: the pod is being deleted.
+
     """
 
     name: str

@@ -45,6 +45,7 @@ def claim_status(
         generation: the generation of the claim that was read.
         bound_at: the annotation with the time of binding. Anybody may have written it.
         conditions: the conditions of the status.
+
     """
     pod, since = home(claim, observed), moment(bound_at)
     return PodClaimStatus(
@@ -87,6 +88,7 @@ def moved_condition(
         observed: its pods.
         ended: how the move ended in this run, if it did.
         before: the condition Moved of the last status.
+
     """
     if ended or not claim.moves:
         return ended or _last_move(before)

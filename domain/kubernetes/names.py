@@ -1,5 +1,7 @@
-"""Keys of our labels, annotations, conditions and finalizers in Kubernetes. Each stands here once, and is called
-after its key. See docs/ports.md and docs/claims.md for what people may write.
+"""Keys of our labels, annotations, conditions and finalizers in Kubernetes.
+
+Each key is defined here once, and its constant has its name. docs/ports.md and docs/claims.md say what people may
+write.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Typed views of Kubernetes objects: what each field is called, and what stands for one that is missing.
+"""Typed views of Kubernetes objects: the name of each field, and the default of a missing one.
 
-A view holds the JSON as the API server sent it and reads a field when it is asked for. What the API server gives every
-object (name, UID, resource version, time of creation) must be there: KeyError says so. Everything else may be missing,
-and is empty then.
+A view holds the JSON as the API server sent it, and reads a field on access. The API server gives every object a name,
+a UID, a resource version and a creation time: KeyError if one is missing. Any other missing field reads as empty.
 """
 
 from __future__ import annotations
@@ -18,14 +17,17 @@ READY: Final = "Ready"
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """The version of an object that a write was decided from. The API server refuses the write of any other."""
+    """The version of an object that a write was decided from. The API server refuses the write to any other version."""
 
     uid: str
     resource_version: str
 
 
 def version_of(obj: Mapping[str, Any]) -> int:
-    """The resource version as a number: one object's grow. Without a view: it is asked once a line of a watch."""
+    """Return the resource version as a number, which grows with each change of an object.
+
+    It takes JSON and no view, because each line of a watch calls it.
+    """
     return int(obj["metadata"]["resourceVersion"])
 
 
@@ -36,109 +38,126 @@ class KubeObject:
     raw: Mapping[str, Any]
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
-        """What dataclasses make for frozen ones takes twice as long, and a view is made for each line of a watch."""
+        """Set the field directly: a frozen dataclass takes twice as long, and each line of a watch needs a view."""
         _hold(self, raw)
 
     @property
     def metadata(self) -> Json:
+        """The object's metadata, {} if missing."""
         metadata: Json = self.raw.get("metadata") or {}
         return metadata
 
     @property
     def name(self) -> str:
+        """The object's name."""
         name: str = self.raw["metadata"]["name"]
         return name
 
     @property
     def namespace(self) -> str:
-        """KeyError for an object of the whole cluster."""
+        """The object's namespace. KeyError for a cluster-scoped object."""
         namespace: str = self.raw["metadata"]["namespace"]
         return namespace
 
     @property
     def uid(self) -> str:
+        """The UID, which no later object of the same name has."""
         uid: str = self.raw["metadata"]["uid"]
         return uid
 
     @property
     def resource_version(self) -> str:
+        """The resourceVersion as the API server sent it."""
         version: str = self.raw["metadata"]["resourceVersion"]
         return version
 
     @property
     def version(self) -> int:
+        """The resourceVersion as a number."""
         return version_of(self.raw)
 
     @property
     def precondition(self) -> Precondition:
+        """The precondition of a write that was decided from this version."""
         return Precondition(self.uid, self.resource_version)
 
     @property
     def generation(self) -> int:
+        """The generation of the spec, 0 if missing."""
         return int(self.metadata.get("generation") or 0)
 
     @property
     def creation_timestamp(self) -> str:
+        """The creation time as text."""
         stamp: str = self.raw["metadata"]["creationTimestamp"]
         return stamp
 
     @property
     def created(self) -> datetime:
+        """The creation time, aware."""
         return datetime.fromisoformat(self.creation_timestamp)
 
     @property
     def deletion(self) -> datetime | None:
-        """When its grace period ends, None for an object that is not being deleted."""
+        """When the grace period ends, None for an object that is not being deleted."""
         stamp = self.metadata.get("deletionTimestamp")
         return None if stamp is None else datetime.fromisoformat(stamp)
 
     @property
     def deleting(self) -> bool:
+        """Whether the object is being deleted."""
         return "deletionTimestamp" in self.metadata
 
     @property
     def labels(self) -> dict[str, str]:
+        """The labels, {} if missing."""
         return self.metadata.get("labels") or {}
 
     @property
     def annotations(self) -> dict[str, str]:
+        """The annotations, {} if missing."""
         return self.metadata.get("annotations") or {}
 
     @property
     def finalizers(self) -> list[str]:
+        """The finalizers, [] if missing."""
         return self.metadata.get("finalizers") or []
 
     @property
     def owners(self) -> Iterable[Mapping[str, Any]]:
-        """Its owner references. Whoever may write the object may write any name there."""
+        """The owner references. Whoever may write the object may write any name there."""
         return self.metadata.get("ownerReferences") or ()
 
     def owned_by(self, uid: str, *, controller: bool = False) -> bool:
-        """`controller`: only as its controller."""
+        """Tell whether an owner reference has that UID. `controller`: only the controller's reference counts."""
         return any(owner.get("uid") == uid and (owner.get("controller") or not controller) for owner in self.owners)
 
     def owners_of(self, kind: str) -> list[Any]:
-        """Names of the owners of a kind; anything may stand there."""
+        """Return the names of the owners of a kind; they may be any text."""
         return [owner.get("name") for owner in self.owners if owner.get("kind") == kind]
 
     @property
     def spec(self) -> Json:
+        """The spec, {} if missing."""
         return self.raw.get("spec") or {}
 
     @property
     def status(self) -> Json:
+        """The status, {} if missing."""
         return self.raw.get("status") or {}
 
     @property
     def conditions(self) -> Iterable[Json]:
+        """The conditions in the status, empty if missing."""
         return self.status.get("conditions") or ()
 
     def condition(self, kind: str) -> str | None:
-        """The status of a condition, None while it is not there."""
+        """Return the status of a condition, None if there is no such condition."""
         return next((str(c.get("status", "")) for c in self.conditions if c.get("type") == kind), None)
 
     @property
     def ready(self) -> bool:
+        """Whether the condition Ready is True."""
         return self.condition(READY) == "True"
 
 
@@ -151,12 +170,13 @@ class Pod(KubeObject):
 
     @property
     def phase(self) -> str:
+        """The pod's phase, `Pending` if missing."""
         phase: str = self.status.get("phase", "Pending")
         return phase
 
     @property
     def node(self) -> str | None:
-        """None while it is not scheduled."""
+        """The pod's node, None while the pod is not scheduled."""
         return self.spec.get("nodeName") or None
 
 
@@ -173,6 +193,7 @@ class KubeList:
 
     @property
     def items(self) -> list[Json]:
+        """The objects of the page."""
         items: list[Json] = self.raw["items"]
         return items
 
@@ -182,16 +203,17 @@ class KubeList:
         return self.raw["metadata"].get("continue") or None
 
     def joined(self, rest: Iterable[Json]) -> Json:
-        """As one list, with the items of the pages that follow."""
+        """Return one list, with the items of the following pages."""
         paging = ("continue", "remainingItemCount")
         metadata = {key: value for key, value in self.raw["metadata"].items() if key not in paging}
         return {**self.raw, "metadata": metadata, "items": [*self.items, *rest]}
 
 
 def body_of(metadata: Json, **parts: Any) -> Json:
-    """The JSON of what is sent: `parts` are its spec, status and so on. In a merge patch None takes a field off."""
+    """Return the JSON of a request: `parts` are spec, status and so on. In a merge patch None removes a field."""
     return {"metadata": metadata, **parts}
 
 
 def new_object(api_version: str, kind: str, metadata: Json, **parts: Any) -> Json:
+    """Return the body of an object to create; `parts` are its other top-level fields."""
     return {"apiVersion": api_version, "kind": kind, **body_of(metadata, **parts)}

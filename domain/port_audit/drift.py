@@ -138,7 +138,7 @@ def _displacement(other: CloudResource | None) -> tuple[DifferenceKind, str]:
 
 
 def _stock(comparison: Comparison) -> Iterator[Difference]:
-    """Precreated listeners must exist, whoever has the port."""
+    """Report precreated listeners that are gone or forward elsewhere, also where a pod has the port."""
     for (lb, port), (listener_arn, group) in comparison.ledger.stock.items():
         listener = comparison.cloud.by_arn.get(listener_arn)
         if lb not in comparison.cloud.balancers or (listener and listener.target_group == group):
@@ -194,7 +194,7 @@ def _leftovers(comparison: Comparison) -> Iterator[Difference]:
 
 
 def _lone_target_groups(comparison: Comparison) -> Iterator[Difference]:
-    """Precreated target groups whose load balancer was blocked, or left the pool, before it got the listener."""
+    """Report precreated target groups whose load balancer was blocked, or left the pool, before the listener came."""
     for group in comparison.cloud.groups:
         if group.lone and group.arn not in comparison.ledger.arns:
             kind, detail = DifferenceKind.ORPHAN, "a precreated target group without a listener"

@@ -11,15 +11,29 @@ class RemovableLoadBalancer(Protocol):
     """A load balancer as the ledger has it; `slot` is -1 for one that we did not create."""
 
     @property
-    def slot(self) -> int: ...
+    def slot(self) -> int:
+        """The slot number, -1 for a load balancer that we did not create."""
+        ...
+
     @property
-    def gives(self) -> bool: ...
+    def gives(self) -> bool:
+        """Whether it gives new ports."""
+        ...
+
     @property
-    def used(self) -> int: ...
+    def used(self) -> int:
+        """How many of its ports are in use."""
+        ...
+
     @property
-    def retiring(self) -> bool: ...
+    def retiring(self) -> bool:
+        """Whether its removal has begun."""
+        ...
+
     @property
-    def empty_for(self) -> timedelta: ...
+    def empty_for(self) -> timedelta:
+        """How long it has been without a used port."""
+        ...
 
 
 T = TypeVar("T", bound=RemovableLoadBalancer)

@@ -119,6 +119,7 @@ class PodView:
 
     @property
     def full_name(self) -> str:
+        """`namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
     @property

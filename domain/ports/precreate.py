@@ -54,18 +54,18 @@ def precreate_shortfall(spec: PortPoolSpec, wants: Iterable[Want]) -> str | None
     for want in wants if spec.precreate.total else ():
         asked.setdefault(LISTENER_PROTOCOL.get(want.protocol, want.protocol), []).append(want.ports)
     return next(
-        (why for protocol, runs in asked.items() if (why := _shortfall_of_protocol(spec, protocol, runs))), None
+        (why for protocol, ranges in asked.items() if (why := _shortfall_of_protocol(spec, protocol, ranges))), None
     )
 
 
-def _shortfall_of_protocol(spec: PortPoolSpec, protocol: Protocol, runs: Sequence[int]) -> str | None:
+def _shortfall_of_protocol(spec: PortPoolSpec, protocol: Protocol, ranges: Sequence[int]) -> str | None:
     there, most = len(ports_of(spec).get(protocol, ())), spec.most_load_balancers
     if not there:
         return f"{protocol} is asked for and precreate has no {protocol} listeners ({_layout_in_words(spec)})"
-    if max(runs) > there:
-        return f"{max(runs)} {protocol} ports in a row are asked for and a load balancer of the pool has {there}"
-    if sum(runs) > there * most or sum(2 * run > there for run in runs) > most:
-        return f"{sum(runs)} {protocol} ports are asked for and the pool can never have more than {most} x {there}"
+    if max(ranges) > there:
+        return f"{max(ranges)} {protocol} ports in a row are asked for and a load balancer of the pool has {there}"
+    if sum(ranges) > there * most or sum(2 * length > there for length in ranges) > most:
+        return f"{sum(ranges)} {protocol} ports are asked for and the pool can never have more than {most} x {there}"
     return None
 
 

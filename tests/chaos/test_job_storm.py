@@ -126,7 +126,8 @@ class JobStorm:
 
     def redis_lost(self) -> None:
         """What pods that are no more had done is known to nobody but the clients, and some of these have submitted it
-        more than once: what of that is still on its way, starts it again."""
+        more than once: what of that is still on its way, starts it again.
+        """
         self.diary.read()
         alive, self.known = self.nodes.running(), len(self.diary.effects)
         self.excused |= {run.attempt for run in self.diary.effects if run.uid not in alive}

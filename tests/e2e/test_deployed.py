@@ -76,7 +76,8 @@ def claims(system: Whole) -> None:
 
 def take_back(system: Whole) -> None:
     """Redis knows a version of a bound pod that the API has not reached: what a publisher finds after etcd was restored
-    from a backup. (A restart of the API server refuses everybody until it has read its roles.)"""
+    from a backup. (A restart of the API server refuses everybody until it has read its roles.)
+    """
     with closing(connect(system.stack.redis.url)) as redis:
         stored = redis.hget("{queue}snap", f"pod/{NAMESPACE}/game-0002")
         assert isinstance(stored, bytes)

@@ -73,7 +73,8 @@ def refused(audit_log: Path) -> list[str]:
 
 def asked(audit_log: Path) -> set[Permission]:
     """What was asked for, whatever came of it; paths that are no resources are open to everybody, and so is the
-    question what one may do (Kubernetes' own role system:basic-user)."""
+    question what one may do (Kubernetes' own role system:basic-user).
+    """
     found = {permission(event) for event in requests(audit_log) if "objectRef" in event}
     return {each for each in found if each.resource != "selfsubjectaccessreviews"}
 

@@ -1,0 +1,1 @@
+"""The Celery application of the workers: its settings, boot steps and consumer."""

@@ -1,6 +1,4 @@
-"""What a Celery worker does besides its tasks: refuse autoscaling and the Redis of another fleet, share its
-interpreter, serve metrics, keep its heartbeat fresh.
-"""
+"""The boot steps of a worker: refusals at its start, metrics, traces and heartbeat."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class RefuseAutoscale(bootsteps.Step):
 
 
 class RefuseAnotherFleet(bootsteps.Step):
-    """Before a first message is taken. A worker that runs already waits: see OwnConsumer."""
+    """Ends a worker at its start if Redis belongs to another fleet. A running worker waits: see OwnConsumer."""
 
     def __init__(self, worker: Any, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
         if refusal := other_fleet(services().redis):
@@ -45,8 +43,10 @@ class RefuseAnotherFleet(bootsteps.Step):
 
 
 class ShareInterpreter(bootsteps.Step):
-    """A thread that computes, as a run of a large pool does, lets the others go on as soon as their answers are there:
-    at Python's 5 ms each of their many short calls waited that long for it, which doubled the latency of claims.
+    """Lowers Python's switch interval, so that a computing thread soon lets others go on.
+
+    A run of a large pool computes. At Python's 5 ms, each of the many short calls of other threads waited that long for
+    it, which doubled the latency of claims.
     """
 
     def __init__(self, worker: Any, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
@@ -54,7 +54,7 @@ class ShareInterpreter(bootsteps.Step):
 
 
 class ServeMetrics(bootsteps.StartStopStep):
-    """The metrics server of the worker process. A port that is in use ends the worker, which nobody could observe."""
+    """Serves the metrics of the worker process. A port that is in use ends the worker, which nobody could observe."""
 
     def __init__(self, worker: Any, **_options: Any) -> None:
         self._settings = services().settings.metrics
@@ -64,6 +64,7 @@ class ServeMetrics(bootsteps.StartStopStep):
         super().__init__(worker)
 
     def start(self, worker: Any) -> None:  # noqa: ARG002 - Celery's signature
+        """Serve the metrics of this worker process."""
         gauges.serve(self._settings.address, self._settings.port, services().tally.read, self._registry)
 
 
@@ -77,7 +78,7 @@ class SendTraces(bootsteps.Step):
 
 
 class Heartbeat(bootsteps.StartStopStep):
-    """Runs in the event loop of the consumer, so it stops with it; a new connection starts it again."""
+    """Beats in the event loop of the consumer, and stops with it. A new connection starts it again."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
@@ -88,14 +89,17 @@ class Heartbeat(bootsteps.StartStopStep):
         super().__init__(consumer)
 
     def register_with_event_loop(self, consumer: Any, hub: Any) -> None:
+        """Beat at once, then once every BEAT_EVERY seconds."""
         self._cancel()
         hub.call_soon(self._beat, consumer)
         self._timer = hub.call_repeatedly(BEAT_EVERY, self._beat, consumer)
 
     def stop(self, parent: Any) -> None:  # noqa: ARG002 - Celery's signature
+        """Stop beating."""
         self._cancel()
 
     def terminate(self, parent: Any) -> None:
+        """Stop beating."""
         self.stop(parent)
 
     def _beat(self, consumer: Any) -> None:
@@ -114,7 +118,7 @@ class Heartbeat(bootsteps.StartStopStep):
 
 
 def trouble_of(consumer: Any, stuck: bool, held: float, after: float) -> str:
-    """Why the worker does no work, '' while it does. A task, and a message that is held, may take `after` seconds."""
+    """Return why the worker does no work, '' while it does. A task or a held message may take `after` seconds."""
     if not consumes(consumer):
         return "it does not read from the broker"
     if stuck:
@@ -123,20 +127,20 @@ def trouble_of(consumer: Any, stuck: bool, held: float, after: float) -> str:
 
 
 def consumes(consumer: Any) -> bool:
-    """Whether the consumer reads from the broker, or has as many messages as it may have."""
+    """Tell whether the consumer reads from the broker, or holds as many messages as it may."""
     channel = consumer.task_consumer.channel
     asked = getattr(channel, "_brpop_sent_at", None)  # of kombu's Redis transport; others are believed
     return asked is None or not channel.qos.can_consume() or time.monotonic() - asked < LONGEST_SILENCE
 
 
 class RunningTasks:
-    """The start of each running task. Celery takes it from the wall clock, which may be set meanwhile."""
+    """The start of each running task, by the monotonic clock: Celery's own is by the wall clock, which may be set."""
 
     def __init__(self) -> None:
         self._since = dict[str, float]()
 
     def stuck(self, after: float) -> bool:
-        """Whether a task has run for more than `after` seconds: each ends far earlier, unless it waits for ever."""
+        """Tell whether a task has run for more than `after` seconds. A task ends far earlier unless it hangs."""
         now, running = time.monotonic(), tuple(state.active_requests)
         self._since = {request.id: self._since.get(request.id, now) for request in running}
         return any(now - since > after for since in self._since.values())

@@ -1,4 +1,4 @@
-"""The consumer of a worker of ours. Apart from `consumer`, which runners import without all that a worker needs."""
+"""The consumer of our workers, apart from the one that runners import without a worker's imports."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from workers.wiring.process import services
 log = structlog.get_logger()
 PAUSE = 2.0  # seconds between two looks at a Redis that belongs to another fleet
 OF_CELERY = "celery."
-"""The prefix of the tasks that Celery brings along for canvases."""
+"""The prefix of the tasks that Celery itself brings for canvases."""
 
 
 class OwnConsumer(TolerantConsumer):
-    """Of a worker of ours: gives Celery nothing but well-formed messages of our own tasks.
+    """The consumer of our workers: gives Celery only well-formed messages of our own tasks.
 
-    It takes none while its Redis belongs to another fleet, and does not end either: what runs in it has work in hand.
+    While its Redis belongs to another fleet it takes no message, and does not end either: its tasks have work in hand.
     """
 
     def connect(self) -> Any:
-        """Waits for the broker, and then for a Redis that belongs to its fleet."""
+        """Wait for the broker, and then for a Redis that belongs to this fleet."""
         connection = super().connect()
         while refusal := other_fleet(services().redis):
             log.error("redis_of_another_fleet", error=str(refusal))
@@ -39,6 +39,7 @@ class OwnConsumer(TolerantConsumer):
         return connection
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
+        """Return the handler, which knows our own tasks only and does not decompress messages."""
         channel = self.task_consumer.channel
         if isinstance(channel, Channel):
             channel.Message = UncompressedMessage
@@ -46,4 +47,5 @@ class OwnConsumer(TolerantConsumer):
         return super().create_task_handler(*args, **options)
 
     def read(self, message: Any) -> None:
+        """Reduce the message to what its task needs. Raises MessageRefused."""
         envelope.read(message, self._tasks, wall_clock())

@@ -1,9 +1,9 @@
-"""Beat's schedule: Celery's own, on a clock that nobody sets, with a heartbeat that tells of ticks sent in time.
+"""Beat's schedule: Celery's own, on a monotonic clock, with a heartbeat that shows whether ticks are sent in time.
 
 Celery's schedule compares wall-clock times: after the clock was set back by an hour, no entry is due for an hour. And a
 schedule in memory starts each entry's period anew, so that a beat that restarts more often than the period never sends
-it. Here every entry is due at the start, then once a period of the monotonic clock. Ticks that come twice do no harm:
-a worker acquires each tick (workers/stores/ticks.py).
+it. Here every entry is due at the start, then once a period of the monotonic clock. Repeated ticks do no harm: one
+worker acquires each tick (workers/stores/ticks.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOOK_EVERY: Final = 60
 """Ticks between two checks of the fleet that Redis belongs to."""
 
 ORIGIN: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""What Celery, which counts in dates, is given as the zero of the monotonic clock."""
+"""The date that stands for zero of the monotonic clock, as Celery counts in dates."""
 LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LATE: Final = 10.0
 """Seconds beyond two periods after which an entry that was not sent is late: a publish to a slow broker takes some."""
@@ -37,20 +37,22 @@ def steady_now() -> datetime:
 
 
 class SteadyEntry(ScheduleEntry):
-    """Due when beat starts, and once a period after that."""
+    """An entry that is due when beat starts, and once a period after that."""
 
     def __init__(self, *, schedule: BaseSchedule | float, last_run_at: datetime | None = None, **rest: Any) -> None:
         super().__init__(schedule=steady(schedule), last_run_at=last_run_at or LONG_AGO, **rest)
 
 
 def steady(period: BaseSchedule | float) -> BaseSchedule:
-    """A schedule as Celery has it; one that is made already, as of an entry that was sent, stays as it is."""
+    """Return Celery's schedule on the monotonic clock; one that is on it already is returned unchanged."""
     return period if isinstance(period, BaseSchedule) else schedule(period, nowfun=steady_now)
 
 
 class Schedule(Scheduler):
-    """Touches a file while every entry is sent in time: one that hangs in a call, whose messages nobody takes, or that
-    leaves one entry out touches nothing. It ends when its Redis belongs to another fleet.
+    """The schedule. Touches the heartbeat file while every entry is sent in time.
+
+    A beat that hangs in a call, whose messages nobody takes, or that leaves one entry out touches nothing. Beat ends
+    when its Redis belongs to another fleet.
     """
 
     Entry = SteadyEntry
@@ -65,7 +67,7 @@ class Schedule(Scheduler):
         heartbeat.forget(self._file)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
-        """Sends what is due. Returns the seconds until the next tick."""
+        """Send what is due. Returns the seconds until the next tick."""
         self._ticks += 1
         if self._ticks % LOOK_EVERY == 0:
             self._refuse_another_fleet()
@@ -80,13 +82,13 @@ class Schedule(Scheduler):
             raise SystemExit(OTHER_FLEET)
 
     def apply_async(self, entry: Any, *arguments: Any, **options: Any) -> Any:
-        """Raises SchedulingError when the broker does not take the message."""
+        """Send an entry. Raises SchedulingError when the broker does not take the message."""
         reply = super().apply_async(entry, *arguments, **options)
         self._sent[entry.name] = time.monotonic()
         return reply
 
     def late(self, now: float) -> list[str]:
-        """Entries that were never sent, or too long ago; `now` as in `time.monotonic()`."""
+        """Return the entries that were never sent, or too long ago; `now` as in `time.monotonic()`."""
         entries: dict[str, Any] = self.schedule
         longest = {name: 2 * entry.schedule.seconds + LATE for name, entry in entries.items()}
         return [name for name, seconds in longest.items() if now - self._sent.get(name, -seconds) >= seconds]

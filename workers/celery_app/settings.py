@@ -20,6 +20,7 @@ def configuration(settings: WorkerSettings) -> dict[str, Any]:
 
 
 def messages() -> dict[str, Any]:
+    """Return the settings of messages, tasks and queues."""
     return {
         "task_serializer": "json",  # pickle would let whoever reaches the broker run code
         "accept_content": ["json"],  # anything else is refused unread
@@ -40,6 +41,7 @@ def messages() -> dict[str, Any]:
 
 
 def transport(settings: WorkerSettings) -> dict[str, Any]:
+    """Return the settings of the broker and its connections."""
     timeout, broker = settings.celery.visibility_timeout.total_seconds(), broker_of(settings.broker_url)
     return {
         "broker_url": broker.url,
@@ -61,6 +63,7 @@ def transport(settings: WorkerSettings) -> dict[str, Any]:
 
 
 def worker(settings: WorkerSettings) -> dict[str, Any]:
+    """Return the settings of a worker process."""
     return {
         "worker_consumer": "workers.celery_app.consumer:OwnConsumer",  # runs tasks of ours, of our fleet
         "worker_pool": settings.celery.pool,  # tasks wait for AWS and Kubernetes: threads, at a tenth of the memory
@@ -77,6 +80,7 @@ def worker(settings: WorkerSettings) -> dict[str, Any]:
 
 
 def beat(settings: WorkerSettings) -> dict[str, Any]:
+    """Return the settings of beat: one entry a periodic task."""
     periods = settings.tick_periods.items()
     return {
         "beat_schedule": {task: {"task": task, "schedule": period.total_seconds()} for task, period in periods},

@@ -1,7 +1,7 @@
-"""How long a worker has held the messages that it took and has not settled.
+"""How long a worker has held messages that it took and has not settled.
 
-A loop that turns says little: a worker that holds as many messages as it may reads no more, and looks idle if nothing
-will ever settle them.
+A running event loop proves little: a worker that holds as many messages as it may reads no more, and looks idle if
+nothing will ever settle them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class UnsettledMessages:
         self._since: dict[Any, float] = {}  # delivery tag -> when it was held first
 
     def oldest(self, channel: Any) -> float:
-        """Seconds that the oldest of them has been held, 0 for none; the others are forgotten."""
+        """Return for how many seconds the oldest of these messages has been held, 0 for none; forgets all others."""
         now = self._clock()
         self._since = {tag: self._since.get(tag, now) for tag in tags_of(channel)}
         return max((now - since for since in self._since.values()), default=0.0)
 
 
 def tags_of(channel: Any) -> set[Any]:
-    """The messages that are neither acknowledged nor rejected, from kombu's Redis transport."""
+    """Return the messages that are neither acknowledged nor rejected, from kombu's Redis transport."""
     qos = getattr(channel, "qos", None)
     return set(getattr(qos, "_delivered", ())) - set(getattr(qos, "_dirty", ()))

@@ -20,6 +20,7 @@ class ClaimSetActions:
 
     Attributes:
         taken: names that the set could not create because a claim has them already.
+
     """
 
     def __init__(self, context: ClaimSetContext) -> None:

@@ -30,6 +30,7 @@ class SetClaimRow:
         revision: the revision of the claim's pod.
         current: the claim was created from the set's present template.
         cost: the deletion cost of the claim's pod.
+
     """
 
     claim: str
@@ -53,6 +54,7 @@ class ClaimSetExplanation:
         surge: claims beyond `wanted` during a rollout.
         first: the claim that scaling in takes first, '' for none.
         claims: in the order in which scaling in takes them, then those that it leaves alone.
+
     """
 
     name: str

@@ -25,6 +25,7 @@ class ClaimSetObservation:
         objects: the set's claims by name, as they were listed.
         view: the part that decides.
         pods: the pods that carry the set's label, by name, as they were listed.
+
     """
 
     claim_set: KubeObject

@@ -22,6 +22,7 @@ class ClaimActions:
     Attributes:
         refused: targets of a move that the claim cannot have, pod -> reason.
         move_end: the condition Moved of a move that ended in this run.
+
     """
 
     def __init__(self, context: ClaimContext) -> None:

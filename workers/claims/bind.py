@@ -54,6 +54,7 @@ class PodBinder:
     Attributes:
         unverified: pools whose slot ledger does not know which pods are free.
         refused: the API server's refusal of the last write of a pod, '' if it accepted the write.
+
     """
 
     def __init__(self, services: ClaimServices, run: Run, namespace: str, name: str, request: ClaimRequest) -> None:

@@ -68,6 +68,7 @@ class ClaimExplanation:
         candidates: the pods that the claim could have, and those that it cannot have.
         ahead: how many claims have waited longer, -1 if this one does not wait.
         nominated: the pool that grows for the claim, '' if none does.
+
     """
 
     name: str

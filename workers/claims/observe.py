@@ -48,6 +48,7 @@ class ClaimObservation:
         view: the part that decides.
         objects: the pods by name, as they were read.
         unlabelled: pods that an earlier run of the claim took in Redis and never labelled. They are free.
+
     """
 
     request: ClaimRequest

@@ -49,6 +49,7 @@ def give_back(
         token: becomes the id of the pod's drain.
         now: the time of the API server's clock.
         discard: no claim gets the pod again.
+
     """
     run.keep(services.call_time)
     phase = Phase.TERMINATING if discard else Phase.DRAINING

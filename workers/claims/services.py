@@ -29,6 +29,7 @@ class ClaimServices:
         retry: the first wait of a claim without a pod; each further wait is longer.
         retry_longest: the longest such wait.
         call_time: how long one call may take.
+
     """
 
     kube: KubeApi

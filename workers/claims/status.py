@@ -34,6 +34,7 @@ def publish_status(
         move_end: the condition Moved of a move that ended in this run.
         revision: the revision of the present template of the pod's pool, '' if it is unknown.
         otherwise: why the claim has no pod, where it has none.
+
     """
     claim, view, last = observed.claim, observed.view, context.claim
     conditions = [Condition(type="Valid", status="True", reason="Accepted", message="")]

@@ -1,0 +1,1 @@
+"""Reading and writing the Kubernetes objects that workers use."""

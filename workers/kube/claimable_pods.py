@@ -38,13 +38,13 @@ Json = dict[str, Any]
 PHASES: Final = frozenset(phase.value for phase in Phase)
 CHANGES: Final = ("PodResizePending", "PodResizeInProgress")
 OVERDUE: Final = timedelta(seconds=30)
-"""A pod that is there so long after its grace period is on a node that does not answer."""
+"""A pod that exists so long after its grace period is on a node that does not answer."""
 
 
 def claimable(pod: Pod, now: datetime) -> ClaimablePod:
-    """Of a Pod as the API sends it. One that no pool made is nobody's and free for nobody, whatever its labels say.
+    """Return the pod as claims read it. A pod that no pool created is free for nobody, whatever its labels say.
 
-    One whose label `pool` was taken off is its claim's all the same, and free for nobody.
+    A pod without its label `pool` still belongs to its claim, and is free for nobody.
     """
     labels, pool = pod.labels, pool_of(pod)
     recognised = pool and (labels.get(POOL) == pool or CLAIMED_BY in labels)
@@ -67,30 +67,30 @@ def claimable(pod: Pod, now: datetime) -> ClaimablePod:
 
 
 def pool_of(pod: KubeObject) -> str:
-    """The pool that made it, '' for none: labels are written by whoever may write the pod."""
+    """Return the pool that created the pod, '' for none. Labels alone prove nothing: anybody may have written them."""
     makers, label = [name for name in pod.owners_of(POD_POOL.name) if is_name(name)], pod.labels.get(POOL)
     return str(label) if label in makers else next(iter(makers), "")
 
 
 def of_its_pool(pod: Pod) -> dict[str, str]:
-    """The label that its pool knows it by."""
+    """Return the label by which the pool finds the pod."""
     pool = pool_of(pod)
     return {POOL: pool} if pool else {}
 
 
 def phase_of(labels: Mapping[str, str]) -> Phase:
-    """Whatever is no phase is Unknown: nobody may have such a pod."""
+    """Return the phase. Any other text is Unknown: nobody may have such a pod."""
     phase = labels.get(PHASE, "")
     return Phase(phase) if phase in PHASES else Phase.UNKNOWN
 
 
 def held(pod: Pod) -> bool:
-    """It is, or was, a claim's."""
+    """Tell whether a claim has the pod, or had it."""
     return bool(pod.labels.get(CLAIMED_BY)) or phase_of(pod.labels) in USED
 
 
 def _alive(pod: Pod, now: datetime) -> bool:
-    """Failed, Succeeded, or on a node that does not answer: of no use."""
+    """Tell whether the pod is of use: neither Failed nor Succeeded, nor on a node that does not answer."""
     if pod.phase not in ("Pending", "Running") or pod.status.get("reason") == "NodeLost":
         return False
     ends = pod.deletion
@@ -99,36 +99,35 @@ def _alive(pod: Pod, now: datetime) -> bool:
 
 
 def _changes(pod: Pod) -> bool:
-    """Its kubelet has not done yet what the newest spec says."""
+    """Tell whether the kubelet has not yet carried out the newest spec."""
     observed: int = pod.status.get("observedGeneration") or pod.generation
     behind = observed < pod.generation
     return behind or any(pod.condition(kind) == "True" for kind in CHANGES)
 
 
 class ClaimPods:
-    """Pods of one namespace, each write on the version that was read."""
+    """The pods of one namespace. Each write is conditional on the version that was read."""
 
     def __init__(self, kube: KubeApi, namespace: str) -> None:
         self._kube, self._namespace = kube, namespace
 
     def read(self, name: str) -> Pod | None:
-        """None: the API server says that there is no such pod."""
+        """Read a pod. None: the API server says that there is no such pod."""
         try:
             return Pod(self._kube.get(pod_path(self._namespace, name)))
         except NotFound:
             return None
 
     def labelled(self, uid: str) -> list[Pod]:
-        """All that carry the label of that claim."""
+        """List the pods that carry the claim's label."""
         path = pods_path(self._namespace)
         return [Pod(pod) for pod in self._kube.list(path, labelSelector=f"{CLAIMED_BY}={uid}")["items"]]
 
     def hold(self, pod: Pod, wanted: Mapping[str, str], added: Mapping[str, str], token: str) -> Pod:
-        """Makes it Bound with exactly these labels of ours and `added` ones (see additions_to).
+        """Make the pod Bound, with exactly these labels of ours and the `added` ones (see additions_to).
 
-        Raises Conflict or NotFound.
-
-        It is a new version in any case, so that what was decided from an older one conflicts.
+        Raises Conflict or NotFound. The pod gets a new version in any case, so that writes decided from an older one
+        conflict.
         """
         before = _before(pod, added)
         ours: Json = dict.fromkeys((CLAIMED_BY, OWNER, LAST_OWNER, CLAIM_SET)) | dict(wanted)
@@ -138,21 +137,22 @@ class ClaimPods:
         return self.write(pod, labels, notes)
 
     def release(self, pod: Pod, phase: Phase, drain: str) -> Pod:
-        """Nothing of its owner stays but the name of the last one. Raises Conflict or NotFound."""
+        """Remove everything of the owner but its name as the last owner. Raises Conflict or NotFound."""
         ours: Json = {PHASE: phase.value, CLAIMED_BY: None, OWNER: None, CLAIM_SET: None}
         ours[LAST_OWNER] = pod.labels.get(OWNER)
         notes: Json = {ADDED_LABELS: None, GIVEN_BACK: drain, DRAIN: None, SESSIONS: None}
         return self.write(pod, _restored(pod) | of_its_pool(pod) | ours, notes)
 
     def write(self, pod: Pod, labels: Json, annotations: Json) -> Pod:
-        """None takes one off. Raises Conflict or NotFound."""
+        """Write labels and annotations; None removes one. Raises Conflict or NotFound."""
         path, metadata = pod_path(self._namespace, pod.name), {"labels": labels, "annotations": annotations}
         return Pod(patch_if_unchanged(self._kube, path, pod.precondition, metadata))
 
 
 def added_labels(pod: Pod) -> dict[str, str | None]:
-    """Labels that its claim set -> what they were before, None for none. Others may have written it: what is no label,
-    or one of ours, is left out.
+    """Return the labels that the claim set -> their values before, None for none.
+
+    Others may have written the record: what is no label, or one of ours, is left out.
     """
     text = pod.annotations.get(ADDED_LABELS)
     try:
@@ -164,7 +164,7 @@ def added_labels(pod: Pod) -> dict[str, str | None]:
 
 
 def additions_to(pod: Pod, asked: Mapping[str, str]) -> Additions:
-    """What of the labels that its claim asks for the pod gets."""
+    """Split the labels that the pod's claim asks for into those that the pod gets and those that it does not."""
     before, labels = added_labels(pod), pod.labels
     kept = {key for key in labels if key not in before}
     return additions(asked, kept | {key for key, was in before.items() if was is not None})
@@ -179,6 +179,6 @@ def _restored(pod: Pod) -> Json:
 
 
 def _before(pod: Pod, added: Mapping[str, str]) -> dict[str, str | None]:
-    """What the labels were before any claim set them."""
+    """Return the values that the labels had before any claim set them."""
     labels, before = pod.labels, added_labels(pod)
     return {key: before[key] if key in before else labels.get(key) for key in added}

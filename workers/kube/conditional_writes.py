@@ -1,6 +1,6 @@
-"""Writes that are decided from one version of an object, and refused for any other.
+"""Writes that are decided from one version of an object, and that the API server refuses for any other version.
 
-So that a run that is late writes nothing, and what others decided from an older version conflicts.
+So a late run writes nothing, and what others decided from an older version conflicts.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ Json = dict[str, Any]
 def patch_if_unchanged(
     kube: KubeApi, path: str, read: Precondition, metadata: Json | None = None, **parts: Json
 ) -> Json:
-    """A merge patch of `metadata` and of `parts` (`spec`, `status`, `data`): None takes a field off.
+    """Send a merge patch of `metadata` and of `parts` (`spec`, `status`, `data`); None removes a field.
 
-    Raises Conflict or NotFound when the object is not as it was read.
+    Raises Conflict or NotFound when the object has changed since it was read.
     """
     return kube.patch(path, _conditional(read, metadata, parts))
 
 
 def join_if_unchanged(kube: KubeApi, path: str, read: Precondition, metadata: Json, **parts: Json) -> Json:
-    """As `patch_if_unchanged`, but elements of lists such as conditions are joined by their keys, not replaced."""
+    """As `patch_if_unchanged`, but lists such as conditions are merged by their keys and not replaced."""
     return kube.join(path, _conditional(read, metadata, parts))
 
 
 def delete_if_unchanged(kube: KubeApi, path: str, read: Precondition) -> None:
-    """Raises Conflict or NotFound when the object is not as it was read."""
+    """Delete the object. Raises Conflict or NotFound when the object has changed since it was read."""
     kube.delete(path, {"preconditions": {"uid": read.uid, "resourceVersion": read.resource_version}})
 
 

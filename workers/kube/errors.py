@@ -1,7 +1,7 @@
-"""Kubernetes errors in the words of a run, in one table: what to try again, and what only a person can mend.
+"""Kubernetes errors as a run's errors, in one table: which are worth another try, and which only a person can fix.
 
-Conflict and NotFound are answers, which callers look at where they expect them; elsewhere they mean: look again. What
-is refused for good is told on the object whose run it was, whatever the run made of it.
+Conflict and NotFound are answers for callers that expect them. Elsewhere they mean: observe again. An Event on the
+object of the run reports what was refused for good, however the run ends.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from workers.telemetry import metrics
 
 @contextmanager
 def translated(events: KubeEvents, key: str, snapshot: Snapshot | None) -> Iterator[None]:
-    """Around a run: raises TransientError or TerminalError for what the API server answered.
+    """Wrap a run: raise TransientError or TerminalError for an answer of the API server.
 
-    Each write that it refused for good is counted, and is an Event of the object, once as long as that stays as it is.
+    Each write that was refused for good is counted, and reported by an Event on the object, once while nothing changes.
     """
     with refused_writes() as refused:
         try:

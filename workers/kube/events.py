@@ -1,7 +1,7 @@
 """Kubernetes Events, for people who run `kubectl describe`: one a transition, never one a retry.
 
-The name is made from the object, its version after the transition and the reason: said again, the API server answers
-that it exists.
+The name of an Event is derived from the object, its version after the transition and the reason. So the API server
+answers a repeated Event with "exists already".
 """
 
 from __future__ import annotations
@@ -31,29 +31,33 @@ class KubeEvents:
         self._kube, self._namespace = kube, namespace
 
     def pod_state(self, namespace: str, name: str, uid: str, version: int, state: str, message: str) -> None:
+        """Write an Event about the state of a pod's ports; `version` is the pod's, after the transition."""
         involved = _involved(POD, namespace, name, uid)
         kind = "Warning" if state in WARNING_STATES else "Normal"
         self._emit(involved, namespace, f"Ports{state}", message, kind, f"{version}")
 
     def pool(self, name: str, uid: str, reason: str, message: str, once: str, warning: bool = False) -> None:
-        """`once` names the transition: the same words are one Event."""
+        """Write an Event about a port pool. `once` names the transition: the same `once` gives one Event."""
         involved = _involved(PORT_POOL, "", name, uid)
         self._emit(involved, self._namespace, reason, message, "Warning" if warning else "Normal", once)
 
     def pod_pool(
         self, namespace: str, name: str, uid: str, reason: str, message: str, once: str, warning: bool = False
     ) -> None:
+        """Write an Event about a pod pool; `once` names the transition."""
         kind = "Warning" if warning else "Normal"
         self._emit(_involved(POD_POOL, namespace, name, uid), namespace, reason, message, kind, once)
 
     def pod_claim(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
+        """Write an Event about a claim; `once` names the transition."""
         self._emit(_involved(POD_CLAIM, namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def pod_claim_set(self, namespace: str, name: str, uid: str, reason: str, message: str, once: str) -> None:
+        """Write an Event about a claim set; `once` names the transition."""
         self._emit(_involved(POD_CLAIM_SET, namespace, name, uid), namespace, reason, message, "Normal", once)
 
     def write_refused(self, key: str, snapshot: Snapshot | None, write: RefusedWrite) -> None:
-        """On the object of that key: the same one is told again only when what is asked of the object has changed."""
+        """Write an Event about a refused write of the key's object, once for the same spec, write and status code."""
         kind, *place = split_key(key)
         namespace, name = place if len(place) > 1 else ("", place[0])
         body = snapshot.body if snapshot else {}
@@ -90,6 +94,6 @@ class KubeEvents:
 
 
 def _involved(kind: ResourceKind, namespace: str, name: str, uid: str) -> dict[str, Any]:
-    """The reference of an Event to its object, without what is empty."""
+    """Return an Event's reference to its object, without empty fields."""
     reference = {"kind": kind.name, "apiVersion": kind.api_version, "namespace": namespace, "name": name, "uid": uid}
     return {field: value for field, value in reference.items() if value}

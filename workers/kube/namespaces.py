@@ -1,4 +1,4 @@
-"""Labels of namespaces, by which a pool says whose pods may take its ports. Kept for a while: every allocation asks."""
+"""Labels of namespaces, by which a pool selects pods. Cached for a while: every allocation asks."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from events.kube.api import KubeApi, NotFound, path_of
 KEPT = timedelta(seconds=30)
 MOST_KEPT = 1000
 MOST_CHARACTERS = 8192
-"""Namespaces that are kept, and characters of the labels of one."""
+"""The most namespaces in the cache, and the most characters of one's labels."""
 
 
 class Namespaces:
-    """Threads may share one."""
+    """A cache of namespaces. Threads may share one."""
 
     def __init__(self, kube: KubeApi, kept: timedelta = KEPT, clock: Callable[[], float] = time.monotonic) -> None:
         self._kube, self._kept, self._clock = kube, kept.total_seconds(), clock
         self._kept_labels: dict[str, tuple[float, Mapping[str, str]]] = {}
 
     def labels(self, name: str) -> Mapping[str, str]:
-        """{} for a namespace that is gone. Raises KubeError; Denied without the right to `get` namespaces."""
+        """Return the labels, {} for a namespace that is gone. Raises KubeError; Denied without the right to `get`
+        namespaces.
+        """
         until, labels = self._kept_labels.get(name, (0.0, {}))
         if self._clock() >= until:
             labels = self._read(name)
@@ -31,7 +33,7 @@ class Namespaces:
         return labels
 
     def _keep(self, name: str, labels: Mapping[str, str]) -> None:
-        """Namespaces come and go, and their labels may be long: few are kept, and only if they are short."""
+        """Cache the labels, if they are short; few namespaces are cached, because they come and go."""
         if len(self._kept_labels) >= MOST_KEPT:
             self._kept_labels.clear()
         if sum(len(key) + len(value) for key, value in labels.items()) <= MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""What the objects of all our own kinds have in common: where they are, and what a run keeps of one."""
+"""What the objects of all our own kinds share: their paths, and what a run keeps of one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ROOT: Final = f"/apis/{API_VERSION}"
 
 
 def path(namespace: str, plural: str, name: str = "") -> str:
-    """Of an object, or of the collection."""
+    """Return the path of an object, or of the collection."""
     return path_of(ROOT, "namespaces", namespace, plural, *filter(None, (name,)))
 
 
 def as_snapshot(obj: KubeObject) -> Snapshot:
-    """The snapshot that the publisher would make of an object of ours."""
+    """Return the snapshot that the publisher would write for an object of ours."""
     return Snapshot(obj.version, obj.uid, gone=False, body=spec_snapshot(obj.raw))

@@ -1,4 +1,4 @@
-"""PodClaimSets and their claims: read live, recorded by compare-and-set, removed exactly as they were seen."""
+"""PodClaimSets and their claims: read live, recorded by compare-and-set, removed only in the version that was read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KIND: Final = POD_CLAIM_SET.name
 
 
 def template_hash(template: ClaimTemplate) -> str:
-    """Names what claims are made from. A field with its default is left out: later versions have more of them."""
+    """Return the hash of a claim template. Fields with defaults are left out: later versions have more of them."""
     made_from = template.model_dump(by_alias=True, exclude_defaults=True)
     return hashlib.sha256(orjson.dumps(made_from, option=orjson.OPT_SORT_KEYS)).hexdigest()[:10]
 
@@ -34,14 +34,14 @@ class PodClaimSets:
         self._kube = kube
 
     def read(self, namespace: str, name: str) -> KubeObject | None:
-        """None: the API server says that there is no such set."""
+        """Read a set. None: the API server says that there is no such set."""
         try:
             return KubeObject(self._kube.get(self._path(namespace, name)))
         except NotFound:
             return None
 
     def set_status(self, claim_set: KubeObject, status: Json) -> KubeObject:
-        """Conditional on the version read; what `status` leaves out stays. Raises Conflict or NotFound."""
+        """Patch the status in the version that was read. Raises Conflict or NotFound."""
         path = f"{self._path(claim_set.namespace, claim_set.name)}/status"
         return KubeObject(patch_if_unchanged(self._kube, path, claim_set.precondition, status=status))
 
@@ -57,28 +57,28 @@ class SetClaims:
         self._namespace = claim_set.namespace
 
     def labelled(self) -> list[KubeObject]:
-        """A consistent list of all claims that are called this set's."""
+        """List all claims that carry the set's label, consistently."""
         path = claim_path(self._namespace)
         return [KubeObject(claim) for claim in self._kube.list(path, labelSelector=self._label)["items"]]
 
     def owns(self, claim: KubeObject) -> bool:
-        """What was orphaned, or labelled by hand, is not its own."""
+        """Tell whether the set owns the claim: an orphaned claim, or one labelled by hand, it does not own."""
         return claim.owned_by(self._uid, controller=True)
 
     def pods(self) -> list[Pod]:
-        """Live, so that the cost of a deletion is what it says now."""
+        """List the pods live, so that deletion costs are up to date."""
         path = pods_path(self._namespace)
         return [Pod(pod) for pod in self._kube.list(path, labelSelector=self._label)["items"]]
 
     def create(self, name: str, template: ClaimTemplate) -> KubeObject | None:
-        """None: there is a claim of this name."""
+        """Create a claim. None: a claim of this name exists."""
         try:
             return KubeObject(self._kube.create(claim_path(self._namespace), self._body(name, template)))
         except AlreadyExists:
             return None
 
     def delete(self, claim: KubeObject) -> bool:
-        """Only as it was read. False: it has changed since, or is gone."""
+        """Delete the claim in the version that was read. False: it has changed since, or is gone."""
         try:
             delete_if_unchanged(self._kube, claim_path(self._namespace, claim.name), claim.precondition)
         except (Conflict, NotFound):
@@ -86,7 +86,7 @@ class SetClaims:
         return True
 
     def spare(self, claim: KubeObject) -> bool:
-        """A new version of it, so that a deletion as it was read conflicts. False: it has one already, or is gone."""
+        """Give the claim a new version, so that a deletion of the old one conflicts. False: it has one, or is gone."""
         path, mark = claim_path(self._namespace, claim.name), {SPARED: claim.resource_version}
         try:
             patch_if_unchanged(self._kube, path, claim.precondition, {"annotations": mark})

@@ -1,6 +1,6 @@
-"""Reading and writing PodClaims: each write on the version that was read, so that what was decided from it still holds.
+"""Reads and writes PodClaims. Each write is conditional on the version that was read.
 
-Those that raise nothing else raise Conflict or NotFound when it has changed since.
+A write raises Conflict or NotFound when the claim has changed since.
 """
 
 from __future__ import annotations
@@ -24,42 +24,44 @@ class PodClaims:
         self._kube = kube
 
     def read(self, namespace: str, name: str) -> KubeObject | None:
-        """None: the API server says that there is no such claim."""
+        """Read a claim. None: the API server says that there is no such claim."""
         try:
             return KubeObject(self._kube.get(claim_path(namespace, name)))
         except NotFound:
             return None
 
     def all(self, namespace: str, **query: Any) -> list[KubeObject]:
-        """Of the namespace, from a consistent list; `query` may have a labelSelector."""
+        """List the claims of a namespace, consistently; `query` may have a labelSelector."""
         return [KubeObject(claim) for claim in self._kube.list(claim_path(namespace), **query)["items"]]
 
     def set_finalizers(self, claim: KubeObject, finalizers: list[str]) -> KubeObject:
+        """Replace the claim's finalizers."""
         return self._write(claim, {"finalizers": finalizers})
 
     def name(self, claim: KubeObject, pod: str, node: str | None, bound_at: str) -> KubeObject:
-        """That pod is its own now, and it does not move."""
+        """Name the pod that the claim has now, and end any move."""
         notes = {BOUND_AT: bound_at, TARGET_TAKEN: None}
         return self._write(claim, {"annotations": notes}, {"podName": pod, "nodeName": node, "sourcePod": None})
 
     def clear(self, claim: KubeObject) -> KubeObject:
-        """It names no pod."""
+        """Name no pod."""
         none = dict.fromkeys(("podName", "nodeName", "sourcePod"))
         return self._write(claim, {"annotations": {TARGET_TAKEN: None}}, none)
 
     def mark(self, claim: KubeObject, node: str | None) -> KubeObject:
-        """The target of its move is taken: its source may be drained."""
+        """Record that the move's target is taken: the source may be drained."""
         spec = claim.spec
         taken = f"{spec['sourcePod']['podName']} {spec['podName']}"
         return self._write(claim, {"annotations": {TARGET_TAKEN: taken}}, {"nodeName": node})
 
     def move(self, claim: KubeObject, target: str) -> KubeObject:
-        """Asks for it: the pod that it names becomes the one that it leaves."""
+        """Ask for a move: the claim's pod becomes the source, and `target` its pod."""
         spec = claim.spec
         source = {"podName": spec["podName"], "nodeName": spec.get("nodeName") or None}
         return self._write(claim, {}, {"podName": target, "nodeName": None, "sourcePod": source})
 
     def set_status(self, claim: KubeObject, status: Json) -> KubeObject:
+        """Write the status. Raises Conflict or NotFound when the claim has changed since it was read."""
         path = f"{claim_path(claim.namespace, claim.name)}/status"
         return KubeObject(patch_if_unchanged(self._kube, path, claim.precondition, status=status))
 
@@ -70,4 +72,5 @@ class PodClaims:
 
 
 def claim_path(namespace: str, name: str = "") -> str:
+    """Return the API path of a claim, or of the namespace's claims without a name."""
     return path(namespace, POD_CLAIM.plural, name)

@@ -1,4 +1,4 @@
-"""Reading pod pools, and writing their status."""
+"""Reads pod pools, and writes their status."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workers.kube.our_kinds import API_VERSION, as_snapshot, path
 
 
 def owner_reference(pool: Snapshot) -> dict[str, Any]:
-    """The owner reference of a pod of the pool."""
+    """Return the owner reference for a pod of the pool."""
     name = pool.body["name"]
     return {"apiVersion": API_VERSION, "kind": POD_POOL.name, "name": name, "uid": pool.uid, "controller": True}
 
@@ -25,14 +25,14 @@ class PodPools:
         self._kube = kube
 
     def read(self, namespace: str, name: str) -> Snapshot | None:
-        """None: the API server says that there is no such pool."""
+        """Read a pool. None: the API server says that there is no such pool."""
         try:
             return as_snapshot(KubeObject(self._kube.get(self._path(namespace, name))))
         except NotFound:
             return None
 
     def set_status(self, namespace: str, pool: Snapshot, status: dict[str, Any]) -> Snapshot:
-        """Conditional on the version read. Raises Conflict or NotFound."""
+        """Write the status in the version that was read. Raises Conflict or NotFound."""
         path, read = f"{self._path(namespace, pool.body['name'])}/status", Precondition(pool.uid, str(pool.version))
         return as_snapshot(KubeObject(patch_if_unchanged(self._kube, path, read, status=status)))
 

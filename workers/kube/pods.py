@@ -1,6 +1,6 @@
-"""Reading pods, and writing the outputs of a port request on them.
+"""Reads pods, and writes the outputs of a port request on them.
 
-Every write carries the resourceVersion of the read that it was decided from, so that a run that is late writes nothing.
+Every write carries the resourceVersion that it was decided from, so that a late run writes nothing.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from workers.kube.conditional_writes import join_if_unchanged, patch_if_unchange
 
 
 def pod_path(namespace: str, name: str) -> str:
+    """Return the API path of a pod."""
     return path_of("/api/v1", "namespaces", namespace, "pods", name)
 
 
 def pods_path(namespace: str) -> str:
-    """Of the collection."""
+    """Return the API path of the collection."""
     return path_of("/api/v1", "namespaces", namespace, "pods")
 
 
 def view_of(obj: dict[str, Any]) -> PodView:
-    """The view of a pod that the API sent."""
+    """Return the view of a pod that the API server sent."""
     return PodView.from_snapshot(KubeObject(obj).version, pod_snapshot(obj))
 
 
@@ -39,21 +40,22 @@ class PodClient:
         self._kube = kube
 
     def read(self, namespace: str, name: str) -> PodView | None:
-        """None: the API server says that there is no such pod."""
+        """Read a pod. None: the API server says that there is no such pod."""
         try:
             return view_of(self._kube.get(pod_path(namespace, name)))
         except NotFound:
             return None
 
     def all(self) -> Iterator[PodView]:
-        """Every pod of the cluster, from a consistent list."""
+        """List every pod of the cluster, consistently."""
         for obj in self._kube.list("/api/v1/pods")["items"]:
             yield view_of(obj)
 
     def show(self, pod: PodView, outputs: Outputs) -> tuple[PodView, Snapshot]:
-        """Writes the outputs if the pod is still the version that was read. Raises Conflict or NotFound else.
+        """Write the outputs in the version that was read. Raises Conflict or NotFound.
 
-        A pod with our readiness gate gets both in one write, so that it is never ready without its endpoints.
+        A pod with our readiness gate gets outputs and condition in one write, so that it is never ready without
+        endpoints.
         """
         annotations = {PORTS_STATE: outputs.state, ENDPOINTS: outputs.endpoints, PORTS_MESSAGE: outputs.message}
         metadata = {"annotations": {key: value or None for key, value in annotations.items()}}

@@ -1,4 +1,4 @@
-"""The pods of a pod pool: listed by label, created by name, written before they open, deleted as they were read."""
+"""The pods of a pod pool: listed by label, created by name, written before they open, deleted in the version read."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ Json = dict[str, Any]
 
 
 def revision_of(spec: PodPoolSpec) -> str:
-    """Names what pods are made from, their slots too: pods of another one are replaced."""
+    """Return the revision of the pool's pods, slots included. A pod of another revision is replaced."""
     made_from = [spec.template, [sorted(slot.accepts) for slot in spec.slots]]
     return hashlib.sha256(orjson.dumps(made_from, option=orjson.OPT_SORT_KEYS)).hexdigest()[:10]
 
 
 class PoolPods:
-    """Of one pool; `owner` is its reference, so that its pods go when it goes."""
+    """The pods of one pool. `owner` is the pool's reference, so that the pods go when the pool goes."""
 
     def __init__(self, kube: KubeApi, namespace: str, pool: str, owner: Json) -> None:
         self._kube, self._namespace, self._pool, self._owner = kube, namespace, pool, owner
         self._collection = pods_path(namespace)
 
     def labelled(self) -> list[Pod]:
-        """A consistent list of all pods that are called this pool's."""
+        """List all pods that carry the pool's label, consistently."""
         items = self._kube.list(self._collection, labelSelector=f"{POOL}={self._pool}")["items"]
         return [Pod(pod) for pod in items]
 
     def owns(self, pod: Pod) -> bool:
-        """A pool that was made anew does not own the pods of the one before it."""
+        """Tell whether the pool owns the pod: a new pool of the same name does not own the pods of the former one."""
         return pod.owned_by(self._owner["uid"])
 
     def create(self, name: str, spec: PodPoolSpec, environment: list[Json], annotations: dict[str, str]) -> None:
-        """Said again, it is there already."""
+        """Create a pod. Idempotent: an existing pod of the name stays."""
         try:
             self._kube.create(self._collection, self._body(name, spec, environment, annotations))
         except AlreadyExists:
             return
 
     def write(self, pod: Pod, token: str) -> bool:
-        """A new version of the pod, which anybody may have. False: it has changed since, or may not be written."""
+        """Give the pod a new version. False: it has changed since, or the write is refused."""
         annotations = {OPENED: token, DRAIN: None, GIVEN_BACK: None, SESSIONS: None}
         return self._patched(pod, {"annotations": annotations, "labels": {PHASE: Phase.IDLE}})
 
     def take_back(self, pod: Pod) -> None:
-        """Puts the label back on a pod of its own whose label was taken off: else nobody would look after it."""
+        """Restore the pool's label on a pod of its own that lost it: otherwise nobody looks after the pod."""
         if not self.owns(pod) or pod.labels.get(POOL) == self._pool:
             return
         if self._patched(pod, {"labels": {POOL: self._pool}}):
             log.warning("pod_label_restored", pool=self._pool, pod=pod.name)
 
     def read(self, name: str, uid: str) -> Pod | None:
-        """None: that pod is gone."""
+        """Read a pod. None: that pod is gone."""
         try:
             pod = Pod(self._kube.get(pod_path(self._namespace, name)))
         except NotFound:
@@ -70,7 +70,7 @@ class PoolPods:
         return pod if pod.uid == uid else None
 
     def delete(self, pod: Pod) -> bool:
-        """Only as it was read. False: it has changed since, or may not be deleted: no reason to do nothing else."""
+        """Delete the pod in the version that was read. False: it has changed since, or the deletion is refused."""
         try:
             delete_if_unchanged(self._kube, pod_path(self._namespace, pod.name), pod.precondition)
         except Conflict:
@@ -108,7 +108,7 @@ class PoolPods:
 
 
 def _with_environment(container: Json, environment: list[Json]) -> Json:
-    """What the template says itself stands."""
+    """Add the variables to a container. A variable that the template sets itself stays."""
     own = container.get("env") or []
     names = {variable.get("name") for variable in own}
     return {**container, "env": [*own, *(variable for variable in environment if variable["name"] not in names)]}

@@ -1,4 +1,4 @@
-"""Reading and writing PortPools: finalizer and status."""
+"""Reads PortPools, and writes their finalizer and status."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class PortPools:
         self._kube = kube
 
     def read(self, name: str) -> Snapshot | None:
-        """None: the API server says that there is no such pool."""
+        """Read a pool. None: the API server says that there is no such pool."""
         try:
             return as_snapshot(KubeObject(self._kube.get(f"{PATH}/{name}")))
         except NotFound:
             return None
 
     def set_finalizers(self, pool: Snapshot, finalizers: list[str]) -> Snapshot:
-        """Conditional on the version read. Raises Conflict or NotFound."""
+        """Write the finalizers in the version that was read. Raises Conflict or NotFound."""
         return self._patched(pool, "", {"finalizers": finalizers})
 
     def set_status(self, pool: Snapshot, status: Json) -> Snapshot:
-        """Conditional, so that the version it makes is ours alone: no change of the spec hides behind it.
+        """Write the status in the version that was read. Raises Conflict or NotFound.
 
-        Raises Conflict or NotFound.
+        So the new version contains our write alone, and no change of the spec hides behind it.
         """
         return self._patched(pool, "/status", {}, status=status)
 

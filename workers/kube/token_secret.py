@@ -1,6 +1,6 @@
 """The Secret with the tokens of a pool's runners: one key a token, so that a pod gets the token that it names.
 
-A Secret that another has made is never read or written: its name may be a mistake, or an attempt.
+A Secret that somebody else created is never read or written: its name may be a mistake, or an attack.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Stored:
-    """`tokens`: name -> password. `read` None: there was no such Secret. `strange`: it is somebody else's."""
+    """The Secret as it was read. `tokens`: name -> password. `read` None: there was none. `strange`: it is somebody
+    else's.
+    """
 
     tokens: Mapping[str, str] = field(default_factory=dict)
     read: Precondition | None = None
@@ -29,13 +31,14 @@ class Stored:
 
 
 class TokenSecret:
-    """Of pool `pool`, which is its `owner`: it goes when the pool goes."""
+    """The Secret of pool `pool`. `owner` is the pool's reference, so that the Secret goes when the pool goes."""
 
     def __init__(self, kube: KubeApi, namespace: str, name: str, pool: str, owner: Json) -> None:
         self._kube, self.name, self._pool, self._owner = kube, name, pool, owner
         self._collection = path_of("/api/v1", "namespaces", namespace, "secrets")
 
     def read(self) -> Stored:
+        """Read the tokens. Without a Secret there are none; a Secret of another owner is `strange` and not read."""
         try:
             secret = KubeObject(self._kube.get(path_of(self._collection, self.name)))
         except NotFound:
@@ -49,7 +52,7 @@ class TokenSecret:
         return Stored(tokens, secret.precondition)
 
     def write(self, before: Stored, tokens: Mapping[str, str]) -> None:
-        """Exactly these tokens. Raises Conflict when it is not as it was read."""
+        """Write exactly these tokens. Raises Conflict when the Secret has changed since it was read."""
         data: Json = {name: b64encode(text.encode()).decode() for name, text in tokens.items()}
         metadata: Json = {"ownerReferences": [self._owner]}
         if before.read:

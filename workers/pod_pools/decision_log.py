@@ -1,4 +1,4 @@
-"""Keeps every decision about the size of a pool with its inputs, for whoever asks why."""
+"""Keeps every decision about the size of a pool with its inputs, to explain the size later."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ class PortPoolReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
+        """Reconcile the port pool of the run's key."""
         with translated(self._services.events, run.key, run.snapshot):
             _, name = split_key(run.key)
             read, act = partial(self._services.pools.read, name), partial(self._reconcile, run, name)

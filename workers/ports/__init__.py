@@ -1,0 +1,1 @@
+"""Reconciles the ports of pods: observe, decide, act."""

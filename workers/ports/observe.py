@@ -69,6 +69,7 @@ class PodObservation:
 
     @property
     def full_name(self) -> str:
+        """`namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
     def read_request(self, default: str, retain_for: timedelta) -> None:

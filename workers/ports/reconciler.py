@@ -29,6 +29,7 @@ class PodReconciler:
         self._services = services
 
     def __call__(self, run: Run) -> Outcome:
+        """Reconcile the ports of the run's pod. Its last error is kept for `explain`."""
         with (
             translated(self._services.events, run.key, run.snapshot),
             keep_last_error(self._services.troubles, run.key),

@@ -1,10 +1,10 @@
 """The call budget of AWS, shared by all workers: token buckets in Redis, with reservations.
 
-A caller without a token gets a place in a line and the time at which its token is there, so that nobody polls, nobody
-overtakes and the rate is kept whatever the number of workers. A place is kept for as long as its token can wait in a
-full bucket, at most a minute; who comes later than that starts again at the end. Urgent callers go first, but each
-priority is owed a share of the rate, and leaves some tokens for the more urgent even when none of them waits.
-Time is the Redis server's. A flushed Redis starts with full buckets: one burst too many is the whole damage.
+A caller without a token gets a place in line and the time at which its token is there. So nobody polls, nobody
+overtakes, and the rate is kept whatever the number of workers. A place lasts as long as its token can wait in a full
+bucket, at most a minute; a caller that comes later joins the line at its end. Urgent callers go first, but each
+priority is owed a share of the rate, and leaves some tokens for more urgent callers even when none of them waits. Time
+is the Redis server's. A flushed Redis starts with full buckets: the only damage is one additional burst.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workers.cloud.call_budget import ApiClass
 from workers.cloud.priority import Priority
 
 LEFT: Final = {Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
-"""Share of the burst that a priority leaves in the bucket; those that bind leave none."""
+"""Share of the burst that a priority leaves in the bucket; priorities that bind leave none."""
 OWED: Final = {Priority.UNBIND: 0.2, Priority.REPAIR: 0.05}
 """Share of the rate that a priority gets even while more urgent callers wait. BIND needs none: FINISH goes before it,
 but follows from it, and GROW is a few calls.
@@ -37,6 +37,7 @@ class RedisBuckets:
         self._acquire = Script(redis, "take_token", Path(__file__).parent / "lua")
 
     def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:
+        """Take a token. None: the call may begin; else the time until the caller's token is there."""
         rate = self._rates.of(api_class)
         owed = 1000 / (OWED[priority] * rate.per_second) if priority in OWED else 0
         left = int(LEFT.get(priority, 0.0) * rate.burst)
@@ -55,7 +56,7 @@ class RedisBuckets:
         return None if wait < 0 else timedelta(milliseconds=wait)
 
     def drain(self, api_class: ApiClass) -> None:
-        """Expires with the next call, or after a minute without one."""
+        """Empty the bucket. The mark expires with the next call, or after a minute without one."""
         bucket = self._keys(api_class)[0]
         with self._redis.pipeline() as pipeline:
             pipeline.hset(bucket, "level", 0)
@@ -68,6 +69,6 @@ class RedisBuckets:
 
 
 def keep_of(rate: RateSettings) -> timedelta:
-    """How long a promised token is kept: a bucket that is full for longer has spilled it."""
+    """Return how long a promised token is kept: a bucket that is full for longer has lost it."""
     fill = timedelta(seconds=rate.burst / rate.per_second)
     return min(max(fill - ROUNDING, SHORTEST_KEEP), LONGEST_KEEP)

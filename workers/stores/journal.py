@@ -1,4 +1,4 @@
-"""What other services may follow: the Redis Stream of events, CloudEvents JSON, from the workers' side."""
+"""The Redis Stream of events for other services, CloudEvents JSON: the workers' side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EventJournal:
         self._redis, self._stream, self._now = redis, stream, now
 
     def allocation_failed(self, pool: str, pod: str, uid: str, epoch: str, ports: int) -> None:
-        """One event a failure; followers see which pod waits for how many ports, at which capacity epoch."""
+        """Write one event a failure: which pod waits for how many ports, at which capacity epoch."""
         namespace, name = pod.split("/")
         key = pod_key(namespace, name)
         message = f"no free port for {ports} wanted at epoch {epoch}"

@@ -1,4 +1,4 @@
-"""Mutexes of load balancers in Redis, shared by all workers. Each ends by itself, so that no dead worker keeps one."""
+"""Mutexes of load balancers in Redis, shared by all workers. Each ends by itself, so that a dead worker keeps none."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from workers.stores.acquired_keys import AcquiredKeys
 
 
 class RedisMutexes:
-    """workers.cloud.mutexes.LoadBalancerMutexes. Raises what redis-py raises: without Redis nobody holds a mutex."""
+    """A workers.cloud.mutexes.LoadBalancerMutexes. Raises redis-py's errors: without Redis nobody holds a mutex."""
 
     def __init__(self, redis: Redis) -> None:
         self._keys = AcquiredKeys(redis)
         self._release = Script(redis, "release_mutex", Path(__file__).parent / "lua")
 
     def acquire(self, load_balancer_arn: str, longest: timedelta) -> str:
+        """Acquire the mutex for at most `longest`. Returns the token that releases it, '' when it is taken."""
         return self._keys.acquire(_key(load_balancer_arn), secrets.token_hex(8), longest)
 
     def release(self, load_balancer_arn: str, token: str) -> None:
+        """Release the mutex, if the token still holds it."""
         self._release([_key(load_balancer_arn)], [token])
 
 

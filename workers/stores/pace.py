@@ -1,4 +1,4 @@
-"""How often a large object is looked at: a fifth of one thread is its runs' at most, whatever happens."""
+"""The pace of a large object's runs: they take at most a fifth of one thread, whatever happens."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PAUSE: Final = 4  # times as long as the run was
 
 
 def left(redis: Redis, key: str) -> timedelta:
-    """How long the next run shall wait, 0 for not at all. `key` is there for as long."""
+    """Return how long the next run shall wait, 0 for not at all: what is left of the key's pause."""
     return time_left(redis, key)
 
 
 def pause(redis: Redis, key: str, took: timedelta, longest: timedelta) -> None:
-    """Pause the key for a multiple of the time that its run took, at most `longest`."""
+    """Pause the key for a multiple of its run's time, at most `longest`."""
     length = min(PAUSE * took, longest)
     redis.set(key, token_of("pace", length), px=max(MILLISECOND, length))

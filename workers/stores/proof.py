@@ -12,7 +12,7 @@ from berthmaster.redis.settings import RedisSettings
 
 
 def refusal(url: str) -> str | None:
-    """Why it does not; None if it does, or does not answer at all, or is no Redis."""
+    """Return why it takes no writes. None: it does, or it does not answer at all, or it is no Redis."""
     with suppress(RedisError, ValueError), closing(connect_briefly(RedisSettings(url=url))) as redis:
         try:
             prove(redis)

@@ -1,4 +1,4 @@
-"""What each sentinel of an address says of the master that we want."""
+"""What each sentinel of an address reports about our master."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from berthmaster.redis.sentinels import sentinels
 
 
 class SentinelFacts(NamedTuple):
-    """`error`: why it does not answer. `master`: host:port, '' if it does not know it. `quorum`: why it could not name
-    another one, '' if it could or may not be asked.
+    """The report of one sentinel. `error`: why it does not answer. `master`: host:port, '' if unknown.
+
+    `quorum`: why the sentinel could not name another master, '' if it could or we may not ask.
     """
 
     at: str
@@ -25,8 +26,10 @@ class SentinelFacts(NamedTuple):
 
 
 class Replication(NamedTuple):
-    """`needed`: replicas without which the master refuses writes; 1 may stand for more where servers do not let us ask
-    for it. `lag`: seconds until it does so.
+    """The master's replicas. `needed`: how many it needs to accept writes. `lag`: seconds until it refuses without
+    them.
+
+    `needed` 1 may stand for more where the server forbids the question.
     """
 
     replicas: int
@@ -64,7 +67,7 @@ def _quorum(client: Redis, name: str) -> str:
 
 
 def replication(redis: Redis) -> Replication:
-    """Of the master. Raises RedisError."""
+    """Ask the master. Raises RedisError."""
     info: Any = redis.info("replication")
     limits, needs = _limits(redis), "min_slaves_good_slaves" in info
     needed = limits.get("min-replicas-to-write", int(needs))
@@ -72,7 +75,7 @@ def replication(redis: Redis) -> Replication:
 
 
 def _limits(redis: Redis) -> dict[str, int]:
-    """Empty where servers do not let us ask."""
+    """Ask for the limits. Empty where the server forbids the question."""
     try:
         options: Any = redis.config_get("min-replicas-*")
     except ResponseError:

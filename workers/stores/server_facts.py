@@ -1,4 +1,4 @@
-"""What a Redis server says of itself, as far as we depend on it."""
+"""The facts about a Redis server that we depend on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from berthmaster.redis.settings import RedisSettings
 
 
 class ServerFacts(NamedTuple):
-    """`valkey`: its own version where it is one; `version` is then that of the Redis that it grew from.
+    """`valkey`: the version of a Valkey; `version` is then that of its Redis ancestor.
 
     `memory` is the share of `maxmemory` in use, None without a limit. `clock`: seconds that the server is ahead.
     """
@@ -30,7 +30,7 @@ class ServerFacts(NamedTuple):
 
 
 def server_facts(redis: Redis) -> ServerFacts:
-    """From INFO, which managed servers allow where they forbid CONFIG."""
+    """Read the facts from INFO, which managed servers allow where they forbid CONFIG."""
     info: Any = {}
     for section in ("server", "persistence", "memory", "replication"):
         info |= redis.info(section)
@@ -47,7 +47,7 @@ def server_facts(redis: Redis) -> ServerFacts:
 
 
 def lets_everybody_in(settings: RedisSettings) -> bool:
-    """Whether somebody without a password is answered: asked as such a person would."""
+    """Tell whether the server answers without a password: asks it on a connection without one."""
     with connect_briefly(RedisSettings(url=without(settings.url, ("username", "password")))) as stranger:
         try:
             return bool(stranger.ping())
@@ -60,7 +60,7 @@ def _version(text: object) -> tuple[int, ...]:
 
 
 def clock_ahead(redis: Redis) -> float:
-    """As if the server had looked at its clock halfway between question and answer."""
+    """Return how far the server's clock is ahead, as if it was read halfway between question and answer."""
     asked = wall_clock().timestamp()
     seconds, microseconds = redis.time()
     return float(seconds) + float(microseconds) / 1e6 - (asked + wall_clock().timestamp()) / 2

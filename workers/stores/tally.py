@@ -1,4 +1,4 @@
-"""The numbers of a scrape, counted from what Redis has now: three round trips, whatever the number of pools."""
+"""The samples of a scrape, counted from the present state in Redis: three round trips for any number of pools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Numbers = dict[str, dict[tuple[str, ...], float]]
 
 
 class LedgerKind(NamedTuple):
-    """`ask` puts `commands` commands for the pool of a prefix in a pipeline, `read` counts in their replies."""
+    """A kind of ledger. `ask` queues `commands` commands for the pool of a prefix, `read` counts in their replies."""
 
     names: str
     prefix: str
@@ -44,14 +44,14 @@ KINDS: Final = (
 
 
 class Tally:
-    """`queues` are those of the broker, if it is this Redis; `periods` those of the tasks that beat sends."""
+    """Counts for a scrape. `queues`: the broker's, if it is this Redis; `periods`: of the tasks that beat sends."""
 
     def __init__(self, redis: Redis, queues: Sequence[str], periods: Mapping[str, timedelta]) -> None:
         self._redis, self._queues, self._periods = redis, queues, periods
         self._workqueue = Workqueue(redis, publish=lambda _: None)
 
     def read(self) -> Numbers:
-        """Not one moment. Raises what redis raises."""
+        """Count. The numbers may be of different instants. Raises redis-py's errors."""
         depth = self._workqueue.depth()
         numbers: Numbers = {"berthmaster_queue_oldest_seconds": {(): depth.pop("oldest_queued_seconds")}}
         numbers["berthmaster_queue_keys"] = {(state,): number for state, number in depth.items()}

@@ -16,7 +16,7 @@ from workers.stores.acquired_keys import AcquiredKeys
 
 SHARE_OF_PERIOD = 0.9
 REMEMBERED: Final = timedelta(days=7)
-"""How long Redis knows when a tick was done: longer ago counts as that long."""
+"""How long Redis remembers a finished tick. A tick longer ago counts as that long ago."""
 
 
 class Ticks:
@@ -26,19 +26,19 @@ class Ticks:
         self._redis, self._keys = redis, AcquiredKeys(redis)
 
     def acquire(self, task: str, period: timedelta) -> bool:
-        """True for one caller a period. If that worker dies, the tick is lost, and the next tick makes up for it."""
+        """Acquire the period's tick: True for one caller. If its worker dies, the next tick makes up for that."""
         return bool(self._keys.acquire(f"berthmaster:tick:{task}", "tick", period * SHARE_OF_PERIOD))
 
     def record(self, task: str) -> None:
-        """The tick's work is done: its age begins anew."""
+        """Record that the tick's work is done: its age begins anew."""
         self._redis.set(done_key(task), 1, px=REMEMBERED)
 
 
 def done_key(task: str) -> str:
-    """A key that expires `REMEMBERED` after the task's last tick, so that its time to live says how old that is."""
+    """Return a key that expires `REMEMBERED` after the task's last tick: its time to live shows the tick's age."""
     return f"berthmaster:tick:done:{task}"
 
 
 def age(ttl_ms: int) -> float:
-    """Seconds since a tick was done, from the PTTL of its key; a tick that was never done is as old as can be."""
+    """Return the seconds since a tick was done, from the PTTL of its key; the most possible if none was done."""
     return max(REMEMBERED.total_seconds() - max(ttl_ms, 0) / 1000, 0.0)

@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 def reconcile_key(parts: Services, asked: ReconcileKey, reconciler: Reconciler) -> Outcome | None:
-    """With the lease and retry policy of the settings."""
+    """Run the reconciler with the lease and retry policy of the settings."""
     if asked.requested:
         parts.queue.touch([asked.key])
     settings = parts.settings.queue

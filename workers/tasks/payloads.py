@@ -1,7 +1,7 @@
 """The payloads of tasks. Each is validated before anything else is done.
 
-Other services send these too, so an error names the field, and a bad payload ends there: counted, logged,
-acknowledged. It is never repeated, because it would be as bad the next time.
+Other services send these too, so an error names the field. A bad payload ends there: counted, logged, acknowledged. It
+is never repeated, because it would be as bad the next time.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ SHOWN: Final = 100
 
 
 class Nothing(Payload):
-    pass
+    """No fields: the payload of a periodic task."""
 
 
 class ReconcileKey(Payload):
+    """A request to reconcile a key."""
+
     key: str
     requested: bool = False
     """A service asks, not a hint: the key is marked first, so that it runs even if nothing has changed."""
@@ -49,18 +51,26 @@ def key_of(kind: ResourceKind) -> Any:
 
 
 class ReconcilePod(ReconcileKey):
+    """A request to reconcile the ports of a pod."""
+
     key: Annotated[str, key_of(POD)]
 
 
 class ReconcilePool(ReconcileKey):
+    """A request to reconcile a port pool."""
+
     key: Annotated[str, key_of(PORT_POOL)]
 
 
 class ReconcilePodPool(ReconcileKey):
+    """A request to reconcile a pod pool."""
+
     key: Annotated[str, key_of(POD_POOL)]
 
 
 class ScaleUp(Payload):
+    """A request to scale a port pool up."""
+
     pool: Name
     """Name of the port pool."""
 
@@ -72,6 +82,8 @@ class ScaleUp(Payload):
 
 
 class SweepLost(Payload):
+    """A request to sweep for lost hints."""
+
     sent: Annotated[int, Field(gt=0, lt=2**53)]
     """When this message was sent, in ms of Redis's clock."""
 
@@ -89,7 +101,7 @@ class CheckedTask(Task):  # type: ignore[type-arg]  # Celery's own class is not 
     max_retries = 5
 
     def retry(self, *args: Any, **options: Any) -> Any:
-        """A message whose repetition cannot be sent is given back to its queue, where Celery would drop it."""
+        """Retry the task. If that message cannot be sent, the original is requeued; Celery would drop it."""
         try:
             return super().retry(*args, **options)
         except Reject as error:
@@ -103,9 +115,9 @@ P = TypeVar("P", bound=Payload)
 def takes(
     model: type[P], discard: Callable[[object], None] = lambda _: None
 ) -> Callable[[Callable[[P], None]], Callable[..., str | None]]:
-    """Makes a function of a payload into one that Celery can call with whatever came in a message.
+    """Turn a function of a payload into one that Celery can call with whatever a message contained.
 
-    `discard` is called with the key that a payload names, if the payload is not valid.
+    `discard` is called with the key that an invalid payload names.
     """
 
     def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> P:
@@ -127,9 +139,9 @@ def takes(
 
 
 def traced(model: type[Payload], args: tuple[Any, ...]) -> AbstractContextManager[Any]:
-    """The span of a task, below that of who sent it; ticks have none, they come each second.
+    """Open the span of a task, below the sender's. Ticks have none, because they come each second.
 
-    It names a key, and never what a job was given, which may be secret.
+    A span names a key, and never the content of a job, which may be secret.
     """
     if model is Nothing or not current_task:
         return tracing.OFF

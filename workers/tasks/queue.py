@@ -27,13 +27,14 @@ def tick(_: Nothing) -> None:
 
 
 def sweep(parts: Services) -> None:
+    """Queue the keys whose wait or lease is over, and request the sweep for lost hints."""
     woken = parts.queue.sweep_due(parts.settings.queue.sweep_limit)
     log.debug("due_keys_queued", keys=woken)
     ask_for_lost(parts)
 
 
 def ask_for_lost(parts: Services) -> None:
-    """The message goes through the hints' own queue: when it arrives, every hint sent before it has had its turn."""
+    """Send the request through the hints' own queue: when it arrives, every earlier hint has been delivered."""
     period = parts.settings.queue.sweep_lost_every
     if parts.ticks.acquire(routing.QUEUE_SWEEP_LOST, period):
         sent = parts.queue.ask_sweep_lost(period)

@@ -1,0 +1,1 @@
+"""Metrics, logs, heartbeat and task summaries of the workers."""

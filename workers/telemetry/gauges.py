@@ -1,7 +1,7 @@
-"""The state of the fleet as gauges, read from Redis when they are asked for.
+"""The state of the fleet as gauges, read from Redis on each scrape.
 
-So every worker's endpoint says the same, whichever worker did the work, and a worker that is gone leaves nothing
-behind. While Redis does not answer there are no numbers, rather than old ones.
+So every worker's endpoint shows the same, whichever worker did the work, and a dead worker leaves nothing behind. While
+Redis does not answer there are no numbers rather than old ones.
 """
 
 from __future__ import annotations
@@ -66,16 +66,17 @@ GAUGES: Final = {
 
 
 class StateGauges(Collector):
-    """`read` answers the samples of each gauge by its name; a name that it leaves out has none."""
+    """The gauges. `read` returns samples by gauge name; a gauge that it leaves out has no samples."""
 
     def __init__(self, read: Callable[[], Mapping[str, Samples]]) -> None:
         self._read = read
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Asks Redis nothing, which may be away when the worker starts."""
+        """Describe nothing: Redis may be away when the worker starts."""
         return [_family(name, {}) for name in GAUGES]
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
+        """Return all gauges. While Redis does not answer, only `READABLE` (0) and the heartbeat."""
         try:
             samples: dict[str, Samples] = {HEARTBEAT: {(): heartbeat.silence()}, **self._read()}
         except Exception as error:  # noqa: BLE001 - a scrape reports what it can
@@ -93,7 +94,7 @@ def _family(name: str, samples: Samples) -> GaugeMetricFamily:
 
 
 def serve(address: str, port: int, read: Callable[[], Mapping[str, Samples]], registry: CollectorRegistry) -> None:
-    """Starts the metrics server of this process. Raises OSError when the port is taken."""
+    """Start the metrics server of this process. Raises OSError when the port is taken."""
     registry.register(StateGauges(read))
     start_http_server(port, addr=address, registry=registry)
     log.info("metrics_served", address=address, port=port)

@@ -1,12 +1,12 @@
-"""A file that is fresh while a worker consumes, or beat ticks, and the verdict that a probe reads from it.
+"""A file that is fresh while a worker consumes, or beat ticks, and the verdict that a probe draws from it.
 
-A worker has been seen alive by every other measure (process there, answers to pings) and yet deaf after a reconnect.
-So the file is touched from the event loop that consumes, only while it really reads from the broker and no task is
-stuck. Its time is the monotonic clock's: who sets the wall clock makes it neither fresh nor stale. A restart mends no
-broker: while Redis is away the worker counts as alive, and for a minute after it is back.
+A worker can look alive by any other measure (the process exists, it answers pings) and still be deaf after a reconnect.
+So the event loop that consumes touches the file, only while it really reads from the broker and no task is stuck. The
+file's time is the monotonic clock's, so that setting the wall clock makes it neither fresh nor stale. A restart repairs
+no broker: while Redis is away the worker counts as alive, and for a minute after that.
 
-A Redis that refuses writes answers all the same, and a worker that reads from it does nothing. So the probe asks Redis
-itself: not ready while it refuses, dead when it has refused for five minutes.
+A Redis that refuses writes still answers, and a worker that reads from it does nothing. So the probe asks Redis itself:
+not ready while it refuses, dead when it has refused for five minutes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Liveness(NamedTuple):
 
 
 def of_beat(file: Path) -> Path:
-    """The file of beat, beside that of a worker, which may run on the same machine."""
+    """Return beat's file, beside that of a worker, which may run on the same machine."""
     return file.with_name(f"{file.name}.beat")
 
 
@@ -45,15 +45,16 @@ def beat(file: Path) -> None:
 
 
 def silence() -> float:
-    """Seconds since this process beat last, or started."""
+    """Return the seconds since this process beat last, or started."""
     return time.monotonic() - _beaten[0]
 
 
 def judge(
     file: Path, broker_answers: Callable[[], bool], did: str = "consumed", refusal: str | None = None
 ) -> Liveness:
-    """`broker_answers` is asked only if the file is stale. `did` is what it shows, `refusal` why Redis takes no writes
-    now, None if it does.
+    """Judge the file. `broker_answers` is called only if the file is stale.
+
+    `did` is what the file proves; `refusal`: why Redis takes no writes now, None if it takes them.
     """
     since = file.with_name(file.name + REFUSED_SUFFIX)
     if refusal:

@@ -1,6 +1,6 @@
-"""One log: structlog's events and what Celery and libraries log come out alike, as JSON lines or coloured.
+"""One log: structlog's events and the lines of Celery and libraries look alike, as JSON lines or coloured.
 
-Celery's lines about each task and tick are left out below DEBUG: a run says itself what it did, in one line.
+Celery's lines about each task and tick are left out below DEBUG: each run logs what it did in one line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHARED: list[Processor] = [
 
 
 def set_up(settings: LogSettings, listeners: Sequence[Processor] = ()) -> None:
-    """Replaces the handlers of the root logger by one that writes to standard error; `listeners` see our events."""
+    """Replace the root logger's handlers by one that writes to standard error; `listeners` get our events."""
     structlog.configure(
         processors=[*listeners, *SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -47,6 +47,7 @@ def set_up(settings: LogSettings, listeners: Sequence[Processor] = ()) -> None:
 
 
 def formatter(settings: LogSettings) -> structlog.stdlib.ProcessorFormatter:
+    """Return the formatter of all lines: coloured for a console, else JSON."""
     console = settings.format == "console" or (settings.format == "auto" and sys.stderr.isatty())
     last: list[Processor] = (
         [structlog.processors.format_exc_info, shown, structlog.dev.ConsoleRenderer()]
@@ -59,12 +60,12 @@ def formatter(settings: LogSettings) -> structlog.stdlib.ProcessorFormatter:
 
 
 def shown(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """For a terminal. Tracebacks keep their lines; whatever is no string is written as Python writes it, escaped."""
+    """Prepare an event for a terminal. Tracebacks keep their lines; any value but text is shown by its repr."""
     return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def as_json(event: Any, **_options: Any) -> str:
-    """Also of what orjson refuses, as half a character and a long number are: no line may be lost for what it tells."""
+    """Encode an event, also one that orjson refuses (half a character, a long number): no line may be lost."""
     try:
         return visible(orjson.dumps(event, default=str).decode())
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""What a worker process counts about its runs.
+"""The counters of a worker process about its runs.
 
-Every counter has a label, also where one would do without: children of prefork count in files (shared_counters), and
+Every counter has a label, even without need: children of prefork count in files (shared_counters), and
 prometheus_client decides where a value lives when its labels are first used, or at import if it has none.
 """
 
@@ -33,10 +33,12 @@ EVENTS: Final = "events"
 
 
 def kind_of(key: str) -> str:
+    """Return the first part of the key, which names its kind."""
     return key.partition("/")[0]
 
 
 def observe_reconcile(key: str, outcome: str, seconds: float) -> None:
+    """Count a run, and observe how many seconds it took."""
     count, duration = _of_runs(kind_of(key), outcome)
     count.inc()
     duration.observe(seconds)
@@ -44,13 +46,15 @@ def observe_reconcile(key: str, outcome: str, seconds: float) -> None:
 
 @lru_cache(maxsize=64)
 def _of_runs(kind: str, outcome: str) -> tuple[Counter, Histogram]:
-    """Cached, because looking up a child by its labels takes longer than counting."""
+    """Return the two metrics, cached: looking up a child by its labels takes longer than counting."""
     return RECONCILES.labels(kind, outcome), RECONCILE_SECONDS.labels(kind, outcome)
 
 
 def count_refusal(key: str, reason: str) -> None:
+    """Count a refused request of the key."""
     REFUSALS.labels(kind_of(key), reason).inc()
 
 
 def count_refused_write(resource: str, verb: str) -> None:
+    """Count a write that the API server refused."""
     WRITES_REFUSED.labels(resource, verb).inc()

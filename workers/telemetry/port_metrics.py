@@ -14,20 +14,25 @@ ORPHANS = Counter("berthmaster_orphans_total", "Leftovers of ours in AWS that we
 
 
 def count_allocation(pool: str, answer: str) -> None:
+    """Count an answer of the ledger to an allocation."""
     ALLOCATIONS.labels(pool, answer).inc()
 
 
 def count_collision(pool: str, outcome: str) -> None:
+    """Count a collision of a port."""
     COLLISIONS.labels(pool, outcome).inc()
 
 
 def count_scale_up(pool: str, outcome: str) -> None:
+    """Count a scale-up."""
     SCALE_UPS.labels(pool, outcome).inc()
 
 
 def count_removal(pool: str) -> None:
+    """Count a removed load balancer."""
     REMOVALS.labels(pool).inc()
 
 
 def count_orphan(pool: str) -> None:
+    """Count an orphan."""
     ORPHANS.labels(pool).inc()

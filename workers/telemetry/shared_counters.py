@@ -1,8 +1,8 @@
-"""Counters of a prefork worker: each child counts in a file, and the endpoint of the parent adds the files up.
+"""Counters of a prefork worker: each child counts in a file, and the parent's endpoint adds the files up.
 
-prometheus_client has a file for each process id, for ever; with a new child every ten thousand tasks they would pile
-up. Ours has one for each place in the pool, and the next child in that place goes on where the last one ended: no
-counter goes back, and there is nothing of the dead to clear away.
+prometheus_client keeps a file for each process id for ever, and there is a new child every ten thousand tasks. Ours
+keeps one for each place in the pool, and the next child in that place continues the file. So no counter goes back, and
+no file of a dead process is left.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def share() -> CollectorRegistry:
-    """Call it in the parent, before it has children and before any label of a counter is used."""
+    """Set up the files. Call it in the parent, before it has children and before any label of a counter is used."""
     directory = tempfile.mkdtemp(prefix="berthmaster-metrics-", dir=os.environ.get(DIRECTORY))
     os.environ[DIRECTORY] = directory
     atexit.register(_remove, directory, os.getpid())
@@ -34,7 +34,7 @@ def share() -> CollectorRegistry:
 
 
 def place() -> str:
-    """The name of this process in the pool; no two living processes share one."""
+    """Return this process's name in the pool; no two living processes share one."""
     child: Any = current_process()
     return f"child-{child.index}" if hasattr(child, "index") else "parent"
 

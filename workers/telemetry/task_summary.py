@@ -1,4 +1,4 @@
-"""Summarise in Flower what a task did: log lines of a transition become states of the task, and its result.
+"""Summarises in Flower what a task did: log lines of a transition become states of the task, and its result.
 
 The log is the only source. Where task events are off, nothing is summarised.
 """
@@ -35,12 +35,13 @@ class TaskSummary:
         self.lines: list[str] = []
 
     def add(self, state: str, words: str) -> None:
+        """Add a line. The first MOST lines also become states of the task."""
         self.lines.append(words)
         if len(self.lines) <= MOST:
             self.show(state, words)
 
     def show(self, state: str, words: str) -> None:
-        """Sends a state of the task, which lasts until its next one. A failure to send does not fail the run."""
+        """Send a state of the task, which lasts until its next one. A failure to send does not fail the run."""
         events = self.app.events
         with suppress(Exception), events.default_dispatcher(hostname=self.hostname) as dispatcher:
             dispatcher.send(f"task-{state}", uuid=self.id, retry=False, result=words)
@@ -54,7 +55,7 @@ _summary: ContextVar[TaskSummary | None] = ContextVar("summary", default=None)
 
 
 def summarise(run: Callable[[], None]) -> str | None:
-    """Runs a task and returns what it did, in a line. None: it did nothing, or task events are off."""
+    """Run a task and return a summary in one line. None: it did nothing, or task events are off."""
     if not current_task or not current_task.app.conf.worker_send_task_events:
         run()
         return None
@@ -68,7 +69,7 @@ def summarise(run: Callable[[], None]) -> str | None:
 
 
 def listen(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Adds the line to the summary of its task, as a processor of structlog. The line does not change."""
+    """Add the line to the summary of its task, as a processor of structlog. The line does not change."""
     summary = _summary.get()
     if summary is not None and event.get("event") in SHOWN:
         summary.add(str(event["event"]), in_words(event))
@@ -76,6 +77,7 @@ def listen(_logger: Any, _method: str, event: EventDict) -> EventDict:
 
 
 def in_words(event: EventDict) -> str:
+    """Return the event and its facts as one line, without empty facts."""
     facts = {name: value for name, value in event.items() if name not in UNSAID and value not in ("", None)}
     return " ".join([str(event["event"]), *(f"{name}={_written(value)}" for name, value in facts.items())])
 

@@ -1,0 +1,1 @@
+"""Builds the services that tasks use, from the settings."""

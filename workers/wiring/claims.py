@@ -18,7 +18,7 @@ from workers.stores.claims.waiting import WaitingClaims
 
 
 def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, pools: PodPoolServices) -> ClaimServices:
-    """Connects to nothing yet. The ledgers are those of the pools."""
+    """Build the services of the reconciler of claims. Nothing connects yet. The ledgers are those of the pools."""
     return ClaimServices(
         kube=pools.kube,
         queue=queue,
@@ -38,6 +38,7 @@ def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, poo
 
 
 def claim_set_services(settings: WorkerSettings, redis: Redis, pools: PodPoolServices) -> ClaimSetServices:
+    """Build the services of the reconciler of claim sets."""
     return ClaimSetServices(
         kube=pools.kube,
         sets=PodClaimSets(pools.kube),

@@ -1,4 +1,4 @@
-"""Builds from the settings what the runs of pod pools use."""
+"""Builds the services of the runs of pod pools from the settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIELDS = {"POD": "metadata.name", "UID": "metadata.uid"}
 
 
 def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices:
-    """Connects to nothing yet."""
+    """Build the services. Nothing connects yet."""
     address = runner_address(settings)
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
     senders: dict[str, JobSender] = {}
@@ -57,7 +57,7 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
 
 
 def runner_environment(cluster: str, address: str, pool: str, spec: Json) -> list[Json]:
-    """The environment of a runner; see berthmaster.runner.settings."""
+    """Return the environment of a runner; see berthmaster.runner.settings."""
     slots = [slot["accepts"] for slot in spec["slots"]]
     plain = {"CLUSTER": cluster, "POOL": pool, "SLOTS": orjson.dumps(slots).decode(), "REDIS__URL": address}
     variables = [{"name": f"BERTHMASTER_RUNNER__{name}", "value": value} for name, value in plain.items()]

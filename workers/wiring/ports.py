@@ -31,7 +31,7 @@ WAKE_AGAIN_AFTER: Final = timedelta(seconds=30)
 
 
 def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
-    """Connects to nothing yet."""
+    """Build the services. Nothing connects yet."""
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
     rates = settings.aws.rates
 

@@ -1,7 +1,7 @@
-"""The one place that knows every concrete class: it builds what tasks need, once a process, each part when first used.
+"""The one place that knows every concrete class: it builds what tasks need, once a process, each part on first use.
 
-Nothing here connects: clients do when they are first called. A forked child builds its own, because the process is
-part of the question.
+Nothing connects here: clients connect on first use. A forked child builds its own services, because the cache is keyed
+by the process.
 """
 
 from __future__ import annotations
@@ -41,50 +41,60 @@ class Services:
 
     @cached_property
     def fleet(self) -> Identity:
+        """The identity of the fleet."""
         return fleet_of(self.settings)
 
     @cached_property
     def redis(self) -> Redis:
+        """The client of the Redis of the state."""
         return connect_state(self.settings.redis, self.fleet)
 
     @cached_property
     def queue(self) -> Workqueue:
+        """The workqueue. Its scripts send the hints themselves where the broker is the Redis of the state."""
         if self.settings.broker_is_state:
             return Workqueue(self.redis, hint_queue=routing.LATENCY)
         return Workqueue(self.redis, publish=self.sender.hints)
 
     @cached_property
     def sender(self) -> Sender:
+        """The sender of tasks and hints."""
         return Sender(self.settings.broker_url)
 
     @cached_property
     def tally(self) -> Tally:
+        """The reader of the gauges' samples; it names queues only where the broker is the Redis of the state."""
         queues = routing.ALL if self.settings.broker_is_state else ()
         return Tally(connect_briefly(self.settings.redis, self.fleet), queues, self.settings.tick_periods)
 
     @cached_property
     def ticks(self) -> Ticks:
+        """The ticks that one worker acquires."""
         return Ticks(self.redis)
 
     @cached_property
     def podpools(self) -> PodPoolServices:
+        """The services of the reconciler of pod pools."""
         return pod_pool_services(self.settings, self.redis)
 
     @cached_property
     def claims(self) -> ClaimServices:
+        """The services of the reconciler of claims."""
         return claim_services(self.settings, self.redis, self.queue, self.podpools)
 
     @cached_property
     def claimsets(self) -> ClaimSetServices:
+        """The services of the reconciler of claim sets."""
         return claim_set_services(self.settings, self.redis, self.podpools)
 
     @cached_property
     def ports(self) -> PortServices:
+        """The services of the reconciler of a pod's ports and of port pools."""
         return port_services(self.settings, self.redis, self.queue, self.sender)
 
 
 def fleet_of(settings: WorkerSettings) -> Identity:
-    """The identity of the fleet: its name alone where kube-system cannot be read now."""
+    """Return the identity of the fleet: its name alone if kube-system cannot be read now."""
     try:
         return Identity(settings.cluster, read_system(KubeApi.connect(settings.kubernetes)))
     except (KubeError, *NO_ACCOUNT) as error:
@@ -93,11 +103,12 @@ def fleet_of(settings: WorkerSettings) -> Identity:
 
 
 def build(settings: WorkerSettings) -> Services:
+    """Return the services of these settings. Nothing connects yet."""
     return Services(settings)
 
 
 def services() -> Services:
-    """The parts of this process, from its environment."""
+    """Return the services of this process, from its environment."""
     return _services_of(os.getpid())
 
 

@@ -166,7 +166,6 @@ def test_a_start_whose_answer_is_lost_is_reported_as_absent(runner: OneRunner) -
 @pytest.mark.parametrize("ends", ["its process is killed", "its worker starts anew"])
 def test_a_start_that_ended_before_it_was_remembered_is_reported_as_absent(runner: OneRunner, ends: str) -> None:
     """Rule list: what waits for its answer is no claim to run."""
-
     runner.submit("j")
     message = runner.take()
     question = runner.directory / f"{message.attempt}.1-1.asked"  # as a killed process leaves it

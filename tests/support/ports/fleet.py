@@ -231,7 +231,7 @@ class Fleet:
         return view(self.services.ledger(pool))
 
     def owners(self, pool: str) -> dict[str, list[tuple[str, int, str]]]:
-        """name -> (load balancer, port, state) of what it holds."""
+        """Name -> (load balancer, port, state) of what it holds."""
         return {n: [(e.lb, e.port, str(e.state)) for e in es] for n, es in owners(self.services.ledger(pool))}
 
     def exists(self, name: str) -> bool:

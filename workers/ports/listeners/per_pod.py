@@ -65,12 +65,15 @@ class PerPodListeners:
         self._register(driver, listening, target, partial(record_and_log, self._observation, [listening]))
 
     def disable(self, entry: Entry) -> None:
+        """Deregister the target and keep the listener."""
         self._register(self._driver(Priority.BIND), entry, "", self._confirms(entry))
 
     def release(self, entry: Entry) -> tuple[str, ...]:
+        """Delete listener and target group, then free the port. Returns the names that were woken."""
         return delete_and_free(self._observation, self._driver(Priority.UNBIND), entry)
 
     def locate(self, entry: Entry) -> Entry:
+        """Return the entry with the ARNs that AWS has for it, '' for what does not exist."""
         return locate(self._observation, self._driver(Priority.UNBIND), entry)
 
     def relabel(self, entries: Sequence[Entry]) -> Sequence[Entry]:

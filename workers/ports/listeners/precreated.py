@@ -38,10 +38,12 @@ class PrecreatedListeners:
         self._stock = Stock(services.ledger(pool))
 
     def provision(self, entry: Entry, target: str) -> None:
+        """Register `target` (ip:port, '' = none) as the only target, and record it."""
         self._observation.fresh.discard(entry.id)
         self._register(entry, target)
 
     def disable(self, entry: Entry) -> None:
+        """Deregister the target and keep the listener."""
         self._register(entry, "")
 
     def release(self, entry: Entry) -> tuple[str, ...]:
@@ -59,10 +61,12 @@ class PrecreatedListeners:
             return self._run.free(releasing)
 
     def locate(self, entry: Entry) -> Entry:
+        """Return the entry with the ARNs of the stock, '' for what the stock does not have."""
         listener, group = self._stock.find(entry.key)
         return replace(entry, listener=listener, target_group=group)
 
     def relabel(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Tag for whom each entry is retained. Returns the entries unchanged."""
         driver = self._driver(Priority.BIND)
         for entry in entries:
             self._tag_promise(driver, entry)

@@ -1,7 +1,7 @@
 """Which claims exist, which pods concern them (read by events.protocol.claim_index), and which pods a claim has tried.
 
-A run remembers its claim before it reads the pods, and writes down a pod before it takes it. All of it can be lost: a
-run writes the index anew, and lists by label what it may have tried.
+A run remembers its claim before it reads the pods, and records a pod before it takes the pod. The index can be lost:
+each run writes its part again, and lists by label what it may have tried.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from berthmaster.redis.scripts import Scripts
 from events.protocol.claim_index import namers, prefix, uids
 
 PHASES: Final = "berthmaster:claims"
-"""Key of a hash: namespace/name of a claim -> its phase, for who counts them."""
+"""Key of a hash: namespace/name of a claim -> its phase, for metrics."""
 EXACT: Final = timedelta(seconds=5)
-"""What two workers know of one server's clock may differ by less."""
+"""The estimates that two workers have of one server's clock differ by less."""
 LUA: Final = Path(__file__).parent / "lua"
 
 
 class ClaimIndex:
-    """Reads files: make one a process."""
+    """The index of claims. Reads files: create one a process."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis, self._scripts = redis, Scripts(redis, LUA)
 
     def remember(self, namespace: str, name: str, uid: str, pods: Collection[str]) -> None:
-        """These are the pods that it names: a change of one wakes it."""
+        """Record the pods that the claim names: a change of one wakes the claim."""
         self._scripts["remember"]([prefix(namespace)], (name, uid, orjson.dumps(sorted(pods))))
 
     def forget(self, namespace: str, name: str, uid: str = "") -> None:
-        """`uid` '': there is no claim of this name."""
+        """Forget a claim. `uid` '': no claim has this name."""
         self._redis.hdel(PHASES, f"{namespace}/{name}")
         self._scripts["forget"]([prefix(namespace)], (name, uid))
 
     def shows(self, namespace: str, name: str, phase: str) -> None:
-        """Stores the phase that its status shows."""
+        """Record the phase in the claim's status."""
         self._redis.hset(PHASES, f"{namespace}/{name}", phase)
 
     def remembered(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
-        """UID -> name, of those of these claims that the index has."""
+        """Return UID -> name of those of these claims that the index has."""
         asked = sorted(claims)
         names: Any = self._redis.hmget(uids(namespace), asked) if asked else []
         return {uid: name.decode() for uid, name in zip(asked, names, strict=True) if name}
 
     def all(self, namespace: str) -> set[tuple[str, str]]:
-        """Name and UID of those that are remembered."""
+        """Return name and UID of every claim in the index."""
         records: Any = self._redis.hgetall(f"{prefix(namespace)}records")
         return {(name.decode(), orjson.loads(record)["uid"]) for name, record in records.items()}
 
@@ -65,7 +65,7 @@ class ClaimIndex:
         return last is not None
 
     def named_by_others(self, namespace: str, pods: Iterable[str], claim: str) -> frozenset[str]:
-        """Those of these pods that other claims name, taken or not."""
+        """Return those of these pods that other claims name, bound or not."""
         asked, pipe = list(pods), self._redis.pipeline(transaction=False)
         for pod in asked:
             pipe.smembers(namers(namespace, pod))
@@ -74,21 +74,23 @@ class ClaimIndex:
         return frozenset(pod for pod, names in zip(asked, replies, strict=True) if names - own)
 
     def tried(self, namespace: str, uid: str) -> frozenset[str] | None:
-        """Pods that it may have taken. None: Redis does not know, list them and say so by `may_have_tried`."""
+        """Return the pods that the claim may have taken. None: Redis does not know; list them and call
+        `may_have_tried`.
+        """
         status, *names = self._scripts["tried_pods"]([prefix(namespace)], (INCARNATION, uid))
         return None if status == b"UNKNOWN" else frozenset(name.decode() for name in names)
 
     def may_have_tried(self, namespace: str, uid: str, pods: Collection[str]) -> None:
-        """These are all, as a list has just shown."""
+        """Record that these pods are all that the claim may have taken, as a list has just shown."""
         tried: Mapping[str, Any] = {"": INCARNATION} | dict.fromkeys(pods, 1)
         self._redis.hset(_tried(namespace, uid), items=[part for pair in tried.items() for part in pair])
 
     def tries(self, namespace: str, uid: str, pod: str) -> None:
-        """Call it before that pod is written."""
+        """Record a pod. Call this before the pod is written."""
         self._redis.hset(_tried(namespace, uid), pod, 1)
 
     def noticed(self, namespace: str, labelled: Mapping[str, str]) -> set[str]:
-        """Pod -> UID that its label says. UIDs of the claims that did not know that: from now on they do."""
+        """Record pods by the UID in their label. Returns the UIDs of the claims for which that is new."""
         pipe = self._redis.pipeline(transaction=False)
         for pod, uid in labelled.items():
             pipe.hsetnx(_tried(namespace, uid), pod, 1)
@@ -96,13 +98,13 @@ class ClaimIndex:
         return {uid for uid, new in zip(labelled.values(), news, strict=True) if new}
 
     def has_left(self, namespace: str, uid: str, pod: str) -> None:
-        """That pod is not its own, and cannot become so by anything that was begun before."""
+        """Record that the pod is not the claim's, and that no earlier write can make it so."""
         self._redis.hdel(_tried(namespace, uid), pod)
 
     def missing_since(self, namespace: str, uid: str, pod: str, now: datetime) -> datetime:
-        """Since when that pod, which it names, was not there; `now` if it was until now.
+        """Return since when the pod that the claim names has been missing; `now` if it was there until now.
 
-        `now` is the API server's clock: one that went back since begins the time anew.
+        `now` is the API server's time. If that clock went back meanwhile, the time begins anew.
         """
         key = f"{prefix(namespace)}missing"
         stored: Any = self._redis.hget(key, uid)
@@ -113,10 +115,10 @@ class ClaimIndex:
         return now
 
     def forget_missing(self, namespace: str, uid: str) -> None:
-        """Ends the time for which a pod that the claim names is missing."""
+        """Forget since when the claim's pod was missing."""
         self._redis.hdel(f"{prefix(namespace)}missing", uid)
 
 
 def _tried(namespace: str, uid: str) -> str:
-    """Key of a hash: pod -> 1; the empty name -> the server under which it is complete."""
+    """Return the key of a hash: pod -> 1; the empty name -> the incarnation under which the hash is complete."""
     return f"{prefix(namespace)}tried:{uid}"

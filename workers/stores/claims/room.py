@@ -1,4 +1,4 @@
-"""How many pods a pool has, as far as Redis knows: enough to choose a pool by."""
+"""How many pods a pool has, as far as Redis knows: exact enough to choose a pool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from berthmaster.jobs.unreadable import readable
 
 @readable()
 def population(ledger: SlotLedger) -> int:
-    """Pods that have reported, and those that shall be created and were not seen yet."""
+    """Return how many pods the ledger has, plus those that are still to be created."""
     pipe = ledger.redis.pipeline(transaction=True)
     pipe.hlen(f"{ledger.prefix}pods")
     pipe.scard(f"{ledger.prefix}names")

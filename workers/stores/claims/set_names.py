@@ -1,4 +1,7 @@
-"""Which set a pod's label `claimset` means (events.protocol.claim_index reads it). Can be lost: each run writes it."""
+"""Names of claim sets by the UID in a pod's label `claimset`. Can be lost: each run of a set writes its name again.
+
+events.protocol.claim_index reads them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ class ClaimSetNames:
         self._redis = redis
 
     def put(self, namespace: str, uid: str, name: str) -> None:
+        """Record the name of the set with this UID."""
         self._redis.hset(sets(namespace), uid, name)
 
     def drop(self, namespace: str, uid: str) -> None:
+        """Forget the set with this UID."""
         self._redis.hdel(sets(namespace), uid)

@@ -1,4 +1,4 @@
-"""How often a large set is looked at while its claims change one after the other."""
+"""The pace of a large set's runs while its claims change one after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workers.stores.pace import left, pause
 
 LONGEST: Final = timedelta(seconds=10)
 QUICK: Final = timedelta(milliseconds=500)
-"""Shorter looks need no pause."""
+"""Shorter runs need no pause."""
 
 
 class ClaimSetPace:
@@ -22,10 +22,11 @@ class ClaimSetPace:
         self._redis = redis
 
     def too_soon(self, namespace: str, name: str) -> timedelta:
-        """How long the next look shall wait, 0 for not at all."""
+        """Return how long the next run shall wait, 0 for not at all."""
         return left(self._redis, _key(namespace, name))
 
     def looked(self, namespace: str, name: str, took: timedelta) -> None:
+        """Pause for as long as the run took, at most LONGEST. A run shorter than QUICK causes no pause."""
         if took >= QUICK:
             pause(self._redis, _key(namespace, name), took, LONGEST)
 

@@ -1,4 +1,4 @@
-"""Claims that wait for a pod, and the pool that each is nominated to. Lost with Redis; their runs say it again."""
+"""Claims that wait for a pod, and the pool that each is nominated to. Lost with Redis: their runs write them again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from events.protocol.claim_index import prefix
 
 @dataclass(frozen=True)
 class WaitingClaim:
-    """`pool`: the one that shall grow for it, '' for none; `only` that one will do. `since`: when it was made."""
+    """A waiting claim. `pool`: the pool that shall grow for it, '' for none; `only`: no other pool will do. `since`:
+    its creation.
+    """
 
     name: str
     uid: str
@@ -25,7 +27,7 @@ class WaitingClaim:
     selector: Mapping[str, str] = field(default_factory=dict)
 
     def fits(self, pool: str, labels: Mapping[str, str]) -> bool:
-        """Whether a pod of that pool with these labels will do."""
+        """Tell whether a pod of that pool with these labels fits."""
         return (not self.only or pool == self.pool) and self.selector.items() <= labels.items()
 
 
@@ -36,21 +38,22 @@ class WaitingClaims:
         self._redis = redis
 
     def put(self, namespace: str, claim: WaitingClaim) -> bool:
-        """False: it was there already, just so."""
+        """Record a waiting claim. False: the same entry was there already."""
         key, entry = _key(namespace), orjson.dumps(asdict(claim))
         before: Any = self._redis.hget(key, claim.name)
         self._redis.hset(key, claim.name, entry)
         return bool(before != entry)
 
     def drop(self, namespace: str, name: str) -> None:
+        """Forget a claim that waits no longer."""
         self._redis.hdel(_key(namespace), name)
 
     def all(self, namespace: str) -> tuple[WaitingClaim, ...]:
-        """The oldest first."""
+        """Return the waiting claims, the oldest first."""
         stored: Any = self._redis.hvals(_key(namespace))
         return tuple(sorted((WaitingClaim(**orjson.loads(entry)) for entry in stored), key=lambda c: (c.since, c.name)))
 
 
 def _key(namespace: str) -> str:
-    """Of a hash: name of a claim -> JSON of WaitingClaim."""
+    """Return the key of a hash: name of a claim -> JSON of WaitingClaim."""
     return f"{prefix(namespace)}waiting"

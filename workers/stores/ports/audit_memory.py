@@ -1,4 +1,4 @@
-"""What the audits of a pool remember: differences with their first time, and the object that was checked last."""
+"""The memory of a pool's audits: differences with their first time, and the object that was checked last."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Noted:
 
 
 class AuditMemory:
-    """The differences of all pools, in Redis. Lost with it: then every grace begins anew."""
+    """The differences of all pools, in Redis. After a loss of Redis every grace begins anew."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
     def noted(self, prefix: str, differences: Collection[str], grace: timedelta) -> Noted:
-        """Reads only, for explaining what an audit would do."""
+        """Compare with the memory without writing, to explain what an audit would do."""
         first, now = self._first(prefix), self._now()
         oldest = now - grace // timedelta(milliseconds=1)
         fresh = frozenset(difference for difference in differences if difference not in first)
         return Noted(fresh, frozenset(difference for difference in differences if first.get(difference, now) <= oldest))
 
     def note(self, prefix: str, differences: Collection[str], grace: timedelta) -> Noted:
-        """Remembers these differences and forgets all others. After TIME went back a grace begins anew."""
+        """Remember these differences and forget all others. If Redis's clock went back, a grace begins anew."""
         noted, first = self.noted(prefix, differences, grace), self._first(prefix)
         pipe, now = self._redis.pipeline(transaction=False), self._now()
         if gone := first.keys() - set(differences):
@@ -46,15 +46,16 @@ class AuditMemory:
         return noted
 
     def differences(self, prefix: str) -> list[str]:
-        """The differences that the last audit found."""
+        """Return the differences of the last audit."""
         return sorted(self._first(prefix))
 
     def last_checked(self, prefix: str) -> str:
-        """The object that was checked last, '' for none."""
+        """Return the object that was checked last, '' for none."""
         stored: Any = self._redis.get(f"{prefix}turn")
         return stored.decode() if stored else ""
 
     def record_last_checked(self, prefix: str, last: str) -> None:
+        """Record the object that was checked last."""
         self._redis.set(f"{prefix}turn", last)
 
     def _first(self, prefix: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""How entries look in Redis: one JSON object an owner, as lua/lib/entries_of.lua describes it."""
+"""Entries as Redis stores them: one JSON object an owner, as lua/lib/entries_of.lua describes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STATES: Final = {state.value: state for state in EntryState}
 
 
 def entries_of(pool: str, held: dict[str, dict[str, Any]]) -> tuple[Entry, ...]:
-    """The entries of an owner, in order. A list of wants stands for as many entries on ports that follow each other."""
+    """Return an owner's entries, in order. A stored list of keys stands for as many entries on consecutive ports."""
     entries: list[Entry] = []
     for key, item in held.items():
         lb, _, port = key.rpartition(":")
@@ -32,7 +32,7 @@ def _entry(pool: str, lb: str, port: int, want: str, item: dict[str, Any]) -> En
 
 
 def encode_item(entry: Entry) -> Item:
-    """What `record` may change."""
+    """Return the fields of an entry that `record` may change."""
     item: Item = {
         "state": entry.state,
         "listener": entry.listener,
@@ -43,9 +43,10 @@ def encode_item(entry: Entry) -> Item:
 
 
 def encode_owner(entries: Iterable[Entry]) -> dict[str, Item]:
-    """A whole owner, as `finish_rebuild` writes it."""
+    """Return a whole owner, as `finish_rebuild` writes it."""
     return {e.key: encode_item(e) | {"want": e.want, "uid": e.uid, "token": e.token} for e in entries}
 
 
 def texts(replies: Iterable[Any]) -> tuple[str, ...]:
+    """Decode each reply."""
     return tuple(reply.decode() for reply in replies)

@@ -1,4 +1,4 @@
-"""The last error that AWS gave for a pod's ports, for who asks why a pod waits. Small, and forgotten after a day."""
+"""The last AWS error about a pod's ports, to explain why a pod waits. Small, and forgotten after a day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT: Final = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Trouble:
-    """`at` is in seconds of Redis's clock."""
+    """An error of AWS. `at` is in seconds of Redis's clock."""
 
     at: int
     action: str
@@ -30,11 +30,12 @@ class Troubles:
         self._redis = redis
 
     def put(self, key: str, action: str, code: str, reason: str) -> None:
-        """`key` of the pod's run. Only the last one is kept."""
+        """Record the error; only the last one is kept. `key` is the key of the pod's run."""
         trouble = Trouble(int(self._redis.time()[0]), action, code, reason[:LONGEST])
         self._redis.set(_key(key), orjson.dumps(asdict(trouble)), ex=KEPT)
 
     def last(self, key: str) -> Trouble | None:
+        """Return the last error of the key, None if there is none."""
         stored: Any = self._redis.get(_key(key))
         return Trouble(**orjson.loads(stored)) if stored else None
 

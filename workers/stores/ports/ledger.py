@@ -1,7 +1,8 @@
 """The ledger of one pool: which ports are taken and by whom. Every method is one script, one step of Redis.
 
-A run opens the ledger first; everything that it does then carries its name, its token and the incarnation under which
-it began, and is refused when any of them is no longer the newest (StaleToken) or the ledger must be rebuilt (NotReady).
+A run opens the ledger first. Every later script of the run carries its name, its token and the incarnation under which
+it began. A script refuses a run whose token is no longer the newest (StaleToken), and every run while the ledger must
+be rebuilt (NotReady).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from domain.ports.entry import Entry
 from workers.stores.ports.codec import encode_item, entries_of, texts
 
 Ask = tuple[str, int] | tuple[str, int, int]
-"""A want's key, how many ports in a row and, in a pool of precreated listeners, their kind (domain.ports.precreate)."""
+"""A request's key, its number of ports and, for precreated listeners, their kind (domain.ports.precreate)."""
 EXPIRED_PAGE: Final = 1000
 EXPIRED_AGAIN: Final = timedelta(minutes=1)
 LUA: Final = Path(__file__).parents[1] / "lua"
@@ -36,11 +37,11 @@ class NotReady(TransientError):  # noqa: N818 - an expected wait, said in the sc
 
 
 class EntryChanged(StaleToken):
-    """The entry is no longer what this run saw: another run, a rebuild or the sweep came between."""
+    """The entry is no longer what this run read: another run, a rebuild or the sweep came between."""
 
 
 def load_scripts(redis: Redis) -> Scripts:
-    """Every script of the ledger. Reads files, so call it once a process."""
+    """Load every script of the ledger. Reads files, so call it once a process."""
     return Scripts(redis, LUA)
 
 
@@ -56,7 +57,7 @@ class Carrier:
 class Granted:
     """Every entry of the owner, old and new, and the load balancers that carry them.
 
-    `woken`: names that may have the room that was kept for this one while it waited.
+    `woken`: names that may get the room that was kept for this owner while it waited.
     """
 
     entries: tuple[Entry, ...]
@@ -66,10 +67,7 @@ class Granted:
 
 @dataclass(frozen=True)
 class Full:
-    """Nothing was taken; the owner is on the waiting list.
-
-    `epoch` is the capacity that was seen, `woken` as in Granted.
-    """
+    """Nothing was allocated; the owner is on the waiting list. `epoch`: the capacity epoch; `woken` as in Granted."""
 
     epoch: str
     woken: tuple[str, ...] = ()
@@ -77,9 +75,9 @@ class Full:
 
 @dataclass(frozen=True)
 class Capped:
-    """Nothing was taken: the pods of the namespace hold, and wait for, `used` of the `most` ports that one may have.
+    """Nothing was allocated: the namespace holds and waits for `used` ports of its share of `most`.
 
-    The owner looks again when its namespace has room; it makes no demand. `woken` as in Granted.
+    The owner is woken when its namespace has room, and adds no demand. `woken` as in Granted.
     """
 
     most: int
@@ -89,9 +87,9 @@ class Capped:
 
 @dataclass(frozen=True)
 class Candidates:
-    """`created`: load balancers of our own; `taken`: of each that has room, the bits of its ports in use.
+    """`created`: how many load balancers the pool has created; `taken`: port bits of each one with room.
 
-    `freed` counts how often ports became free in the pool: it names this look.
+    `freed` counts how often ports became free in the pool. It dates this list.
     """
 
     created: int
@@ -106,9 +104,9 @@ class Closed:
 
 @dataclass(frozen=True)
 class Aim:
-    """What a run must know before it registers an address at a precreated port; '' listener: there is none (any more).
+    """What a run must know before it registers an address at a precreated port. `listener` '': there is none.
 
-    `wish` is the wish to compare that its calls will serve, '' for none; `tried` are all addresses that may be there.
+    `comparison` is the comparison request that the run serves, '' for none; `tried`: all addresses that may be there.
     """
 
     listener: str
@@ -134,9 +132,9 @@ class PodLedger:
         self.due = frozenset(texts(due))
 
     def allocate(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1) -> Answer:
-        """All wants or none; a run of several ports has the keys KEY+0, KEY+1 and so on.
+        """Allocate all requests or none; a range of several ports has the keys KEY+0, KEY+1 and so on.
 
-        The ports of one owner go to one load balancer as far as they fit there. A run begins at a multiple of `segment`
+        The ports of one owner go to one load balancer if they fit there. A range begins at a multiple of `segment`
         ports from the pool's first.
         """
         reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order, segment))
@@ -147,7 +145,7 @@ class PodLedger:
         return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
 
     def take(self, uid: str, want: Ask, order: Ordering, segment: int, port: int) -> Granted | Capped | Closed | None:
-        """A want from just that port on, on any load balancer; None: no load balancer has them free."""
+        """Allocate a request from exactly `port` on, on any load balancer. None: no load balancer has it free."""
         question = self.question(uid, [want], order, segment, port)
         reply = self._answered("allocate", INCARNATION, question)
         if isinstance(reply, bytes):
@@ -157,14 +155,12 @@ class PodLedger:
         return Closed() if reply[0] == b"CLOSED" else None
 
     def candidates(self, ports: int) -> Candidates:
+        """List the load balancers that have room for so many ports."""
         _, created, freed, *bits = self._script("list_candidates", ports)
         return Candidates(int(created), freed.decode(), tuple(bits))
 
     def wait(self, ports: int, kinds: Sequence[int], freed: str) -> Full | Capped | None:
-        """On the waiting list for ports that the pool lacks; 0: only to hear of those that become free.
-
-        None: some have become free since the look that said `freed`.
-        """
+        """Join the waiting list for so many ports; 0: only to be woken. None: ports became free after `freed`."""
         reply = self._script("join_waiting_list", ports, ",".join(map(str, kinds)), freed)
         if reply[0] == b"QUOTA":
             return _capped(reply)
@@ -176,63 +172,66 @@ class PodLedger:
         return Granted(entries_of(self.ledger.pool, answer["entries"]), _carriers(lbs), tuple(answer["woken"]))
 
     def question(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1, port: int = 0) -> bytes:
-        """The second argument of the script `allocate`; `port` is where the only want must begin, 0 = anywhere.
+        """Return the script `allocate`'s second argument. `port`: where the only request must begin, 0 = anywhere.
 
         Raises ValueError when a text cannot be joined into JSON as it is.
         """
         singles = [want[0] for want in wants if want[1:] == (1,) and not port]
-        runs = [want for want in wants if want[1:] != (1,) or port]
+        ranges = [want for want in wants if want[1:] != (1,) or port]
         if not PLAIN.fullmatch("".join([self.token, uid, *(want[0] for want in wants)])):
             raise ValueError(f"the uid or a want of {self.name} has a character that JSON escapes")
-        in_rows = [runs, segment, *([port] if port else [])] if runs else []
+        in_rows = [ranges, segment, *([port] if port else [])] if ranges else []
         return orjson.dumps([self.incarnation, self.name, self.token, uid, order.value, singles, *in_rows])
 
     def record(self, uid: str, entries: Sequence[Entry]) -> None:
-        """Writes state, ARNs and target of each entry. Raises EntryChanged when one is not this uid's any more."""
+        """Write state, ARNs and target of each entry. Raises EntryChanged when an entry is no longer `uid`'s."""
         self._checked("record_entries", uid, orjson.dumps({e.key: encode_item(e) for e in entries}))
 
     def aim(self, entry: Entry, target: str) -> Aim:
-        """Notes, before the call, that `target` (ip:port, '' = none) will be registered for a precreated port."""
+        """Note, before the call, that `target` (ip:port, '' = none) will be registered at a precreated port."""
         listener, group, comparison, *tried = self._checked("announce_target", entry.uid, entry.key, target)[1:]
         return Aim(listener.decode(), group.decode(), comparison.decode(), frozenset(texts(tried[0])))
 
     def aimed(self, entry: Entry, comparison: str) -> bool:
-        """Records target and state. True: its targets must be compared (again), for `wish` was not the last."""
+        """Record target and state. True: compare the targets again, `comparison` was not the newest request."""
         return bool(self._checked("record_target", entry.uid, entry.key, entry.target, entry.state, comparison)[1])
 
     def releasing(self, entry: Entry) -> None:
+        """Mark the entry releasing, which is never undone. Raises EntryChanged."""
         self._checked("mark_releasing", entry.uid, entry.key, entry.listener, entry.target_group)
 
     def free(self, entry: Entry) -> tuple[str, ...]:
-        """Returns the names that were woken."""
+        """Free the entry. Returns the names that were woken."""
         return texts(self._checked("free_entry", entry.uid, entry.key)[1])
 
     def retain(self, entry: Entry) -> int:
-        """Keeps it for the next pod of the name, with these ARNs; the ms at which that is over."""
+        """Retain the entry, with its ARNs, for the next pod of the name. Returns its end in ms of Redis's clock."""
         return int(self._checked("retain_entry", entry.uid, entry.key, entry.listener, entry.target_group)[1])
 
     def inherit(self, uid: str, entries: Sequence[Entry]) -> None:
-        """Gives entries of dead pods of the name to `uid`. Raises EntryChanged when the time of one was over."""
+        """Give entries of dead pods of the name to `uid`. Raises EntryChanged when the retention of one is over."""
         self._checked("inherit_entries", uid, orjson.dumps({e.key: e.uid for e in entries}))
 
     def confirm(self, entry: Entry) -> None:
+        """Raise EntryChanged unless the entry still belongs to its uid and is not releasing."""
         self._checked("confirm_entry", entry.uid, entry.key)
 
     def give_way(
         self, entry: Entry, name: str, uid: str, want: str, listener: str, target_group: str
     ) -> tuple[str, ...]:
-        """Returns the names whose namespace has room for them in its share now."""
+        """Hand the port to the pod `name`. Returns the names for which their namespace's share has room now."""
         return texts(self._checked("hand_over_entry", entry.uid, entry.key, name, uid, want, listener, target_group)[1])
 
     def foreign(self, entry: Entry) -> tuple[str, ...]:
-        """Returns the names that were woken."""
+        """Mark the port foreign. Returns the names that were woken."""
         return texts(self._checked("mark_port_foreign", entry.uid, entry.key)[1])
 
     def crowded(self, entry: Entry) -> tuple[str, ...]:
-        """AWS takes no more listeners on its load balancer. Returns the names that were woken."""
+        """Mark the load balancer full: AWS takes no more listeners on it. Returns the names that were woken."""
         return texts(self._checked("mark_load_balancer_full", entry.uid, entry.key)[1])
 
     def leave(self) -> tuple[str, ...]:
+        """Leave the waiting list. Returns the names that were woken."""
         return texts(self._script("leave_waiting_list")[1])
 
     def _checked(self, script: str, *args: Any) -> list[bytes]:
@@ -260,7 +259,7 @@ class Ledger:
         self.redis, self.pool, self.prefix, self._scripts = redis, pool, f"{{pp:{pool}}}", scripts
 
     def call(self, script: str, *args: Any) -> list[Any]:
-        """The script's reply. Raises NotReady, whatever the script."""
+        """Run a script and return its reply. Raises NotReady."""
         reply: list[Any] = self._scripts[script]([self.prefix], args)
         if reply[0] == b"NOT_READY":
             doubt_at_times(self.redis)
@@ -268,20 +267,20 @@ class Ledger:
         return reply
 
     def open(self, name: str, token: str) -> PodLedger:
-        """Raises NotReady, or StaleToken when a run with a newer token was here."""
+        """Begin a run. Raises NotReady, or StaleToken after a run with a newer token."""
         status, *rest = self.call("open_run", INCARNATION, name, token)
         if status == b"LOW":
             raise StaleToken(f"a newer run has opened {name} in pool {self.pool}")
         return PodLedger(self, name, token, rest)
 
     def expire(self, again: timedelta = EXPIRED_AGAIN) -> tuple[str, ...]:
-        """Ends the time of retained entries; names that have something to release, each told again after `again`."""
+        """End the retention of entries that is over. Returns the names to release, each at most once per `again`."""
         return texts(self.call("expire_retained", INCARNATION, EXPIRED_PAGE, again // timedelta(milliseconds=1))[1])
 
     def orphan(self, name: str, uid: str, key: str, listener: str, target_group: str) -> str:
-        """Takes a free port as releasing for the owner in an orphan's tag: OK.
+        """Take a free port as releasing for an orphan's owner: OK, or why not.
 
-        Else TAKEN (it has an owner, or a stranger's listener) or OUTSIDE (it is no port of the ledger's).
+        TAKEN: it has an owner or is foreign. OUTSIDE: the ledger has no such port.
         """
         return str(self.call("take_orphan", INCARNATION, name, uid, key, listener, target_group)[0].decode())
 

@@ -43,6 +43,7 @@ class PoolLoadBalancer:
     empty_for: timedelta = field(default=timedelta(0), compare=False)
 
     def encoded(self) -> dict[str, Any]:
+        """Return the load balancer as the ledger stores it."""
         keys = ("name", "arn", "dns", "slot", "position", "capacity", "retiring")
         return {k: getattr(self, k) for k in keys} | {"foreign": self.foreign, "stock": self.stock}
 
@@ -60,7 +61,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Pressure:
-    """What the sweep sees: `short` ports are wanted beyond the free ones, `woken` names fit now."""
+    """What the sweep reads: `short` ports are wanted beyond the free ones, `woken` names fit now."""
 
     epoch: str
     short: int
@@ -69,7 +70,7 @@ class Pressure:
 
 
 class PortPoolLedger:
-    """What a pool does as a whole; pods go through PodLedger."""
+    """The ledger as the pool's own run and the sweep use it; pods use PodLedger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger, self.redis, self.prefix = ledger, ledger.redis, ledger.prefix
@@ -77,24 +78,21 @@ class PortPoolLedger:
     # ---- scale-up
 
     def win(self, epoch: str, lease: timedelta) -> str | None:
-        """The token of the one request of this epoch that goes on, None for every other.
-
-        It only saves calls.
-        """
+        """Return the token of the epoch's one request that goes on, None for any other request. It only saves calls."""
         token = token_of(secrets.token_hex(8), lease)
         won = self.ledger.call("acquire_key", self.key_of(epoch), token)[0] == b"OK"
         return token if won else None
 
     def give_up_win(self, epoch: str, token: str) -> None:
-        """The winner deletes its key, and only its own."""
+        """Delete the winner's key, if the token still holds it."""
         self.ledger.call("end_scale_up_request", self.key_of(epoch), token)
 
     def back_off(self, epoch: str, token: str, wait: timedelta) -> None:
-        """A winner that failed keeps others away for a while: its key ends after `wait`."""
+        """Keep others away after the winner failed: its key ends after `wait`."""
         self.ledger.call("end_scale_up_request", self.key_of(epoch), token, max(1, wait // timedelta(milliseconds=1)))
 
     def failures(self, add: int) -> int:
-        """How many winners in a row have failed; `add` 0 starts anew. Forgotten after an hour."""
+        """Count winners that failed in a row and return their number; `add` 0 resets it. Forgotten after an hour."""
         key = f"{self.prefix}failures"
         if not add:
             self.redis.delete(key)
@@ -104,12 +102,12 @@ class PortPoolLedger:
         return int(count)
 
     def config(self) -> bytes:
-        """The configuration that `configure` stored, b'' before it."""
+        """Return the configuration that `configure` stored, b'' before that."""
         stored: Any = self.redis.hget(f"{self.prefix}meta", "config")
         return stored or b""
 
     def extent(self) -> tuple[bytes, bool, tuple[int, ...]]:
-        """The configuration, whether an intent is open, and the slots that have load balancers."""
+        """Return the configuration, whether an intent is open, and the slots that have load balancers."""
         with self.redis.pipeline(transaction=True) as pipe:
             pipe.hmget(f"{self.prefix}meta", "config", "intent")
             pipe.hkeys(f"{self.prefix}slots")
@@ -117,42 +115,45 @@ class PortPoolLedger:
         return config or b"", bool(intent), tuple(map(int, slots))
 
     def ask_recheck(self) -> None:
-        """The pool's next run lists its load balancers again: one of them seems to be gone."""
+        """Make the pool's next run list its load balancers again: one of them seems to be gone."""
         self.redis.set(f"{self.prefix}recheck", 1)
 
     def must_recheck(self) -> bool:
-        """Answers each request once."""
+        """Tell whether a recheck was requested. Answers True once a request."""
         return bool(self.redis.getdel(f"{self.prefix}recheck"))
 
     def adopt(self, slot: int) -> str | None:
-        """Opens an intent for a load balancer outside the ledger; the epoch to ask at, None when that cannot be now."""
+        """Open an intent for a load balancer outside the ledger. Returns the epoch to ask at, None if that cannot be
+        now.
+        """
         status, *rest = self.ledger.call("adopt_load_balancer", INCARNATION, secrets.token_hex(8), slot)
         return rest[0].decode() if status == b"OK" else None
 
     def missing(self, name: str, entry: Entry) -> bool:
-        """AWS does not have the listener of an entry any more. False: the entry has changed since."""
+        """Forget an entry's listener, which AWS no longer has. False: the entry has changed since."""
         return bool(self.ledger.call("forget_listener", INCARNATION, name, entry.key, entry.listener)[0] == b"OK")
 
     def distrust(self) -> None:
-        """The ledger is wrong, and the pool's next run rebuilds it."""
+        """Mark the ledger wrong: the pool's next run rebuilds it."""
         self.ledger.call("revoke_verification", INCARNATION)
 
     def under_way(self) -> bool:
-        """Whether a winner may still be creating load balancers: its key lives as long as that can take.
+        """Tell whether a winner may still be creating load balancers: its key lives as long as that can take.
 
-        The key of one that failed has no token any more.
+        The key of a failed winner contains no token any more.
         """
         epoch: Any = self.redis.hget(f"{self.prefix}meta", "epoch")
         held: Any = self.redis.get(self.key_of(epoch.decode())) if epoch else None
         return bool(held) and not held.startswith(b"-")
 
     def key_of(self, epoch: str) -> str:
+        """Return the Redis key of the epoch's one scale-up request."""
         return f"{self.prefix}scale-up:{epoch}"
 
     def intent(self, epoch: str, limits: ScaleUpLimits) -> Intent | str:
-        """The open intent, made now if demand does not fit and the epoch stands.
+        """Return the open intent; opens one if demand does not fit and the epoch is unchanged.
 
-        Else why not: OLD, ENOUGH, LIMIT, CLOSED.
+        Otherwise returns why not: OLD, ENOUGH, LIMIT, CLOSED.
         """
         slots = orjson.dumps(limits.slots) if limits.slots else b"[]"
         args = (secrets.token_hex(8), limits.capacity, limits.per_round, limits.most, slots)
@@ -163,14 +164,16 @@ class PortPoolLedger:
         return Intent(intent["id"], int(intent["epoch"]), tuple(intent["slots"]))
 
     def close(self, intent: Intent, created: Sequence[PoolLoadBalancer]) -> tuple[str, ...] | None:
-        """Adds them, raises the epoch, ends the intent. The names that were woken; None: it was not the open intent."""
+        """Add the load balancers, raise the epoch, end the intent. Returns the woken names; None: another intent is
+        open.
+        """
         status, *rest = self.ledger.call(
             "close_intent", INCARNATION, intent.id, orjson.dumps([lb.encoded() for lb in created])
         )
         return texts(rest[1]) if status == b"OK" else None
 
     def pressure(self, forgotten: timedelta) -> Pressure:
-        """Wakes who fits, also those that were woken `forgotten` ago and made no progress."""
+        """Wake the names that fit, also those that were woken `forgotten` ago and made no progress."""
         _, epoch, short, intent_open, woken = self.ledger.call(
             "sweep_waiting_list", INCARNATION, forgotten // timedelta(milliseconds=1)
         )
@@ -179,15 +182,15 @@ class PortPoolLedger:
     # ---- rebuild and configuration
 
     def begin_rebuild(self) -> str | None:
-        """The mark of a rebuild, None when the ledger is ready for the server as it is now."""
+        """Return the mark of a rebuild, None when the ledger is ready under the server's incarnation."""
         doubt(self.redis)
         mark = secrets.token_hex(8)
         return mark if self.ledger.call("begin_rebuild", INCARNATION, mark)[0] == b"OK" else None
 
     def stamp(self, mark: str, start: int, owners: dict[str, dict[str, Item]]) -> bool:
-        """Writes the owners that the world shows.
+        """Write the owners that annotations and tags show.
 
-        False: Redis was lost or replaced since the mark was left, or another rebuild was first.
+        False: Redis was lost or replaced since the mark was written, or another rebuild was first.
         """
         reply = self.ledger.call("finish_rebuild", INCARNATION, mark, start, orjson.dumps(owners))
         return bool(reply[0] == b"OK")
@@ -195,7 +198,7 @@ class PortPoolLedger:
     def configure(
         self, epoch: str, state: str, config: dict[str, Any], span: Span, lbs: Sequence[PoolLoadBalancer]
     ) -> tuple[str, ...] | None:
-        """The names that were woken; None: the epoch moved, read again."""
+        """Configure the ledger. Returns the woken names; None: the epoch has moved, read again."""
         args = (
             state,
             orjson.dumps(config),
@@ -208,9 +211,9 @@ class PortPoolLedger:
         return texts(rest[1]) if status == b"OK" else None
 
     def prune_fences(self, age: timedelta = FENCE_AGE) -> int:
-        """Forgets the fences of runs that began `age` ago, in pages; how many.
+        """Forget the fences of runs that began `age` ago, in pages. Returns their number.
 
-        A run as old as that is refused by every script from then on.
+        Every script refuses a run of that age from then on.
         """
         cursor, pruned = b"0", 0
         while True:
@@ -222,6 +225,6 @@ class PortPoolLedger:
                 return pruned
 
     def drop(self) -> int:
-        """Forgets the pool; or how many owners it still has."""
+        """Forget the pool. Returns how many owners it still has; 0: it is forgotten."""
         status, *rest = self.ledger.call("drop_pool", INCARNATION)
         return int(rest[0]) if status == b"BUSY" else 0

@@ -1,6 +1,6 @@
-"""What a pool's people must know and no script needs: which load balancers are of no use, why the last scale-up failed.
+"""Notes about a pool that only people need: load balancers of no use, and why the last scale-up failed.
 
-Lost with Redis; the next look at AWS writes it again.
+Lost with Redis; the next list of load balancers writes them again.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ class PoolNotes:
         self._redis, self._key = redis, f"{prefix}notes"
 
     def unusable(self) -> dict[str, str]:
-        """ARN of a load balancer -> why it gives no ports."""
+        """Return ARN of a load balancer -> why it gives no ports."""
         text = self._get("unusable")
         return dict(orjson.loads(text)) if text else {}
 
     def put_unusable(self, unusable: Mapping[str, str]) -> None:
+        """Record the load balancers that give no ports: ARN -> why."""
         self._redis.hset(self._key, "unusable", orjson.dumps(unusable))
 
     def trouble(self) -> str:
+        """Return why the last scale-up failed, '' if it did not."""
         return self._get("trouble").decode()
 
     def put_trouble(self, reason: str) -> None:
-        """'' when the last scale-up went well."""
+        """Record why the last scale-up failed; '' when it succeeded."""
         self._redis.hset(self._key, "trouble", reason[:LONGEST])
 
     def _get(self, field: str) -> bytes:

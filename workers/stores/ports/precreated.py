@@ -33,7 +33,7 @@ class Stock:
         self._ledger, self._redis, self._prefix = ledger, ledger.redis, ledger.prefix
 
     def gaps(self) -> list[Gap]:
-        """In the order of the load balancers. Not one moment with anything else."""
+        """List the load balancers that lack listeners, in their order. Other reads may be of another instant."""
         coming: Any = self._redis.hgetall(f"{self._prefix}coming")
         names = [name.decode() for name in coming]
         fields = [field + name for name in names for field in ("facts:", "absent:")]
@@ -50,37 +50,37 @@ class Stock:
         self._redis.hdel(f"{self._prefix}coming", lb)
 
     def find(self, key: str) -> tuple[str, str]:
-        """Listener and target group of `lb:port`, '' and '' when it is not in stock."""
+        """Return listener and target group of `lb:port`, '' and '' when the listener is not in stock."""
         row: Any = self._redis.hget(f"{self._prefix}stock", key)
         listener, _, group = row.decode().partition(" ") if row else ("", "", "")
         return listener, group
 
     def all(self) -> dict[str, tuple[str, str]]:
-        """`lb:port` -> listener and target group."""
+        """Return `lb:port` -> listener and target group."""
         rows: Any = self._redis.hgetall(f"{self._prefix}stock")
         split = {key.decode(): row.decode().partition(" ") for key, row in rows.items()}
         return {key: (listener, group) for key, (listener, _, group) in split.items()}
 
     def carriers(self) -> set[str]:
-        """Load balancers with listeners in stock."""
+        """Return the load balancers with listeners in stock."""
         return {key.rpartition(":")[0] for key in self.all()}
 
     def put(self, key: str, listener: str, target_group: str) -> tuple[str, ...]:
-        """Adds a listener. Returns the names of the waiters that it wakes."""
+        """Add a listener. Returns the names of the waiters that it wakes."""
         status, *rest = self._ledger.call("add_to_stock", INCARNATION, key, listener, target_group)
         return texts(rest[0]) if status == b"OK" else ()
 
     def lost(self, key: str, listener: str) -> bool:
-        """Removes a listener that AWS no longer has. False: it is not in stock."""
+        """Remove a listener that AWS no longer has. False: it is not in stock."""
         return bool(self._ledger.call("remove_from_stock", INCARNATION, key, listener)[0] == b"OK")
 
     def comparison_request(self, key: str) -> str:
-        """The open comparison request of the port, '' for none."""
+        """Return the open comparison request of the port, '' for none."""
         stored: Any = self._redis.hget(f"{self._prefix}compare", key)
         return stored.decode() if stored else ""
 
     def compare(self, key: str) -> None:
-        """Requests that the owner of the port, now or next, compares its targets with AWS."""
+        """Request that the owner of the port, now or next, compares its targets with AWS."""
         self._ledger.call("request_comparison", INCARNATION, key)
 
 

@@ -17,22 +17,25 @@ class Retirement:
         self._ledger = ledger
 
     def retire(self, lb: PoolLoadBalancer, delay: timedelta) -> bool:
-        """It gives no ports from now on. False: it is in use, was until lately, or somebody waits for its ports."""
+        """Retire the load balancer: it gives no more ports. False: it is in use, was until lately, or somebody waits
+        for it.
+        """
         return self._said("retire_load_balancer", lb, delay // MILLISECOND)
 
     def confirm(self, lb: PoolLoadBalancer) -> bool:
-        """It is still retiring, and empty."""
+        """Tell whether the load balancer is still retiring, and empty."""
         return self._said("confirm_retired", lb)
 
     def forget(self, lb: PoolLoadBalancer) -> bool:
-        """AWS does not have it any more: its slot is free."""
+        """Forget the load balancer, which AWS no longer has: its slot is free."""
         return self._said("forget_load_balancer", lb)
 
     def put_off(self, lb: PoolLoadBalancer, wait: timedelta) -> None:
-        """Nobody tries to remove it for that long."""
+        """Put the removal off: no run tries it for that long."""
         self._ledger.redis.set(self._key(lb), token_of("put-off", wait), px=wait)
 
     def is_put_off(self, lb: PoolLoadBalancer) -> bool:
+        """Tell whether the removal of the load balancer is put off now."""
         return time_left(self._ledger.redis, self._key(lb)) > timedelta(0)
 
     def _key(self, lb: PoolLoadBalancer) -> str:

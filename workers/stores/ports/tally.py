@@ -15,6 +15,7 @@ LB_STATES: Final = ("giving", "filling", "retiring", "closed")
 
 
 def ask(pipe: Pipeline, prefix: str) -> None:
+    """Queue the reads of one pool in the pipeline."""
     pipe.hmget(f"{prefix}meta", "incarnation", "epoch", "free", "demand", "intent")
     pipe.hgetall(f"{prefix}lbs")
     pipe.hlen(f"{prefix}demand")
@@ -26,7 +27,7 @@ def ask(pipe: Pipeline, prefix: str) -> None:
 def count(
     server: bytes, meta: list[Any], lbs: dict[bytes, bytes], waiting: int, capped: int, coming: Any, drift: Any
 ) -> Numbers:
-    """In the order of `ask`; '' is the state of a gauge that has none."""
+    """Count in the replies, in the order of `ask`. '' is the state of a gauge that has none."""
     inc, epoch, free, demand, intent = meta
     used = sum(int(number) for field, number in lbs.items() if field.startswith(b"used:"))
     states = Counter(_state(field[6:], lbs, coming) for field in lbs if field.startswith(b"facts:"))

@@ -1,4 +1,4 @@
-"""Reading a pool's ledger for people, status and audit. Not one moment: numbers may be of different instants."""
+"""Reads a pool's ledger for people, status and audit. The numbers may be of different instants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from workers.stores.ports.pool_ledger import PoolLoadBalancer
 
 @dataclass(frozen=True)
 class LedgerView:
-    """`free` and `demand` are ports; `waiting` is owners; `filling` names load balancers that lack listeners."""
+    """The ledger of a pool. `free` and `demand` are ports; `waiting` is owners.
+
+    `filling` names load balancers that lack listeners.
+    """
 
     epoch: str
     state: str
@@ -30,15 +33,17 @@ class LedgerView:
 
     @property
     def allocated(self) -> int:
+        """How many ports of all load balancers are in use."""
         return sum(lb.used for lb in self.load_balancers)
 
     @property
     def capacity(self) -> int:
+        """How many ports all load balancers can give."""
         return sum(lb.capacity for lb in self.load_balancers)
 
 
 def view(ledger: Ledger) -> LedgerView:
-    """One round trip."""
+    """Read the view in one round trip."""
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
     pipe.hgetall(f"{p}meta")
     pipe.hgetall(f"{p}lbs")
@@ -84,7 +89,7 @@ def _load_balancer(name: bytes, lbs: dict[bytes, bytes], now: int) -> PoolLoadBa
 
 @dataclass(frozen=True)
 class PlaceInLine:
-    """On the waiting list: `ahead` joined before and still wait. `woken`: it fits, and a run is on its way."""
+    """A place on the waiting list: `ahead` joined before and still wait. `woken`: it fits, and a run is on its way."""
 
     ahead: int
     ports: int
@@ -93,7 +98,7 @@ class PlaceInLine:
 
 
 def place_in_line(ledger: Ledger, name: str) -> PlaceInLine | None:
-    """None: it does not wait."""
+    """Return the name's place. None: it does not wait."""
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
     pipe.hget(f"{p}demand", name)
     pipe.zrank(f"{p}waiting", name)
@@ -105,7 +110,7 @@ def place_in_line(ledger: Ledger, name: str) -> PlaceInLine | None:
 
 
 def share_of(ledger: Ledger, name: str) -> tuple[int, bool]:
-    """Ports that the pods of the owner's namespace hold or wait for, and whether the owner waits for that to shrink."""
+    """Return how many ports the namespace holds or waits for, and whether the owner is capped."""
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
     pipe.hget(f"{p}spaces", name.partition("/")[0])
     pipe.hexists(f"{p}cap", name)
@@ -114,7 +119,7 @@ def share_of(ledger: Ledger, name: str) -> tuple[int, bool]:
 
 
 def entries_of_owner(ledger: Ledger, name: str) -> tuple[Entry, ...]:
-    """The entries of one owner."""
+    """Return the entries of one owner."""
     held: Any = ledger.redis.hget(f"{ledger.prefix}owners", name)
     return entries_of(ledger.pool, orjson.loads(held)) if held else ()
 
@@ -122,13 +127,13 @@ def entries_of_owner(ledger: Ledger, name: str) -> tuple[Entry, ...]:
 def known_arns(
     lbs: Iterable[PoolLoadBalancer], entries: Iterable[Entry], stock: Iterable[tuple[str, str]]
 ) -> frozenset[str]:
-    """What is ours in AWS whatever its tags say: what `entries` and `stock` have there, and what we created."""
+    """Return the ARNs that are ours whatever their tags say: of entries, stock and created load balancers."""
     arns = {arn for entry in entries for arn in (entry.listener, entry.target_group)}
     arns |= {arn for pair in stock for arn in pair}
     return frozenset(arns | {lb.arn for lb in lbs if lb.slot >= 0}) - {""}
 
 
 def owners(ledger: Ledger) -> Iterator[tuple[str, tuple[Entry, ...]]]:
-    """(namespace/name, its entries), all of them, in pages."""
+    """Yield every (namespace/name, its entries), in pages."""
     for name, held in ledger.redis.hscan_iter(f"{ledger.prefix}owners", count=500):
         yield name.decode(), entries_of(ledger.pool, orjson.loads(held))

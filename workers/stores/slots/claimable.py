@@ -1,6 +1,6 @@
-"""Which pods of a pool a claim may have, and what claims must know of them: an index that each run of the pool mends.
+"""An index of a pool's claimable pods, and the facts about them that claims need. Each run of the pool repairs it.
 
-What leaves `open` leaves the index in the same script. Who takes a pod looks at the pod itself all the same.
+A script that takes a pod out of `open` also takes it out of the index. A claim reads the pod itself all the same.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from domain.claims.labels import moment
 from domain.claims.pod import ClaimablePod, Phase
 
 MOST_LABELS: Final = 100
-"""Labels of a pod that the index keeps; whoever may write the pod chooses how many it has."""
+"""The most labels of a pod that the index keeps; whoever may write the pod chooses how many it has."""
 
 
 def page(ledger: SlotLedger, owner: str, start: int, count: int) -> tuple[ClaimablePod, ...]:
-    """Up to `count` that `owner` had last, then up to `count` of all, the oldest first, from `start` on.
+    """Return up to `count` pods that `owner` had last, then up to `count` of all from `start` on, the oldest first.
 
     Raises NotVerified, UnreadableLedger.
     """
@@ -34,16 +34,16 @@ def page(ledger: SlotLedger, owner: str, start: int, count: int) -> tuple[Claima
 
 @readable()
 def present_revision(ledger: SlotLedger) -> str:
-    """What new pods are made from, '' before the first run."""
+    """Return the revision of new pods, '' before the pool's first run."""
     stored: Any = ledger.redis.hget(f"{ledger.prefix}meta", "revision")
     return stored.decode() if stored else ""
 
 
 @readable()
 def keep_claimable(ledger: SlotLedger, token: str, revision: str, pods: Collection[ClaimablePod]) -> str:
-    """Exactly these from now on, except what has got jobs or was closed meanwhile. The revision that claims were told.
+    """Make the index exactly these pods, but for those that got jobs or were closed meanwhile.
 
-    Raises StaleToken when a newer run has the pool.
+    Returns the revision of which claims were last notified. Raises StaleToken when a newer run has the pool.
     """
     stored: Any = ledger.redis.hgetall(f"{ledger.prefix}claimable-facts")
     wanted = {pod.uid.encode(): (pod, _facts(pod)) for pod in pods}
@@ -56,13 +56,13 @@ def keep_claimable(ledger: SlotLedger, token: str, revision: str, pods: Collecti
 
 
 def tell_revision(ledger: SlotLedger, revision: str) -> None:
-    """Claims on pods of the pool have been woken since it is the present one."""
+    """Record that claims on the pool's pods were woken since this revision is the present one."""
     ledger.redis.hset(f"{ledger.prefix}meta", "told", revision)
 
 
 @readable()
 def forget_claimable(ledger: SlotLedger) -> None:
-    """The pool is gone."""
+    """Delete the index of a pool that is gone."""
     stored: Any = ledger.redis.hvals(f"{ledger.prefix}claimable-facts")
     owners = {orjson.loads(facts)["lastOwner"] for facts in stored} - {""}
     names = ("claimable", "claimable-facts", *(f"owned:{owner}" for owner in owners))
@@ -88,7 +88,7 @@ def _facts(pod: ClaimablePod) -> bytes:
 
 @readable()
 def _pod(ledger: SlotLedger, facts: bytes) -> ClaimablePod:
-    """Its name becomes a part of a path."""
+    """Return a pod of the index. Its name is checked: it becomes part of a path."""
     entry = orjson.loads(facts)
     labels = typed(entry["labels"], dict)
     return ClaimablePod(
@@ -104,7 +104,7 @@ def _pod(ledger: SlotLedger, facts: bytes) -> ClaimablePod:
 
 
 def moment_of(text: str) -> datetime:
-    """Raises ValueError, also for a time of no zone, which compares with none of ours."""
+    """Parse a time. Raises ValueError, also for a time without a zone, which cannot be compared with ours."""
     created = moment(text)
     if created is None:
         raise ValueError(f"{text[:40]!r} is no time")

@@ -1,7 +1,7 @@
 """Loads the scripts that runners need, because the Redis users of runners may load none.
 
-A server loses its scripts when it restarts or somebody flushes them. Whoever loads them also keeps their texts: runners
-of an older version than the workers still find theirs then. A runner cannot write where the texts are.
+A server loses its scripts when it restarts or somebody flushes them. Workers also store the texts, so that runners of
+an older version than the workers still find their scripts then. Runners cannot write the stored texts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.redis.outage import OUTAGE
 
 TEXTS: Final = "berthmaster:runner-scripts"
-"""Hash: digest -> text."""
+"""A hash: digest -> text."""
 
 
 def preload(ledger: SlotLedger) -> str:
-    """One question where all are there. Why Redis refuses, '' if it does not."""
+    """Load the missing scripts; one question if none is missing. Returns why Redis refuses, '' if it does not."""
     scripts = [ledger.script(name) for name in OF_RUNNERS]
     redis: Any = ledger.redis
     try:

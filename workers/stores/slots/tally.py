@@ -17,6 +17,7 @@ SLOT_STATES: Final = ("running", "reserved", "free", "closed")
 
 
 def ask(pipe: Pipeline, prefix: str) -> None:
+    """Queue the reads of one pool in the pipeline."""
     pipe.hvals(f"{prefix}pods")
     pipe.hlen(f"{prefix}jobs")
     pipe.zcard(f"{prefix}ended")
@@ -24,7 +25,10 @@ def ask(pipe: Pipeline, prefix: str) -> None:
 
 
 def count(_server: bytes, stored: list[bytes], jobs: int, ended: int, size: Any) -> Numbers:
-    """In the order of `ask`; '' is the state of a gauge that has none. What has no slot and has not ended waits."""
+    """Count in the replies, in the order of `ask`; '' is the state of a gauge that has none.
+
+    A job without a slot that has not ended counts as waiting.
+    """
     pods = [pod_fields(record) for record in stored]
     views = Counter(LedgerState(pod["view"]) for pod in pods)
     slots = Counter(_state(pod, slot) for pod in pods for slot in pod["slots"])

@@ -1,11 +1,11 @@
-"""The Redis user of a pool's runners: it reaches the keys of its pool, the queues of its pods, and nothing else.
+"""The Redis user of a pool's runners: it may use the keys of its pool and the queues of its pods, and nothing else.
 
-Its passwords are given as digests, all at once, by whoever knows which pods live: what Redis had before is replaced, so
-that a user that Redis lost (it keeps none over a restart, and gives none to a replica) is simply there again.
+Its passwords are set as digests, all at once, by the run that knows which pods live. They replace the former ones. So a
+user that Redis has lost (Redis keeps none over a restart, and gives none to a replica) is simply created again.
 
-Which commands: those of the slot scripts, and those of kombu 5.7 as a server shows them (MONITOR) with gossip, mingle,
-events and remote control off, which would need the channels and keys of everybody. Nothing that lists keys, and
-nothing that brings a script of one's own: an endless one would stop the server for everybody.
+Its commands are those of the slot scripts, and those of kombu 5.7 as a server shows them (MONITOR) with gossip, mingle,
+events and remote control off; these would need channels and keys that all workers share. It gets no command that lists
+keys, and none that loads a script: an endless script would stop the server for everybody.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ KEYS: Final = ("{{sp:{pool}}}*", "{queues}*", "_kombu.binding.{queues}*", "_komb
 
 
 def user_name(pool: str) -> str:
-    """`pool` is namespace/name."""
+    """Return the name of the pool's user; `pool` is namespace/name."""
     return f"berthmaster:{pool}"
 
 
 class RunnerUser:
-    """Of one pool. Only the run that has the pool changes it."""
+    """The user of one pool. Only the pool's run changes it."""
 
     def __init__(self, redis: Redis, pool: str) -> None:
         self._redis, self.pool, self.name = redis, pool, user_name(pool)
         self._key = f"{{su:{pool}}}"  # a key that its runners do not reach
 
     def ensure(self, token: str, digests: Iterable[str]) -> str:
-        """Exactly these passwords (SHA-256, hexadecimal) are good from now on. Why Redis refuses, '' if it does not.
+        """Make exactly these passwords (SHA-256, hexadecimal) valid. Returns why Redis refuses, '' if it does not.
 
         Raises StaleToken when a newer run has the pool.
         """
@@ -54,7 +54,7 @@ class RunnerUser:
         )
 
     def unconfined(self) -> bool:
-        """Whether everybody is let in as the default user, who may do more. False where that cannot be asked."""
+        """Tell whether everybody gets in as the default user, who may do more. False where we may not ask."""
         try:
             default: Any = self._redis.acl_getuser("default")
         except OUTAGE:
@@ -64,11 +64,11 @@ class RunnerUser:
         return bool(default) and {"on", "nopass"} <= {text(flag) for flag in default["flags"]}
 
     def exists(self) -> bool:
-        """Whether there is one, as far as Redis has not lost that with it."""
+        """Tell whether the pool has a user, by a key that a loss of Redis deletes as well."""
         return bool(self._redis.exists(self._key))
 
     def remove(self, token: str) -> None:
-        """With its connections. Nothing is changed for a pool that never had one."""
+        """Remove the user and its connections. Changes nothing for a pool that never had a user."""
         if self.exists() and not self._change_user(token, "DELUSER", self.name):
             self._redis.delete(self._key)
 
@@ -77,7 +77,7 @@ class RunnerUser:
         return [*keys, f"%R~{KEY}", "resetchannels", "-@all", *(f"+{command}" for command in COMMANDS)]
 
     def _change_user(self, token: str, *command: str) -> str:
-        """Scripts may not change users; a key that is watched keeps an older run from it all the same."""
+        """Change the user in a transaction: scripts may not change users, but a watched key stops an older run."""
         pipe: Any = self._redis.pipeline(transaction=True)
         try:
             pipe.watch(self._key)
@@ -99,11 +99,12 @@ class RunnerUser:
 
 
 def text(said: str | bytes) -> str:
+    """Return the reply as text, whether redis-py has decoded it or not."""
     return said.decode() if isinstance(said, bytes) else said
 
 
 def _newer(latest: bytes | None, token: str) -> bool:
-    """A token is microseconds and a nonce."""
+    """Compare two tokens: a token is microseconds and a nonce."""
     if latest is None or latest == token.encode():
         return False
     return int(latest.partition(b"-")[0]) >= int(token.partition("-")[0])

@@ -1,4 +1,4 @@
-"""Reading a pod pool's slots, for scaling, status and people. Not one moment: numbers may be of different instants."""
+"""Reads a pod pool's slots, for scaling, status and people. The numbers may be of different instants."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from domain.pod_pools.unready import Unready
 
 @dataclass(frozen=True)
 class PodSlots:
-    """`layout`, `slots` and `states` go together: what each accepts, the job in it or '', and whether that job runs
-    or keeps it: running, reserved or ''. `silent`: since its last report; `closed`: since it was fenced or claimed.
+    """A pod in the slot ledger.
+
+    `layout`, `slots` and `states` go together: what each slot accepts, the job in it or '', and running, reserved or
+    ''. `silent`: time since the last report; `closed`: time since the pod was fenced or claimed.
     """
 
     uid: str
@@ -38,12 +40,13 @@ class PodSlots:
 
     @property
     def busy(self) -> int:
+        """How many slots have a job."""
         return sum(bool(job) for job in self.slots)
 
 
 @dataclass(frozen=True)
 class SlotsView:
-    """`waiting`: kinds of jobs (phases joined by commas) -> how many wait for a slot."""
+    """The slots of a pool. `waiting`: kinds of jobs (phases joined by commas) -> how many wait for a slot."""
 
     pods: tuple[PodSlots, ...]
     used: int
@@ -53,12 +56,13 @@ class SlotsView:
     unready: Unready
 
     def of(self, uid: str) -> PodSlots | None:
+        """Return the pod with this UID, None if the ledger does not have it."""
         return next((pod for pod in self.pods if pod.uid == uid), None)
 
 
 @readable()
 def view(ledger: SlotLedger) -> SlotsView:
-    """Two round trips."""
+    """Read the view in two round trips."""
     pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
     pipe.hgetall(f"{p}pods")
     pipe.smembers(f"{p}sigs")
@@ -81,7 +85,7 @@ def view(ledger: SlotLedger) -> SlotsView:
 
 @dataclass(frozen=True)
 class PoolSizing:
-    """`size` None: what runs is not known, because not every pod has reported. `asked`: since pods must report."""
+    """The size of a pool, None if nobody knows what runs: not every pod has reported. `asked`: since pods must."""
 
     size: Size | None
     asked: timedelta = timedelta(0)
@@ -89,7 +93,7 @@ class PoolSizing:
 
 @readable()
 def pool_sizing(ledger: SlotLedger) -> PoolSizing:
-    """How large the pool shall be, read only; -1 pods where that was never decided."""
+    """Read how large the pool shall be; -1 pods if that was never decided."""
     pipe: Any = ledger.redis.pipeline(transaction=True)
     pipe.hmget(f"{ledger.prefix}meta", "inc", "seen", "mark", "asked", "size", "up", "down")
     pipe.time()
@@ -103,7 +107,7 @@ def pool_sizing(ledger: SlotLedger) -> PoolSizing:
 
 
 def _unready(stored: dict[bytes, bytes], now: int) -> Unready:
-    """A time of the future is from before TIME went back: what has waited since then has waited long enough."""
+    """Return the backoff. A time in the future is from before Redis's clock went back: that wait counts as over."""
     at = int(stored.get(b"at", now))
     since = timedelta(seconds=now - (at if at <= now else 0))
     return Unready(stored.get(b"revision", b"").decode(), int(stored.get(b"count", 0)), since)
@@ -136,21 +140,21 @@ def _state(slot: dict[str, Any] | None) -> str:
 
 
 def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:
-    """All that are remembered, in pages."""
+    """Yield all jobs that are remembered, in pages."""
     for job, record in ledger.redis.hscan_iter(f"{ledger.prefix}jobs", count=500):
         yield decoded(job.decode(errors="replace"), record)
 
 
 @readable()
 def ends(ledger: SlotLedger) -> dict[str, datetime]:
-    """When each job ended that has; UTC, by Redis' clock."""
+    """Return when each ended job ended; UTC, by Redis's clock."""
     ends: Any = ledger.redis.zrange(f"{ledger.prefix}ended", 0, -1, withscores=True)
     return {job.decode(): _moment(at) for job, at in ends}
 
 
 @readable()
 def ended(ledger: SlotLedger, job: str) -> datetime | None:
-    """When one did, None for one that has not."""
+    """Return when a job ended, None for a job that has not."""
     at: Any = ledger.redis.zscore(f"{ledger.prefix}ended", job)
     return None if at is None else _moment(at)
 
@@ -161,7 +165,7 @@ def _moment(at: float) -> datetime:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a waiting job stands: `ahead` in its line; `key` is who has its serial key, '' for nobody else."""
+    """The place of a waiting job: `ahead` in its line; `key`: the job that has its serial key, '' for no other."""
 
     ahead: int = -1
     key: str = ""
@@ -170,7 +174,7 @@ class Place:
 
 @readable()
 def place_of(ledger: SlotLedger, job: JobRecord) -> Place:
-    """`ahead` is -1 for a job in no line."""
+    """Return the job's place. `ahead` is -1 for a job in no line."""
     pipe, p = ledger.redis.pipeline(transaction=False), ledger.prefix
     pipe.zrank(f"{p}wait:{','.join(sorted(job.phases))}", job.id)
     pipe.zrank(f"{p}blocked:{job.serial_key}", job.id)
