@@ -1,8 +1,9 @@
 """End a process in time after a signal: by itself, or by force before a supervisor kills it.
 
 Python runs a signal handler only between two steps of the main thread, and drops an exception of a handler that runs
-inside a destructor. A thread therefore reads the signal from the interpreter's wakeup file, and ends the process if it
-still runs after its grace. The traceback of each thread then shows what it waited for.
+inside a destructor. A signal that the kernel gives to another thread does not even wake a main thread that waits for a
+lock. A thread therefore reads the signal from the interpreter's wakeup file, says that the process is to end, and ends
+it by force if it still runs after its grace. The traceback of each thread then shows what it waited for.
 
 The kernel drops a signal to the first process of a container unless that process has a handler for the signal. `hold`
 blocks the signals over the start of another program, and `end_within` unblocks them.
@@ -15,6 +16,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from threading import Thread
 from types import FrameType
 from typing import Final, NoReturn
@@ -29,13 +31,16 @@ def hold() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
-def end_within(seconds: float) -> None:
-    """Limit the time from the first signal to the end. Call it in the main thread, with handlers installed."""
+def end_within(seconds: float, begin: Callable[[], None] = lambda: None) -> None:
+    """Limit the time from the first signal to the end. Call it in the main thread, with handlers installed.
+
+    `begin` is called in a thread of its own at the first signal, whatever the main thread waits for.
+    """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=_leave_alone)
-    Thread(target=_watch, args=(reader, seconds), name="grace", daemon=True).start()
+    Thread(target=_watch, args=(reader, seconds, begin), name="grace", daemon=True).start()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
@@ -49,9 +54,10 @@ def _leave_alone() -> None:
     signal.set_wakeup_fd(-1)
 
 
-def _watch(reader: int, seconds: float) -> NoReturn:
+def _watch(reader: int, seconds: float, begin: Callable[[], None]) -> NoReturn:
     while not set(os.read(reader, 64)) & set(SIGNALS):
         pass
+    begin()
     time.sleep(seconds)
     sys.stderr.write(f"still there {seconds:g} s after it was asked to end, with these threads:\n")
     faulthandler.dump_traceback()

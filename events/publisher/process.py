@@ -114,11 +114,15 @@ class Process:
         return int(self.supervisor.failed.is_set())
 
 
-def stop_on_signals() -> Event:
-    """Return an event that SIGTERM and SIGINT set."""
+def stop_on_signals(within: float) -> Event:
+    """Return an event that SIGTERM and SIGINT set. The process ends by force `within` seconds after the first of them.
+
+    A handler that set the event could wait for ever for a lock of the event that its own thread holds.
+    """
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda *_: None)
+    end_within(within, stop.set)
     return stop
 
 
@@ -138,8 +142,7 @@ def main() -> int:
     if settings.tracing.endpoint:
         tracing.start(settings.tracing.endpoint, settings.tracing.share, "berthmaster-publisher")
     try:
-        stop = stop_on_signals()
-        end_within(longest_stop(settings))
+        stop = stop_on_signals(longest_stop(settings))
         process = Process(settings, stop)
     except NO_ACCOUNT as error:
         sys.stderr.write(f"neither BERTHMASTER_KUBERNETES__SERVER nor a kubeconfig nor an account to use: {error}\n")

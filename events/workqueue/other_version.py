@@ -25,7 +25,7 @@ TAGS: Final = ("{pp:", "{sp:", "{claims:", "{aws:")
 
 
 def version_of(redis: Redis, meta: str) -> str | None:
-    """Return the version of the state, None before the first publisher. Ask before an epoch is assumed."""
+    """Return the version of the state, None before the first epoch, which gets ours. Ask before an epoch is assumed."""
     stored: Any = redis.hmget(meta, "epoch", FIELD)
     epoch, version = stored
     return None if epoch is None else (version or b"").decode()
@@ -38,20 +38,18 @@ def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, ve
     A publisher that dies in the middle leaves the version field unchanged, and the next publisher begins again.
     """
     meta, others = queue["meta"], [key for name, key in queue.items() if name != "meta"]
-    if version == STATE_VERSION:
+    if version in (None, STATE_VERSION):
         return True
-    if version is not None:
-        log.warning("state_of_other_version_discarded", other=version, version=STATE_VERSION)
-        for tagged in ledgers(redis):
-            redis.unlink(*tagged)  # one command: nobody reads half a ledger
+    log.warning("state_of_other_version_discarded", other=version, version=STATE_VERSION)
+    for tagged in ledgers(redis):
+        redis.unlink(*tagged)  # one command: nobody reads half a ledger
 
     def empty(pipe: Pipeline) -> Any:  # bool; redis-py says None
         current: Any = pipe.hget(meta, "epoch")
         pipe.multi()
         if current != epoch.encode():
             return False
-        if version is not None:
-            pipe.unlink(*others)
+        pipe.unlink(*others)
         pipe.hset(meta, FIELD, STATE_VERSION)
         return True
 

@@ -18,7 +18,7 @@ from redis.client import Pipeline
 
 from berthmaster import routing
 from berthmaster.redis.identity import FIELDS, AnotherFleet, Identity
-from berthmaster.redis.incarnation import INCARNATION, Argument, doubt, refused_by_another
+from berthmaster.redis.incarnation import INCARNATION, STATE_VERSION, Argument, doubt, refused_by_another
 from berthmaster.redis.scripts import Scripts
 from events.protocol.refused_names import refuse_name
 from events.workqueue.arguments import chunks, decoded, listed, milliseconds
@@ -70,7 +70,7 @@ class Workqueue:
         """
         doubt(self._redis)
         version = version_of(self._redis, self._key["meta"])
-        under = self._run("assume_epoch", epoch, INCARNATION, *(fleet or ("", "")))
+        under = self._run("assume_epoch", epoch, INCARNATION, *(fleet or ("", "")), STATE_VERSION)
         if fleet and isinstance(under, list) and (owner := Identity.stored(under)):
             raise AnotherFleet(owner, fleet)
         self._assumed = (epoch, under.decode()) if under else None

@@ -16,6 +16,7 @@ from berthmaster.redis import incarnation
 from berthmaster.redis.identity import Identity
 from berthmaster.redis.incarnation import connect
 from events.workqueue import Refusal, Workqueue, other_version
+from events.workqueue import queue as workqueue
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, HOUR, KEY, mark
 from tests.support.jobs.slot_world import SlotWorld
@@ -33,6 +34,7 @@ def other_release(redis_url: str) -> Iterator[Redis]:
     with pytest.MonkeyPatch.context() as patch, connect(redis_url) as client:
         patch.setattr(incarnation, "STATE_VERSION", "v0")
         patch.setattr(other_version, "STATE_VERSION", "v0")
+        patch.setattr(workqueue, "STATE_VERSION", "v0")
         yield client
 
 
@@ -102,5 +104,8 @@ def test_another_epoch_of_the_same_version_keeps_the_state(redis: Redis) -> None
 def test_a_ledger_that_is_older_than_the_first_publisher_stays(redis: Redis) -> None:
     """Redis lost what the queue has there, and nothing else: its version is not known to be another."""
     active_pool(redis).allocate("games/a")
-    publish(Here(redis).workqueue(), EPOCH)
+    queue = Here(redis).workqueue()
+    assert queue.assume_epoch(EPOCH, BLUE)  # and dies here
+    assert redis.hget("{queue}meta", "version") == incarnation.STATE_VERSION.encode()
+    publish(queue, NEXT)
     assert "games/a" in LivePool(redis, "arena", 30000, 1000).held()

@@ -85,7 +85,7 @@ def test_a_publisher_lists_again_for_the_new_master_and_omits_nothing(
             eventually(lambda: len(publisher.said("lists_stamped")) > 1, timeout=40)
             eventually(lambda: set(worker.living()) == {"pod/games/a", "pod/games/b"})
             assert client.hget("{queue}meta", "run") == incarnation(client).encode()
-            assert publisher.end() == 0
+            assert publisher.end() == 0, Path(publisher.logs.name).read_text()
 
 
 @pytest.mark.row("SD-26", "SL-13")

@@ -8,7 +8,7 @@ KEYS, under one hash tag:
   5 TIMER      zset   key, when its lease ends or its wait is over (ms); a key is in at most one of QUEUED and TIMER
   6 META       hash   epoch, run (incarnation of the last complete list), gen (generation of the last mark), tok (number of the
                       last token), history (6 digits), cluster and system (of the fleet whose Redis this is), noted (ms,
-                      TIME of the last sweep or after it)
+                      TIME of the last sweep or after it), version (of the form of the state in this Redis)
   7 ATTEMPTS   hash   key -> attempts
   8 POOLS      hash   key -> JSON list of pools where its name may hold ports
   9 SWEEP      string when the outstanding sweep for lost hints was sent (ms)
