@@ -26,7 +26,7 @@ test: $(DEV) ## run lint and every test; ARGS go to pytest, PROCESSES=0 for -s a
 
 check: $(DEV) ## run lint, unit tests and one integration test a feature, in about two minutes
 	@scripts/lint.sh --optional-luacheck
-	@$(VENV)/python -m pytest -n $(PROCESSES) -m "not slow" tests/unit @tests/check.txt $(ARGS)
+	@$(VENV)/python -m pytest -n $(PROCESSES) --ignore tests/unit/models --ignore tests/unit/image tests/unit @tests/check.txt $(ARGS)
 
 lint: $(DEV) ## run ruff, style, rules of protocols, import contracts, mypy, luacheck, checklist rows, generated files
 	@scripts/lint.sh

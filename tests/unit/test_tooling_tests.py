@@ -94,3 +94,26 @@ def test_a_copy_is_found_whatever_it_is_called() -> None:
     texts = {body_of(node) for node in pair if isinstance(node, ast.FunctionDef)}
     assert len(texts) == 1
     assert texts != {""}
+
+
+def test_make_check_has_a_test_of_each_feature_and_each_exists() -> None:
+    lines = (ROOT / "tests/check.txt").read_text(encoding="utf-8").split()
+    for path, _, name in (line.partition("::") for line in lines):
+        functions = {
+            node.name
+            for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+            if isinstance(node, ast.FunctionDef)
+        }
+        assert not name or name in functions, path
+    features = {line.split("/")[2] for line in lines}
+    assert features >= {
+        "publisher",
+        "workqueue",
+        "ledger",
+        "ports",
+        "slots",
+        "runner",
+        "pod_pools",
+        "claims",
+        "claim_sets",
+    }

@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
+from events.publisher.process import stop_on_signals
+
 PROGRAM = """
 import signal, threading
-from events.publisher.process import stop_on_signals
+from {module} import stop_on_signals
 
 stop = stop_on_signals(20)
 other = threading.Thread(target=threading.Event().wait, daemon=True)
@@ -26,5 +28,7 @@ TO_THE_PROCESS = (
 @pytest.mark.row("TM-05")
 @pytest.mark.parametrize("how", [TO_ANOTHER, TO_THE_PROCESS])
 def test_a_signal_ends_a_main_thread_that_waits(how: str) -> None:
-    ended = subprocess.run([sys.executable, "-c", PROGRAM.format(how=how)], check=False, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(how=how, module=stop_on_signals.__module__)], check=False, timeout=60
+    )
     assert ended.returncode == 0
