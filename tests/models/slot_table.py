@@ -68,11 +68,14 @@ def put(items: tuple[Item, ...], at: int, item: Item) -> tuple[Item, ...]:
 
 @dataclass(frozen=True)
 class SlotTable:
-    """`phases`: how many each job has; a later phase needs the serial key. `exact`: a slot names the attempt in it."""
+    """`phases`: how many each job has; a later phase needs the serial key. `exact`: a slot names the attempt in it.
+    `hands_on`: who frees the serial key gives it to the next.
+    """
 
     phases: tuple[int, ...]
     exact: bool = True
     unique: bool = True
+    hands_on: bool = True
     instead: Mapping[tuple[Event, JobState], tuple[Transition, ...]] = field(default_factory=dict)
 
     def after(self, ledger: Ledger, n: int, event: Event, details: Details | None = None) -> Ledger | None:
@@ -113,8 +116,8 @@ class SlotTable:
         if row.key is not Key.HAND_ON or self.phases[n] == 1 or ledger.key not in (n, NOBODY):
             return ledger
         ledger = ledger._replace(key=NOBODY)
-        heir = next((at for at, job in enumerate(ledger.jobs) if job.state is JobState.CONFIRMED), None)
-        return ledger if heir is None else self.after(ledger, heir, Event.KEY_FREE) or ledger
+        heirs = [at for at, job in enumerate(ledger.jobs) if self.hands_on and job.state is JobState.CONFIRMED]
+        return (self.after(ledger, heirs[0], Event.KEY_FREE) if heirs else None) or ledger
 
     def changed(self, ledger: Ledger, n: int, row: Transition, state: JobState, details: Details) -> Ledger:
         moves = NOBODY not in (ledger.jobs[n].pod, details.pod) and ledger.jobs[n].pod != details.pod
