@@ -79,8 +79,10 @@ class SlotTable:
     instead: Mapping[tuple[Event, JobState], tuple[Transition, ...]] = field(default_factory=dict)
 
     def after(self, ledger: Ledger, n: int, event: Event, details: Details | None = None) -> Ledger | None:
-        """Return the ledger after the event; None: the job's state refuses it."""
+        """Return the ledger after the event; None: the job's state refuses it. A submitted job begins anew."""
         row = self.row(ledger, n, event, details or Details())
+        if event is Event.SUBMIT and row:
+            ledger = ledger._replace(jobs=put(ledger.jobs, n, Job(attempt=ledger.jobs[n].attempt)))
         return self.apply(ledger, n, row, details or Details()) if row else None
 
     def row(self, ledger: Ledger, n: int, event: Event, details: Details) -> Transition | None:
