@@ -15,9 +15,7 @@ REMOVAL = Flags(copies=0)
 
 @pytest.mark.parametrize(
     "flags",
-    with_large(
-        [REMOVAL, COPY], [Flags(), REMOVAL._replace(placed=True), EMPTY._replace(faults=2), COPY._replace(faults=2)]
-    ),
+    with_large([REMOVAL, COPY], [Flags(), REMOVAL._replace(placed=True), EMPTY._replace(faults=2)]),
 )
 def test_jobs_come_back_and_nothing_runs_twice_or_on_a_pod_that_goes(flags: Flags) -> None:
     result = check(flags)
