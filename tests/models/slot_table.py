@@ -3,6 +3,9 @@
 What `berthmaster/jobs/lua/lib/apply.lua` does with a row of `berthmaster/jobs/lifecycle.py` is done here without Redis.
 A model takes a rule away by rows of its own (`instead`). Attempts are numbered a job; two incarnations may use one
 number, and only `unique` tells such attempts apart.
+
+No model has delayed jobs, messages that cannot be sent, or a first phase behind a serial key: of events `delay_over`
+and `unsent`, and of `key_free` for a waiting job, no model says anything.
 """
 
 from __future__ import annotations
