@@ -26,6 +26,7 @@ class Flags(NamedTuple):
     events: int = 2
     faults: int = 1
     waits: int = 1
+    copy: bool = False  # Redis may restart with the state of one earlier moment
     generation: bool = True  # the end compares the generation with the one taken; False: it makes the key clean
     atomic: bool = True  # snapshot and generation are read in one script
     lease: bool = True  # an ended lease makes the key dirty
@@ -67,6 +68,7 @@ class S(NamedTuple):
     mistaken: bool = False
     relist: bool = False
     moving: bool = False
+    copy: tuple[Key, int] | None = None  # an earlier key, and how many messages there were
 
 
 Edge = tuple[str, str, S]
@@ -97,6 +99,8 @@ class Queue:
             if worker.at != "idle" or at == idle:  # idle workers are alike
                 for label, after in self.worker(s, at, worker):
                     yield SYS, f"{'AB'[at]} {label}", after
+        if self.flags.copy and s.copy is None:
+            yield ENV, "a copy of Redis is kept", s._replace(copy=(s.key, s.messages))
         yield from self.faults(s) if s.faults else ()
 
     def mark(self, key: Key, snapshot: int | None) -> tuple[Key, int]:
@@ -184,8 +188,7 @@ class Queue:
             if worker.at != "idle":
                 yield from self.deaths(less, at, worker)
         if not s.relist:
-            for messages in {0, s.messages}:
-                yield ENV, f"Redis is flushed, {messages} messages are left", self.flushed(less, messages)
+            yield from self.losses(less)
 
     def deaths(self, s: S, at: int, w: Worker) -> Iterator[Edge]:
         dead = put(s, at, Worker())
@@ -195,12 +198,19 @@ class Queue:
             late = put(s, at, w._replace(late=True))
             yield ENV, f"{'AB'[at]} pauses for longer than its lease", send(late, *expired(s.key))
 
-    def flushed(self, s: S, messages: int) -> S:
-        workers = tuple(w._replace(late=True) if w.token else w for w in s.workers)
-        key = Key(snapshot=None)
-        relist = self.flags.noticed and s.key.snapshot is not None
-        owed = s.owed and relist
-        return s._replace(workers=workers, key=key, messages=messages, relist=relist, owed=owed)
+    def losses(self, s: S) -> Iterator[Edge]:
+        for messages in {0, s.messages}:
+            yield ENV, f"Redis is flushed, {messages} messages are left", self.lost(s, Key(snapshot=None), messages)
+        if s.copy:
+            key, then = s.copy
+            for messages in {0, s.messages, then}:
+                yield ENV, f"Redis is an old copy, {messages} messages are left", self.lost(s, key, messages)
+
+    def lost(self, s: S, key: Key, messages: int) -> S:
+        workers = tuple(w._replace(late=w.late or w.token != key.token) if w.token else w for w in s.workers)
+        relist = self.flags.noticed and s.key.snapshot != key.snapshot
+        owed = s.owed and (relist or key.place != "-")
+        return s._replace(workers=workers, key=key, messages=messages, relist=relist, owed=owed, copy=None)
 
 
 def expired(key: Key) -> tuple[Key, int]:
@@ -208,9 +218,11 @@ def expired(key: Key) -> tuple[Key, int]:
 
 
 def renumbered(s: S) -> S:
-    new = {token: n for n, token in enumerate(sorted({0, s.key.token, *(w.token for w in s.workers)}))}
+    kept = s.copy[0].token if s.copy else 0
+    new = {token: n for n, token in enumerate(sorted({0, s.key.token, kept, *(w.token for w in s.workers)}))}
     workers = tuple(w._replace(token=new[w.token]) if w.token else w for w in s.workers)
-    return s._replace(key=s.key._replace(token=new[s.key.token]), workers=workers)
+    copy = s.copy and (s.copy[0]._replace(token=new[kept]), s.copy[1])
+    return s._replace(key=s.key._replace(token=new[s.key.token]), workers=workers, copy=copy)
 
 
 def busy(s: S) -> int:
@@ -225,7 +237,7 @@ def settled(s: S) -> bool:
 def check(flags: Flags) -> Result:
     rules = {
         OVERLAP: lambda s: sum(w.at in ("taken", "acted") and not w.late for w in s.workers) <= 1,
-        FLOOD: lambda s: busy(s) <= 1 + flags.faults - s.faults,
+        FLOOD: lambda s: busy(s) <= 1 + (flags.faults - s.faults) * (1 + flags.copy),  # a copy has what was popped
         LATE: lambda s: s.key.place != "W" or s.applied == s.key.snapshot or s.relist,
         MISTAKEN: lambda s: not s.mistaken,
     }

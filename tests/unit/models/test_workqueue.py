@@ -12,7 +12,10 @@ QUIET = Flags(events=1, faults=1, waits=0)
 
 @pytest.mark.parametrize(
     "flags",
-    with_large([Flags(), Flags(events=1, faults=2)], [Flags(events=3, faults=2), Flags(events=2, faults=3)]),
+    with_large(
+        [Flags(), Flags(events=1, faults=2), Flags(copy=True)],
+        [Flags(events=3, faults=2), Flags(events=2, faults=3), Flags(waits=0, faults=2, copy=True)],
+    ),
 )
 def test_the_last_version_is_run_whatever_is_lost_doubled_late_or_dead(flags: Flags) -> None:
     result = check(flags)
