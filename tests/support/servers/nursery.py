@@ -27,7 +27,7 @@ IMPORTED = (
     "workers.app",
     "workers.cli.launch",
     "workers.cli.flower_pages",
-    *("workers.tasks." + name for name in ("queue", "ports", "pools", "slots", "claims")),
+    *("workers.tasks." + name for name in ("queue", "ports", "port_pools", "pod_pools", "claims")),
     *("celery.bin.celery", "celery.apps.worker", "celery.apps.beat", "celery.concurrency.thread"),
     *("celery.concurrency.prefork", "flower.command", "kombu.transport.redis", "berthmaster.runner"),
 )
