@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from redis import Redis
 
-from berthmaster.jobs.lifecycle import INDEXES, LIFECYCLE, STOPPED, Transition
-from berthmaster.jobs.placement import ORDER, RESEND_MS
+from berthmaster.jobs.lifecycle import INDEXES, LIFECYCLE, STOPPED, Event, Rows, Transition
+from berthmaster.jobs.placement import ORDER, RESEND_MS, PlacementOrder
 from berthmaster.redis.scripts import PreloadedScript, Script
 
 LUA: Final = Path(__file__).parent / "lua"
@@ -22,9 +22,9 @@ NAMES: Final = tuple(sorted(path.stem for path in LUA.glob("*.lua")))
 OF_RUNNERS: Final = ("finish", "report", "start", "undo")
 
 
-def load_scripts(redis: Redis) -> dict[str, Script]:
-    """Load the scripts. Reads files: call it once a process."""
-    rendered = tables()
+def load_scripts(redis: Redis, rendered: Mapping[str, str] | None = None) -> dict[str, Script]:
+    """Load the scripts, with our `tables` if no others are given. Reads files: call it once a process."""
+    rendered = rendered or tables()
     return {name: Script(redis, name, LUA, tables=rendered) for name in NAMES}
 
 
@@ -34,13 +34,13 @@ def preloaded_scripts(redis: Redis) -> dict[str, Script]:
     return {name: PreloadedScript(redis, name, LUA, tables=rendered) for name in OF_RUNNERS}
 
 
-def tables() -> dict[str, str]:
+def tables(lifecycle: Mapping[Event, Rows] = LIFECYCLE, order: PlacementOrder = ORDER) -> dict[str, str]:
     """Return Name -> Lua: the transitions of each event, and whatever else the scripts do not decide."""
-    events = {event.value: _rows(states) for event, states in LIFECYCLE.items()}
+    events = {event.value: _rows(states) for event, states in lifecycle.items()}
     others: dict[str, Any] = {
         "indexes": INDEXES,
         "stopped": dict.fromkeys(STOPPED, True),
-        "order": asdict(ORDER),
+        "order": asdict(order),
         "resend_ms": RESEND_MS,
     }
     return {name: lua(value) for name, value in (events | others).items()}

@@ -11,8 +11,10 @@ from redis import Redis
 from tests.fixtures.kube import Kube
 from tests.support.jobs.slot_recount import faults
 from tests.support.pods.pod_pool_world import PodPoolWorld
+from tests.support.pods.token_world import TOKEN_SPEC, TokenWorld
 
 MakePool = Callable[..., PodPoolWorld]
+MakeTokens = Callable[..., TokenWorld]
 
 
 @pytest.fixture
@@ -25,3 +27,17 @@ def make_pool(redis: Redis, kube: Kube, crds: None) -> Iterator[MakePool]:
 
     yield make
     assert [fault for world in pools for fault in faults(world.slots)] == []
+
+
+@pytest.fixture
+def make_tokens(make_pool: MakePool) -> Iterator[MakeTokens]:
+    """Pools with a runner token, whose users in Redis end with the test."""
+    worlds: list[TokenWorld] = []
+
+    def make(**spec: Any) -> TokenWorld:
+        worlds.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": TOKEN_SPEC} | spec)))
+        return worlds[-1]
+
+    yield make
+    for world in worlds:
+        world.lose_user()

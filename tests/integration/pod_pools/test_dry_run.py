@@ -13,12 +13,11 @@ from typer.testing import CliRunner
 from tests.fixtures.kube import Kube
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.pods.pod_pool_world import PodPoolWorld
-from tests.support.pods.token_world import SECRET, TokenWorld
+from tests.support.pods.token_world import TOKEN_SPEC, TokenWorld
 from workers.cli.main import app
 from workers.pod_pools.decision_log import latest_decision
 from workers.pod_pools.explain import PodPoolDryRun, dry_run
 
-TOKEN_SPEC = {"secretName": SECRET}
 Change = Callable[[PodPoolWorld], object]
 
 

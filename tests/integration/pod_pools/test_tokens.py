@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,38 +12,17 @@ from typing import Any
 import pytest
 
 from events.kube.api import KubeApi
-from tests.integration.pod_pools.conftest import MakePool
-from tests.support.pods.pod_pool_world import PodPoolWorld
-from tests.support.pods.token_world import SECRET, TokenWorld, environment
+from tests.integration.pod_pools.conftest import MakeTokens
+from tests.support.pods.token_world import SECRET, environment, token_condition
 from workers.kube.pod_pools import owner_reference
 from workers.kube.token_secret import TokenSecret
 from workers.pod_pools.runner_tokens import RunnerTokens
 from workers.stores.slots.user import RunnerUser
 
-Make = Callable[..., TokenWorld]
-TOKEN_SPEC = {"secretName": SECRET}
-
-
-@pytest.fixture
-def make(make_pool: MakePool) -> Iterator[Make]:
-    worlds: list[TokenWorld] = []
-
-    def world(**spec: Any) -> TokenWorld:
-        worlds.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": TOKEN_SPEC} | spec)))
-        return worlds[-1]
-
-    yield world
-    for token_world in worlds:
-        token_world.lose_user()
-
-
-def condition(pool: PodPoolWorld) -> dict[str, str] | None:
-    return next((c for c in pool.status()["conditions"] if c["type"] == "RunnerToken"), None)
-
 
 @pytest.mark.row("SD-26")
-def test_pods_get_a_token_that_is_in_the_secret_and_good_in_redis(make: Make) -> None:
-    world = make()
+def test_pods_get_a_token_that_is_in_the_secret_and_good_in_redis(make_tokens: MakeTokens) -> None:
+    world = make_tokens()
     world.pool.run()
     (token,) = world.stored()
     assert set(world.carried().values()) == {token}
@@ -52,7 +31,7 @@ def test_pods_get_a_token_that_is_in_the_secret_and_good_in_redis(make: Make) ->
     assert environment(pod)["BERTHMASTER_RUNNER__REDIS__USERNAME"]["value"] == world.user
     (owner,) = world.secret()["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"]) == ("PodPool", "runners")
-    issued = condition(world.pool)
+    issued = token_condition(world.pool)
     assert issued
     assert (issued["status"], issued["reason"]) == ("True", "Issued")
     world.pool.settle()
@@ -61,8 +40,8 @@ def test_pods_get_a_token_that_is_in_the_secret_and_good_in_redis(make: Make) ->
 
 
 @pytest.mark.row("SD-26", "SD-25")
-def test_an_idle_pool_gets_a_new_token_and_forgets_the_old_one_when_no_pod_has_it(make: Make) -> None:
-    world = make(minReplicas=2)
+def test_an_idle_pool_gets_a_new_token_and_forgets_the_old_one_when_no_pod_has_it(make_tokens: MakeTokens) -> None:
+    world = make_tokens(minReplicas=2)
     world.pool.settle()
     (old,), pods = world.stored(), world.pool.names()
     world.rotate()
@@ -83,8 +62,8 @@ def test_an_idle_pool_gets_a_new_token_and_forgets_the_old_one_when_no_pod_has_i
 
 @pytest.mark.row("SD-26")
 @pytest.mark.parametrize("phases", [("plan",), ("plan", "apply")], ids=["runs", "is reserved"])
-def test_no_token_is_replaced_while_a_slot_is_in_use(make: Make, phases: tuple[str, ...]) -> None:
-    world = make()
+def test_no_token_is_replaced_while_a_slot_is_in_use(make_tokens: MakeTokens, phases: tuple[str, ...]) -> None:
+    world = make_tokens()
     world.pool.settle()
     before, pods = world.stored(), world.pool.names()
     world.pool.slots.submit("j", *phases)
@@ -103,9 +82,9 @@ def test_no_token_is_replaced_while_a_slot_is_in_use(make: Make, phases: tuple[s
 
 
 @pytest.mark.row("SD-26")
-def test_a_pod_that_gets_a_job_after_the_rotation_keeps_its_token_until_the_job_ends(make: Make) -> None:
+def test_a_pod_that_gets_a_job_after_the_rotation_keeps_its_token_until_the_job_ends(make_tokens: MakeTokens) -> None:
     """Rule keepsecret."""
-    world = make(maxReplicas=1)
+    world = make_tokens(maxReplicas=1)
     world.pool.settle()
     (old,), pods = world.stored(), world.pool.names()
     world.rotate()
@@ -123,8 +102,8 @@ def test_a_pod_that_gets_a_job_after_the_rotation_keeps_its_token_until_the_job_
 
 
 @pytest.mark.row("SD-26", "SL-13")
-def test_a_lost_user_is_made_again_before_anybody_must_report(make: Make) -> None:
-    world = make()
+def test_a_lost_user_is_made_again_before_anybody_must_report(make_tokens: MakeTokens) -> None:
+    world = make_tokens()
     world.pool.settle()
     world.pool.slots.submit("j")
     world.pool.slots.deliver_all()
@@ -141,9 +120,9 @@ def test_a_lost_user_is_made_again_before_anybody_must_report(make: Make) -> Non
 
 
 @pytest.mark.row("SD-26")
-def test_a_secret_that_was_deleted_locks_no_running_pod_out(make: Make) -> None:
+def test_a_secret_that_was_deleted_locks_no_running_pod_out(make_tokens: MakeTokens) -> None:
     """Rule frompods."""
-    world = make()
+    world = make_tokens()
     world.pool.settle()
     (old,) = world.good()
     world.pool.slots.submit("j")
@@ -160,8 +139,8 @@ def test_a_secret_that_was_deleted_locks_no_running_pod_out(make: Make) -> None:
 
 
 @pytest.mark.row("SD-26")
-def test_the_user_of_a_pool_that_is_gone_goes_when_no_pod_lives_by_it(make: Make) -> None:
-    world = make()
+def test_the_user_of_a_pool_that_is_gone_goes_when_no_pod_lives_by_it(make_tokens: MakeTokens) -> None:
+    world = make_tokens()
     world.pool.settle()
     (name,) = world.pool.names()
     world.pool.api.patch(world.pool.pod_path(name), {"metadata": {"finalizers": ["example.com/ends-slowly"]}})
@@ -189,9 +168,9 @@ class ReadsSlowly(KubeApi):
 
 
 @pytest.mark.row("SD-26")
-def test_an_older_run_that_wakes_up_and_makes_a_token_takes_none_from_a_newer_run(make: Make) -> None:
+def test_an_older_run_that_wakes_up_and_makes_a_token_takes_none_from_a_newer_run(make_tokens: MakeTokens) -> None:
     """Rule secretversion."""
-    world = make(minReplicas=0)
+    world = make_tokens(minReplicas=0)
     pool = world.pool
     pool.run()
     snapshot = pool.services.pools.read(pool.namespace, "runners")

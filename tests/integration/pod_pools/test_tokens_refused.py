@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,34 +11,14 @@ from redis import Redis
 from berthmaster.redis.incarnation import connect
 from events.kube.api import Denied, KubeApi
 from tests.fixtures.kube import Kube
-from tests.integration.pod_pools.conftest import MakePool
+from tests.integration.pod_pools.conftest import MakeTokens
 from tests.support.pods.pod_pool_world import PodPoolWorld
-from tests.support.pods.token_world import PASSWORD, SECRET, TokenWorld, environment
-
-Make = Callable[..., TokenWorld]
-TOKEN_SPEC = {"secretName": SECRET}
-
-
-@pytest.fixture
-def make(make_pool: MakePool) -> Iterator[Make]:
-    worlds: list[TokenWorld] = []
-
-    def world(**spec: Any) -> TokenWorld:
-        worlds.append(TokenWorld(make_pool(**{"minReplicas": 1, "maxReplicas": 3, "runnerToken": TOKEN_SPEC} | spec)))
-        return worlds[-1]
-
-    yield world
-    for token_world in worlds:
-        token_world.lose_user()
-
-
-def condition(pool: PodPoolWorld) -> dict[str, str] | None:
-    return next((c for c in pool.status()["conditions"] if c["type"] == "RunnerToken"), None)
+from tests.support.pods.token_world import PASSWORD, SECRET, TOKEN_SPEC, TokenWorld, environment, token_condition
 
 
 def refused(world: TokenWorld, reason: str, *words: str) -> None:
     """No pod, and both conditions say why."""
-    issued, status = condition(world.pool), world.pool.status()
+    issued, status = token_condition(world.pool), world.pool.status()
     assert issued
     assert (issued["status"], issued["reason"]) == ("False", reason)
     assert [word for word in words if word not in issued["message"]] == []
@@ -49,8 +28,8 @@ def refused(world: TokenWorld, reason: str, *words: str) -> None:
 
 
 @pytest.mark.row("SD-26", "HO-04")
-def test_a_secret_of_another_is_left_alone_and_no_pod_is_made(make: Make) -> None:
-    world = make(minReplicas=0)
+def test_a_secret_of_another_is_left_alone_and_no_pod_is_made(make_tokens: MakeTokens) -> None:
+    world = make_tokens(minReplicas=0)
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"token-1-00000000": "eA=="}}
     before = world.pool.api.create(world.path, body)
     world.pool.slots.submit("j")
@@ -74,8 +53,8 @@ class NoSecrets(KubeApi):
 
 
 @pytest.mark.row("SD-26", "EV-18", "HO-04")
-def test_a_worker_that_may_not_touch_secrets_makes_no_pod_and_says_so(make: Make) -> None:
-    world = make()
+def test_a_worker_that_may_not_touch_secrets_makes_no_pod_and_says_so(make_tokens: MakeTokens) -> None:
+    world = make_tokens()
     api, services = world.pool.api, world.pool.services
     world.pool.services = replace(services, kube=NoSecrets(api.connection, api.timeout, api.agent))
     world.pool.settle()
@@ -101,7 +80,7 @@ def test_a_redis_that_lets_no_user_be_made_gets_no_pod_and_is_told(
         redis.execute_command("ACL", "SETUSER", "operator", "+script")  # type: ignore[no-untyped-call] # the same
         world.pool.settle()
         assert (world.pool.views(), set(world.carried().values())) == (["open"], set(world.stored()))
-        issued = condition(world.pool)
+        issued = token_condition(world.pool)
         assert issued
         assert issued["reason"] == "Issued"
         world.lose_user()
@@ -109,16 +88,16 @@ def test_a_redis_that_lets_no_user_be_made_gets_no_pod_and_is_told(
 
 
 @pytest.mark.row("HO-04")
-def test_an_address_that_needs_a_secret_of_the_workers_makes_no_pod(make: Make) -> None:
-    world = make()
+def test_an_address_that_needs_a_secret_of_the_workers_makes_no_pod(make_tokens: MakeTokens) -> None:
+    world = make_tokens()
     world.pool.services = replace(world.pool.services, withheld="sentinel_password is for the workers alone")
     world.pool.settle()
     refused(world, "AddressWithheld", "sentinel_password is for the workers alone")
 
 
 @pytest.mark.row("SD-26", "HO-04")
-def test_a_pool_without_the_field_has_a_token_in_a_secret_of_its_own_name(make: Make) -> None:
-    world = make(runnerToken=None)
+def test_a_pool_without_the_field_has_a_token_in_a_secret_of_its_own_name(make_tokens: MakeTokens) -> None:
+    world = make_tokens(runnerToken=None)
     world.pool.settle()
     [secret] = world.pool.api.list(world.path)["items"]
     assert secret["metadata"]["name"] == "runners-runner-token"
@@ -137,31 +116,33 @@ OWN_USER = {"name": PASSWORD, "valueFrom": {"secretKeyRef": {"name": "mine", "ke
     ],
     ids=["without slots", "with a user of its own"],
 )
-def test_a_pool_that_needs_no_token_forgets_the_one_that_it_had(make: Make, change: dict[str, Any]) -> None:
-    world = make()
+def test_a_pool_that_needs_no_token_forgets_the_one_that_it_had(
+    make_tokens: MakeTokens, change: dict[str, Any]
+) -> None:
+    world = make_tokens()
     world.pool.settle()
     world.pool.change(**change)
     world.pool.layout = () if "slots" in change else world.pool.layout
     world.pool.run()
     assert world.exists()
     world.pool.settle(6)
-    assert (world.exists(), condition(world.pool)) == (False, None)
+    assert (world.exists(), token_condition(world.pool)) == (False, None)
     [pod] = world.pool.pods()
     given = environment(pod).get(PASSWORD)
     assert given == (None if "slots" in change else OWN_USER)
 
 
 @pytest.mark.row("HO-12")
-def test_a_token_that_confines_nobody_is_told_as_such(make: Make, redis: Redis) -> None:
-    world = make()
+def test_a_token_that_confines_nobody_is_told_as_such(make_tokens: MakeTokens, redis: Redis) -> None:
+    world = make_tokens()
     world.pool.settle()
-    issued = condition(world.pool)
+    issued = token_condition(world.pool)
     assert issued
     assert "lets everybody in as its default user, without a password; set requirepass" in issued["message"]
     redis.config_set("requirepass", "x")
     try:
         world.pool.settle()
-        issued = condition(world.pool)
+        issued = token_condition(world.pool)
     finally:
         redis.config_set("requirepass", "")
     assert issued

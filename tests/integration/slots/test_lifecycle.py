@@ -197,25 +197,24 @@ def test_a_job_that_waits_for_its_key_goes_on_when_the_key_is_free(world: SlotWo
 
 
 @pytest.fixture
-def ledger_of(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SlotWorld]:
-    """A world whose scripts were loaded after a value of the domain was changed."""
+def ledger_of(redis: Redis) -> Callable[..., SlotWorld]:
+    """A world whose scripts were loaded with other tables than ours."""
 
-    def made(name: str, value: object) -> SlotWorld:
+    def world_with(**changed: Any) -> SlotWorld:
         world = SlotWorld(redis)
         before = {script: loaded.digest for script, loaded in world.scripts.items()}
-        monkeypatch.setattr(scripts, name, value)
-        world.scripts = load_scripts(redis)
+        world.scripts = load_scripts(redis, tables(**changed))
         assert before != {script: loaded.digest for script, loaded in world.scripts.items()}
         world.ledger = SlotLedger(redis, world.scripts, world.ledger.pool)
         return world
 
-    return made
+    return world_with
 
 
 def test_another_table_is_another_life(ledger_of: Callable[..., SlotWorld]) -> None:
     """A running job that is cancelled ends at once, and one that is placed cannot be cancelled."""
     cancel = {JobState.RUNNING: (replace(ENDED, outcome="stopped"),)}
-    world = ledger_of("LIFECYCLE", {**LIFECYCLE, Event.CANCEL: cancel})
+    world = ledger_of(lifecycle={**LIFECYCLE, Event.CANCEL: cancel})
     world.add("a", layout=("*",))
     world.submit("one")
     world.submit("two")
@@ -226,14 +225,14 @@ def test_another_table_is_another_life(ledger_of: Callable[..., SlotWorld]) -> N
 
 
 def test_another_order_of_placement_fills_the_emptiest_pod(ledger_of: Callable[..., SlotWorld]) -> None:
-    world = ledger_of("ORDER", replace(placement.ORDER, busy_slot=1))
+    world = ledger_of(order=replace(placement.ORDER, busy_slot=1))
     world.add("a")
     world.add("b")
     assert world.submit("p1").uid != world.submit("p2").uid
 
 
 def test_another_weight_of_priorities_lets_the_first_to_come_go_first(ledger_of: Callable[..., SlotWorld]) -> None:
-    world = ledger_of("ORDER", replace(placement.ORDER, priority=0))
+    world = ledger_of(order=replace(placement.ORDER, priority=0))
     world.submit("early", "apply", priority=9)
     world.submit("urgent", "apply", priority=0)
     world.add("a", layout=("*",))

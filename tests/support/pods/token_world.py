@@ -12,11 +12,17 @@ from workers.stores.slots.user import RunnerUser
 
 Json = dict[str, Any]
 SECRET = "runner-token"  # noqa: S105 - its name
+TOKEN_SPEC = {"secretName": SECRET}
 PASSWORD = "BERTHMASTER_RUNNER__REDIS__PASSWORD"  # noqa: S105 - the name of a variable
 
 
 def text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
+
+
+def token_condition(pool: PodPoolWorld) -> Json | None:
+    """The condition RunnerToken of the pool's status."""
+    return next((condition for condition in pool.status()["conditions"] if condition["type"] == "RunnerToken"), None)
 
 
 def environment(pod: Json) -> dict[str, Json]:
