@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -12,11 +11,9 @@ from berthmaster import routing
 from berthmaster.jobs.runner_ledger import NotVerified
 from berthmaster.jobs.scripts import load_scripts
 from berthmaster.jobs.slot_ledger import SlotLedger
-from berthmaster.redis import incarnation
 from berthmaster.redis.identity import Identity
-from berthmaster.redis.incarnation import connect
+from berthmaster.redis.incarnation import STATE_VERSION
 from events.workqueue import Refusal, Workqueue, other_version
-from events.workqueue import queue as workqueue
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, HOUR, KEY, mark
 from tests.support.jobs.slot_world import SlotWorld
@@ -28,14 +25,16 @@ NEXT = "8:publisher-b"
 BLUE = Identity("blue", "uid-of-blue")
 
 
-@contextmanager
-def other_release(redis_url: str) -> Iterator[Redis]:
-    """A client of a release whose state has another version."""
-    with pytest.MonkeyPatch.context() as patch, connect(redis_url) as client:
-        patch.setattr(incarnation, "STATE_VERSION", "v0")
-        patch.setattr(other_version, "STATE_VERSION", "v0")
-        patch.setattr(workqueue, "STATE_VERSION", "v0")
-        yield client
+def make_older(redis: Redis) -> None:
+    """Make all state in Redis that of a release whose state has another version, by the version in its stamps."""
+    ours, other = f":{STATE_VERSION}".encode(), b":v0"
+    redis.hset("{queue}meta", "version", "v0")
+    for key in redis.scan_iter():
+        if redis.type(key) == b"hash":
+            fields: Any = redis.hgetall(key)
+            stamps = {field: value for field, value in fields.items() if ours in value}
+            for field, value in stamps.items():
+                redis.hset(key, field, value.replace(ours, other))
 
 
 def publish(queue: Workqueue, epoch: str, *versions: int) -> None:
@@ -44,15 +43,15 @@ def publish(queue: Workqueue, epoch: str, *versions: int) -> None:
     assert queue.stamp(epoch)
 
 
-def test_state_of_another_version_is_not_ready_and_is_built_anew(redis: Redis, redis_url: str) -> None:
+def test_state_of_another_version_is_not_ready_and_is_built_anew(redis: Redis) -> None:
     """Rule stateversion."""
-    with other_release(redis_url) as old:
-        publish(Here(old).workqueue(), EPOCH, 1)
-        entries = active_pool(old).allocate("games/a")
-        slots = SlotWorld(old)
-        slots.add("a")
-        slots.submit("job")
-        assert slots.state("job") == "placed"
+    publish(Here(redis).workqueue(), EPOCH, 1)
+    entries = active_pool(redis).allocate("games/a")
+    slots = SlotWorld(redis)
+    slots.add("a")
+    slots.submit("job")
+    assert slots.state("job") == "placed"
+    make_older(redis)
     pool, queue = LivePool(redis, "arena", 30000, 1000), Here(redis).workqueue()
     assert queue.take(KEY, HOUR, "n") is Refusal.NOT_READY
     assert not queue.stands(EPOCH)
@@ -80,9 +79,9 @@ def test_state_of_another_version_is_not_ready_and_is_built_anew(redis: Redis, r
     assert slots.record("job").uid == "b"
 
 
-def test_what_was_discarded_by_half_is_discarded_by_the_next_publisher(redis: Redis, redis_url: str) -> None:
-    with other_release(redis_url) as old:
-        publish(Here(old).workqueue(), EPOCH, 1)
+def test_what_was_discarded_by_half_is_discarded_by_the_next_publisher(redis: Redis) -> None:
+    publish(Here(redis).workqueue(), EPOCH, 1)
+    make_older(redis)
     first = Here(redis).workqueue()
     assert not other_version.discard_other_version(
         redis, {"meta": "{queue}meta", "snap": "{queue}snap"}, "6:outbid", "v0"
@@ -106,6 +105,6 @@ def test_a_ledger_that_is_older_than_the_first_publisher_stays(redis: Redis) -> 
     active_pool(redis).allocate("games/a")
     queue = Here(redis).workqueue()
     assert queue.assume_epoch(EPOCH, BLUE)  # and dies here
-    assert redis.hget("{queue}meta", "version") == incarnation.STATE_VERSION.encode()
+    assert redis.hget("{queue}meta", "version") == STATE_VERSION.encode()
     publish(queue, NEXT)
     assert "games/a" in LivePool(redis, "arena", 30000, 1000).held()
