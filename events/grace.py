@@ -59,6 +59,10 @@ def _watch(reader: int, seconds: float, begin: Callable[[], None]) -> NoReturn:
         pass
     begin()
     time.sleep(seconds)
-    sys.stderr.write(f"still there {seconds:g} s after it was asked to end, with these threads:\n")
-    faulthandler.dump_traceback()
-    os._exit(OVERDUE)
+    try:
+        os.set_blocking(sys.stderr.fileno(), False)  # a reader that reads no more must not keep the process
+        sys.stderr.write(f"still there {seconds:g} s after it was asked to end, with these threads:\n")
+        sys.stderr.flush()
+        faulthandler.dump_traceback()
+    finally:
+        os._exit(OVERDUE)

@@ -15,45 +15,49 @@ import structlog
 from redis import Redis
 from redis.client import Pipeline
 
-from berthmaster.redis.incarnation import STATE_VERSION
+from berthmaster.redis.incarnation import STATE_VERSION, doubt, incarnation
 
 log = structlog.get_logger(__name__)
 FIELD: Final = "version"
 """Field of the queue's `meta`: the version of the state in this Redis."""
+DISCARDING: Final = "discarding"
+"""Stands there while old state is deleted."""
 TAGS: Final = ("{pp:", "{sp:", "{claims:", "{aws:")
 """The first characters of the hash tags of port pools, pod pools, claim indexes and call budgets."""
 
 
-def version_of(redis: Redis, meta: str) -> str | None:
-    """Return the version of the state, None before the first epoch, which gets ours. Ask before an epoch is assumed."""
-    stored: Any = redis.hmget(meta, "epoch", FIELD)
-    epoch, version = stored
-    return None if epoch is None else (version or b"").decode()
+def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, under: str) -> bool:
+    """Delete the state of another version, once `epoch` is assumed under incarnation `under`.
 
-
-def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, version: str | None) -> bool:
-    """Delete the state of another version, once `epoch` is assumed. False: another epoch was assumed since.
-
-    `queue` has the workqueue's keys by name. Its `meta` stays: every version can read its epoch, fleet and counters.
-    A publisher that dies in the middle leaves the version field unchanged, and the next publisher begins again.
+    False: another epoch was assumed since, or another Redis answers. Every step compares the epoch: a publisher that
+    was stalled must not delete what its successor has built. `queue` has the workqueue's keys by name. Its `meta`
+    stays: every version can read its epoch, fleet and counters. No version is its own while it is being discarded, so
+    the next publisher of any version begins again after one that died in the middle.
     """
     meta, others = queue["meta"], [key for name, key in queue.items() if name != "meta"]
-    if version in (None, STATE_VERSION):
+    version: Any = redis.hget(meta, FIELD)
+    if version == STATE_VERSION.encode():
         return True
-    log.warning("state_of_other_version_discarded", other=version, version=STATE_VERSION)
-    for tagged in ledgers(redis):
-        redis.unlink(*tagged)  # one command: nobody reads half a ledger
+    log.warning("state_of_other_version_discarded", other=(version or b"").decode(), version=STATE_VERSION)
 
-    def empty(pipe: Pipeline) -> Any:  # bool; redis-py says None
-        current: Any = pipe.hget(meta, "epoch")
-        pipe.multi()
-        if current != epoch.encode():
-            return False
-        pipe.unlink(*others)
-        pipe.hset(meta, FIELD, STATE_VERSION)
-        return True
+    def step(keys: Sequence[str] | Sequence[bytes], version: str) -> bool:
+        def write(pipe: Pipeline) -> bool:
+            current: Any = pipe.hget(meta, "epoch")
+            pipe.multi()
+            if current != epoch.encode():
+                return False
+            if keys:
+                pipe.unlink(*keys)  # one command: nobody reads half a ledger
+            pipe.hset(meta, FIELD, version)
+            return True
 
-    return bool(redis.transaction(empty, meta, value_from_callable=True))
+        transaction: Any = redis.transaction  # redis-py says None
+        return bool(transaction(write, meta, value_from_callable=True))
+
+    if not step((), DISCARDING) or not all(step(keys, DISCARDING) for keys in ledgers(redis)):
+        return False
+    doubt(redis)  # a new master may have again what was deleted on the one before
+    return incarnation(redis) == under and step(others, STATE_VERSION)
 
 
 def ledgers(redis: Redis) -> Iterable[Sequence[bytes]]:
@@ -62,4 +66,4 @@ def ledgers(redis: Redis) -> Iterable[Sequence[bytes]]:
     for begin in TAGS:
         for key in redis.scan_iter(match=f"{begin}*", count=1000):
             keys[key.partition(b"}")[0]].append(key)
-    return keys.values()
+    return list(keys.values())

@@ -36,7 +36,7 @@ from events.workqueue.entries import (
     stored_version,
 )
 from events.workqueue.hints import Publish, push
-from events.workqueue.other_version import discard_other_version, version_of
+from events.workqueue.other_version import discard_other_version
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # order of lib/keys.lua
@@ -69,12 +69,11 @@ class Workqueue:
         Raises AnotherFleet for a Redis that belongs to another fleet; a Redis of no fleet becomes `fleet`'s.
         """
         doubt(self._redis)
-        version = version_of(self._redis, self._key["meta"])
         under = self._run("assume_epoch", epoch, INCARNATION, *(fleet or ("", "")), STATE_VERSION)
         if fleet and isinstance(under, list) and (owner := Identity.stored(under)):
             raise AnotherFleet(owner, fleet)
         self._assumed = (epoch, under.decode()) if under else None
-        return under is not None and discard_other_version(self._redis, self._key, epoch, version)
+        return under is not None and discard_other_version(self._redis, self._key, epoch, under.decode())
 
     def enter_history(self, epoch: str, anew: bool = False) -> bool:
         """Set the `history` of later marks. `anew`: the API's versions went back. False: the epoch is not ours.

@@ -12,7 +12,7 @@ from berthmaster.jobs.runner_ledger import NotVerified
 from berthmaster.jobs.scripts import load_scripts
 from berthmaster.jobs.slot_ledger import SlotLedger
 from berthmaster.redis.identity import Identity
-from berthmaster.redis.incarnation import STATE_VERSION
+from berthmaster.redis.incarnation import STATE_VERSION, incarnation
 from events.workqueue import Refusal, Workqueue, other_version
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, HOUR, KEY, mark
@@ -22,6 +22,7 @@ from tests.support.ports.live_pool import LivePool
 from workers.stores.ports.ledger import NotReady
 
 NEXT = "8:publisher-b"
+KEYS = {"meta": "{queue}meta", "snap": "{queue}snap"}
 BLUE = Identity("blue", "uid-of-blue")
 
 
@@ -79,16 +80,28 @@ def test_state_of_another_version_is_not_ready_and_is_built_anew(redis: Redis) -
     assert slots.record("job").uid == "b"
 
 
+def test_a_publisher_that_was_outbid_deletes_nothing_of_its_successor(redis: Redis) -> None:
+    """Rule stateversion: also when it was stalled after it had read the version."""
+    publish(Here(redis).workqueue(), EPOCH, 1)
+    active_pool(redis).allocate("games/a")
+    make_older(redis)
+    before = sorted(redis.scan_iter())
+    assert not other_version.discard_other_version(redis, KEYS, "6:outbid", incarnation(redis))
+    assert sorted(redis.scan_iter()) == before
+
+
 def test_what_was_discarded_by_half_is_discarded_by_the_next_publisher(redis: Redis) -> None:
+    """Another master answers in the middle, and may have the old state again."""
     publish(Here(redis).workqueue(), EPOCH, 1)
     make_older(redis)
-    first = Here(redis).workqueue()
-    assert not other_version.discard_other_version(
-        redis, {"meta": "{queue}meta", "snap": "{queue}snap"}, "6:outbid", "v0"
-    )
-    assert first.snapshot(KEY) is not None
-    publish(first, NEXT)
-    assert first.snapshot(KEY) is None
+    assert not other_version.discard_other_version(redis, KEYS, EPOCH, "another server")
+    assert redis.hget("{queue}meta", "version") == other_version.DISCARDING.encode()
+    queue = Here(redis).workqueue()
+    assert queue.snapshot(KEY) is not None
+    active_pool(redis).allocate("games/a")  # back with the other master
+    publish(queue, NEXT)
+    assert queue.snapshot(KEY) is None
+    assert LivePool(redis, "arena", 30000, 1000).held() == {}
 
 
 def test_another_epoch_of_the_same_version_keeps_the_state(redis: Redis) -> None:
