@@ -1,6 +1,7 @@
 # One image for every process; the arguments select it: publisher, worker (the default), beat or flower.
 #
 #   docker build -t berthmaster:0.1.0 .
+#   docker build -t berthmaster:0.1.0 --build-arg EXTRAS=tracing .           # with OpenTelemetry
 #   docker build -t berthmaster-sandbox:0.1.0 --build-arg EXTRAS=sandbox .   # with the sandbox's simulated AWS
 #
 # It writes only to /tmp, so a read-only root with a tmpfs there is enough.
@@ -14,15 +15,19 @@ WORKDIR /src
 RUN ["python", "-m", "venv", "--without-pip", "/opt/berthmaster"]
 # The user and group have names: Celery mistakes a nameless group for root's and warns.
 RUN echo "berthmaster:x:10001:10001::/tmp:/usr/sbin/nologin" >>/etc/passwd && echo "berthmaster:x:10001:" >>/etc/group
+# Every distribution in the version, and with the files, that scripts/lock.sh has written down.
+COPY deploy/image/build.txt deploy/image/${EXTRAS}.txt locked/
+RUN pip install --require-hashes -r locked/build.txt \
+ && pip --python /opt/berthmaster/bin/python install --require-hashes -r "locked/${EXTRAS}.txt"
 COPY pyproject.toml README.md LICENSE ./
 COPY berthmaster berthmaster
 COPY domain domain
 COPY events events
 COPY workers workers
 COPY compose compose
-# The project itself; pyproject.toml limits the versions of its dependencies.
-# hadolint ignore=DL3013
-RUN pip --python /opt/berthmaster/bin/python install ./berthmaster ".[${EXTRAS}]"
+# Ours: nothing is looked up, as everything that it needs is there.
+RUN pip wheel --no-deps --no-build-isolation --wheel-dir wheels ./berthmaster . \
+ && pip --python /opt/berthmaster/bin/python install --no-deps --no-index wheels/*.whl
 
 FROM python:${PYTHON} AS runtime
 ARG VERSION=0.1.0

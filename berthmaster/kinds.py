@@ -23,6 +23,29 @@ CORE: Final = ""
 Verbs = tuple[str, ...]
 
 
+class ReadyClass(StrEnum):
+    """A class of ready keys, in the order of priority. A key is served in the class of its kind, or as a slow one."""
+
+    CLAIM = "claim"
+    POOL = "pool"
+    POD = "pod"
+    SLOW = "slow"
+    """Keys that nobody waits for: resyncs, audits and periodic touches."""
+
+
+CYCLE: Final = (
+    ReadyClass.CLAIM,
+    ReadyClass.POD,
+    ReadyClass.POOL,
+    ReadyClass.POD,
+    ReadyClass.CLAIM,
+    ReadyClass.POD,
+    ReadyClass.POOL,
+    ReadyClass.SLOW,
+)
+"""The turns of the classes. A class without a ready key leaves its turn to the others, in the order of priority."""
+
+
 class Projection(StrEnum):
     """What the publisher keeps of an object (events/publisher/resources.py)."""
 
@@ -37,14 +60,15 @@ class Projection(StrEnum):
 class ResourceKind:
     """A row of the table.
 
-    `prefix` is the first part of its keys, `task` the Celery task that reconciles a key. Workers also patch the status,
-    whatever `worker_verbs` are.
+    `prefix` is the first part of its keys, `task` the Celery task that reconciles a key, `ready_class` the class of its
+    ready keys. Workers also patch the status, whatever `worker_verbs` are.
     """
 
     name: str
     prefix: str
     plural: str
     task: str
+    ready_class: ReadyClass
     worker_verbs: Verbs
     publisher_verbs: Verbs = ("list", "watch")
     projection: Projection = Projection.SPEC
@@ -89,6 +113,7 @@ POD: Final = ResourceKind(
     prefix="pod",
     plural="pods",
     task="ports.reconcile",
+    ready_class=ReadyClass.POD,
     worker_verbs=("get", "list", "patch"),
     projection=Projection.PORTS,
     group=CORE,
@@ -99,6 +124,7 @@ PORT_POOL: Final = ResourceKind(
     prefix="portpool",
     plural="portpools",
     task="pools.reconcile",
+    ready_class=ReadyClass.POOL,
     worker_verbs=("get", "list", "patch"),  # patch: the finalizer
     namespaced=False,
 )
@@ -107,6 +133,7 @@ POD_POOL: Final = ResourceKind(
     prefix="podpool",
     plural="podpools",
     task="podpools.reconcile",
+    ready_class=ReadyClass.POOL,
     worker_verbs=("get", "list"),
 )
 POD_CLAIM: Final = ResourceKind(
@@ -114,13 +141,15 @@ POD_CLAIM: Final = ResourceKind(
     prefix="podclaim",
     plural="podclaims",
     task="claims.reconcile",
-    worker_verbs=("get", "list", "create", "patch", "delete"),  # sets make and delete claims
+    ready_class=ReadyClass.CLAIM,
+    worker_verbs=("get", "list", "create", "patch", "delete"),  # claim sets and requests of services
 )
 POD_CLAIM_SET: Final = ResourceKind(
     "PodClaimSet",
     prefix="podclaimset",
     plural="podclaimsets",
     task="claimsets.reconcile",
+    ready_class=ReadyClass.CLAIM,
     worker_verbs=("get",),
 )
 

@@ -18,18 +18,12 @@ UID: Final = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?"
 """What Kubernetes gives an object as its UID: a UUID today, opaque by contract."""
 
 _NAME: Final = re.compile(NAME)
-_FULL_NAME: Final = re.compile(f"{NAME}/{NAME}")
 _UID: Final = re.compile(UID)
 
 
 def is_name(value: object) -> TypeGuard[str]:
     """Tell whether the value is a name that an object or a namespace can have."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
-
-
-def is_full_name(value: object) -> TypeGuard[str]:
-    """Tell whether the value is `NAMESPACE/NAME`."""
-    return isinstance(value, str) and _FULL_NAME.fullmatch(value) is not None
 
 
 def is_uid(value: object) -> TypeGuard[str]:

@@ -1,14 +1,14 @@
-"""Names of keys, tasks and queues, and the messages that ask for a run: all that publisher and workers must agree on.
+"""Names of keys, tasks and queues, and the messages that publisher and workers must agree on.
 
-A message is a hint: it names a key, never a change. It is built by hand for two reasons. A publisher that lists 50,000
-pods cannot afford a Celery publish each (0.7 ms against 0.05 ms in a pipeline). And a script that marks a key can send
-the key's hint in the same step. Any Celery worker accepts it: it is message protocol 2 as kombu's Redis transport
-stores it.
+A hint is a message that says: keys are ready. It names none. It is built by hand, so that a script that makes a key
+ready can send the hint in the same step. Any Celery worker accepts it: it is message protocol 2 as kombu's Redis
+transport stores it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, TypeGuard
 from uuid import uuid4
 
@@ -17,7 +17,7 @@ import orjson
 from berthmaster import tracing
 from berthmaster.kinds import KINDS, POD, POD_CLAIM, POD_CLAIM_SET, POD_POOL, PORT_POOL
 
-LATENCY: Final = "berthmaster.latency"  # hints and what must stay in order with them
+LATENCY: Final = "berthmaster.latency"  # hints, and what other services ask for
 JOBS: Final = "berthmaster.jobs"  # what clients ask for: however much it is, hints must not wait behind it
 MAINTENANCE: Final = "berthmaster.maintenance"  # ticks, scale-up, audit
 EVENTS_STREAM: Final = "berthmaster:events"
@@ -25,16 +25,22 @@ EVENTS_STREAM: Final = "berthmaster:events"
 PORTS_RECONCILE: Final = POD.task  # (key)
 POOLS_RECONCILE: Final = PORT_POOL.task  # (key)
 SLOTS_SUBMIT: Final = "slots.submit"  # (job)
-SLOTS_CONFIRM: Final = "slots.confirm"  # (pool, id, plan)
-SLOTS_CANCEL: Final = "slots.cancel"  # (pool, id)
+SLOTS_CONFIRM: Final = "slots.confirm"  # (pool, id, plan, by)
+SLOTS_CANCEL: Final = "slots.cancel"  # (pool, id, by)
 SLOTS_FINISH: Final = "slots.finish"  # (pool, id, phase, attempt, outcome, result)
 SLOTS_SWEEP: Final = "slots.sweep"  # ()
+CLAIMS_CREATE: Final = "claims.create"  # (claim)
+CLAIMS_RENEW: Final = "claims.renew"  # (claim, renewal)
+CLAIMS_RELEASE: Final = "claims.release"  # (claim)
 PODPOOLS_AUTOSCALE: Final = "podpools.autoscale"  # ()
 POOLS_SCALE_UP: Final = "pools.scale_up"  # (pool, epoch, token)
 QUEUE_TICK: Final = "queue.tick"  # ()
-QUEUE_SWEEP_LOST: Final = "queue.sweep_lost"  # (sent, ms)
+QUEUE_DRAIN: Final = "queue.drain"  # (hint)
 PORTS_SWEEP: Final = "ports.sweep"  # ()
 PORTS_AUDIT: Final = "ports.audit"  # ()
+
+PLACEHOLDER: Final = "<id of the hint>"
+"""Stands for the id in the text from which scripts make hints."""
 
 RECONCILERS: Final = {kind.prefix: kind.task for kind in KINDS}
 """First part of a key -> the task that takes it."""
@@ -45,9 +51,12 @@ QUEUES: Final = {
     SLOTS_CONFIRM: JOBS,
     SLOTS_CANCEL: JOBS,
     SLOTS_FINISH: JOBS,
+    CLAIMS_CREATE: JOBS,
+    CLAIMS_RENEW: JOBS,
+    CLAIMS_RELEASE: JOBS,
     SLOTS_SWEEP: MAINTENANCE,
     PODPOOLS_AUTOSCALE: MAINTENANCE,
-    QUEUE_SWEEP_LOST: LATENCY,  # behind the hints that it judges
+    QUEUE_DRAIN: LATENCY,
     POOLS_SCALE_UP: MAINTENANCE,
     QUEUE_TICK: MAINTENANCE,
     PORTS_SWEEP: MAINTENANCE,
@@ -106,28 +115,38 @@ def reconciler(key: str) -> str:
     return RECONCILERS[key.partition("/")[0]]
 
 
-def hint(key: str) -> bytes:
-    """Return the message that asks for a run of the key. Raises KeyError for a kind that nobody reconciles."""
-    return message(reconciler(key), key)
+def hint(identity: str) -> bytes:
+    """Return the message that begins a drain. `identity` is the hint's id, and the id of the message."""
+    own = headers(QUEUE_DRAIN, identity, (identity,))
+    own.pop(tracing.HEADER, None)  # a trace belongs to a key
+    return _message(QUEUES[QUEUE_DRAIN], own, (identity,))
+
+
+def hint_parts() -> list[str]:
+    """Return the text of a hint in the parts between which its id stands."""
+    return hint(PLACEHOLDER).decode().split(PLACEHOLDER)
 
 
 def message(task: str, *args: object) -> bytes:
     """Return a Celery message for the task's own queue, to LPUSH on the list of that name."""
-    identity, queue = str(uuid4()), QUEUES[task]
+    return _message(QUEUES[task], headers(task, str(uuid4()), args), args)
+
+
+def _message(queue: str, headers: Mapping[str, object], args: tuple[object, ...]) -> bytes:
     embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
     return orjson.dumps(
         {
             "body": orjson.dumps([args, {}, embed]).decode(),
             "content-type": "application/json",
             "content-encoding": "utf-8",
-            "headers": headers(task, identity, args),
+            "headers": headers,
             "properties": {
-                "correlation_id": identity,
+                "correlation_id": headers["id"],
                 "delivery_mode": 2,
                 # without an exchange kombu gives a message back to the list of its routing key, whatever is declared
                 "delivery_info": {"exchange": "", "routing_key": queue},
                 "priority": 0,
-                "delivery_tag": identity,
+                "delivery_tag": headers["id"],
             },
         }
     )

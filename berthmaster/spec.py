@@ -15,9 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from berthmaster.duration import spelled
+from berthmaster.forms import form
 
 S = TypeVar("S")
-Length = Annotated[str, Field(pattern="^[0-9]{1,9}(s|m|h)$")]
+Length = Annotated[str, Field(pattern=form("^[0-9]{1,9}(s|m|h)$", "a length of time, such as 90s, 10m or 24h"))]
 """A length of time as Kubernetes' own expressions read it: `90s`, `10m`, `24h`."""
 
 

@@ -106,6 +106,7 @@ DEFINITIONS: Final[dict[ResourceKind, Definition]] = {
             ("Phase", "string", ".status.phase"),
             ("Pool", "string", ".spec.poolName"),
             ("Pod", "string", ".spec.podName"),
+            ("Endpoint", "string", ".status.endpoints[0].address"),
             ("Node", "string", ".spec.nodeName"),
             ("Owner", "string", ".spec.ownerName"),
             ("Move", "string", ".status.migration.progress"),

@@ -7,6 +7,8 @@ from typing import Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from berthmaster.forms import fault_in_words
+
 MOST: Final = 5
 """Faults in the line."""
 LONGEST: Final = 900
@@ -15,8 +17,8 @@ LONGEST: Final = 900
 
 def spec_problem(error: ValidationError) -> str:
     """Describe up to five faults, for example `spec.startPort: Input should be greater than or equal to 1`."""
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{_path(fault)}: {fault['msg'].removeprefix('Value error, ')}" for fault in faults[:MOST]]
+    faults = error.errors(include_url=False, include_input=False)
+    lines = [f"{_path(fault)}: {fault_in_words(fault)}" for fault in faults[:MOST]]
     more = f" (and {len(faults) - MOST} more)" if len(faults) > MOST else ""
     return "; ".join(lines)[:LONGEST] + more
 

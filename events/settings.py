@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from berthmaster.duration import Duration
+from berthmaster.forms import fault_in_words
 from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, StateSettings
+from events.setting_names import refuse_mistyped
 
 STALLS_BEFORE_LIST: Final = 2
 """Stalled streams in a row after which a list is requested, which proves that the server answers at all."""
@@ -185,6 +187,12 @@ class ProcessSettings(BaseSettings):
     stream: StreamSettings = StreamSettings()
     tracing: TracingSettings = TracingSettings()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _mistyped(cls, values: Any) -> Any:
+        refuse_mistyped(cls)
+        return values
+
 
 AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 
@@ -199,7 +207,7 @@ def settings_of(kind: type[AnySettings]) -> AnySettings:
         return kind()
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
-        raise Misconfigured("\n".join(f"{variable(p['loc'])}: {p['msg']}" for p in problems)) from None
+        raise Misconfigured("\n".join(f"{variable(p['loc'])}: {fault_in_words(p)}" for p in problems)) from None
     except SettingsError as error:
         name = variable(tuple(re.findall(r'field "(\w+)"', str(error))))
         raise Misconfigured(f"{name}: it, or one that begins with {name}__, must be JSON and cannot be read") from None

@@ -23,7 +23,7 @@ OVERVIEW: Final = Board(
                 stat("Publisher stamped", gauge("berthmaster_publisher_stamped", ""), "1: workers may take keys"),
                 stat("Redis answers", "min(berthmaster_state_readable)", "0: at least one worker cannot read it"),
                 stat("Pods without ports", f"sum({gauge('berthmaster_waiting_pods', 'pool, reason')})"),
-                stat("Oldest queued key", gauge("berthmaster_queue_oldest_seconds", ""), unit="s"),
+                stat("Oldest ready key", gauge("berthmaster_queue_oldest_seconds", ""), unit="s"),
                 stat("Jobs that wait", f"sum({gauge('berthmaster_jobs', 'pool', WAITING)})"),
                 stat("Drift", f"sum({gauge('berthmaster_drift', 'pool, kind')})", "Differences of the last audits"),
             ),
@@ -203,13 +203,13 @@ QUEUE: Final = Board(
             "Workqueue",
             (
                 Panel("Keys, by state", ((gauge("berthmaster_queue_keys", "state"), "{{state}}"),)),
-                Panel("Oldest queued key", ((gauge("berthmaster_queue_oldest_seconds", ""), "seconds"),), "s"),
+                Panel("Oldest ready key", ((gauge("berthmaster_queue_oldest_seconds", ""), "seconds"),), "s"),
                 Panel("Messages of the broker", ((gauge("berthmaster_broker_messages", "queue"), "{{queue}}"),)),
                 Panel(
                     "Runs", ((rate("berthmaster_reconciles_total", "kind, outcome"), "{{kind}} {{outcome}}"),), "ops"
                 ),
                 Panel(
-                    "Hints not taken, by reason",
+                    "Keys and hints not taken, by reason",
                     ((rate("berthmaster_takes_refused_total", "kind, reason"), "{{kind}} {{reason}}"),),
                     "ops",
                 ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from berthmaster.kinds import POD_CLAIM, POD_CLAIM_SET
-from scripts.dashboard_parts import POOL, Board, Panel, gauge, quantile, rate
+from scripts.dashboard_parts import POOL, Board, Panel, gauge, quantile, rate, rose
 
 SPACE: Final = 'namespace=~"$namespace"'
 WARM: Final = 'pool=~"($namespace)/.*"'  # a pool of pods is called NAMESPACE/NAME
@@ -29,6 +29,11 @@ PODS: Final = Board(
                         ),
                     ),
                     "percentunit",
+                ),
+                Panel(
+                    "Jobs over their time, by limit",
+                    ((rose("berthmaster_jobs_over_time_total", "pool, limit", POOL), "{{pool}} {{limit}}"),),
+                    text="How many in each interval",
                 ),
             ),
         ),

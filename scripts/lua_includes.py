@@ -82,7 +82,8 @@ def _include_faults(name: str, text: str, files: Folder, owners: Mapping[str, st
 
 def _changed(words: list[str], name: str, files: Folder, owners: Mapping[str, str]) -> Iterator[str]:
     own = declared(files[name]).constants if is_lib(name) else []
-    constants = {word for word, lib in owners.items() if word in declared(files[lib]).constants} - set(own)
+    used = owners.keys() & set(words)
+    constants = {word for word in used if word in declared(files[owners[word]]).constants} - {*own, *locals_of(words)}
     for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
-        if word in constants - locals_of(words) and after == "=" and before not in {".", "{"}:
+        if word in constants and after == "=" and before not in {".", "{"}:
             yield word

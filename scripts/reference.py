@@ -21,7 +21,7 @@ from berthmaster.duration import SECONDS
 from berthmaster.kinds import GROUP, VERSION
 from berthmaster.runner.settings import RunnerSettings
 from events.settings import ProcessSettings
-from scripts import command_line, crds, signals
+from scripts import chart_values, command_line, crds, signals
 from scripts.tasks import AnyTask, tasks
 from workers.settings import WorkerSettings
 
@@ -43,7 +43,9 @@ TASKS_WORDS: Final = """\
 Any Celery client sends these tasks by name: `app.send_task(TASK, [ARGUMENT, ...], queue=QUEUE)`. Arguments are JSON, in
 the order of the tables or by name. Send each task to the queue in its table, because workers read no other queue for
 it. No task returns a result that a client can wait for. A task with an invalid argument ends at once: the log names the
-field (`payload_refused`), and `berthmaster_payloads_refused_total` counts it. [Jobs](../jobs.md) explains `slots`.
+field (`payload_refused`), and `berthmaster_payloads_refused_total` counts it. The sender of a refused `slots.submit`
+[reads why](../jobs.md#from-any-celery-application) in the results of the pool. [Jobs](../jobs.md) explains `slots`, and
+[claims](../claims.md#from-a-matchmaker) explains `claims`.
 
 Workers refuse a message of another shape before any task runs: the log names its id, its task and the field
 (`message_refused`), and `berthmaster_messages_refused_total` counts it by reason. Workers refuse Celery's protocol 1,
@@ -52,9 +54,15 @@ hour ahead (`postponed`: send the message when the task is due). A worker keeps 
 """
 COMMAND_WORDS: Final = """\
 Each command reads the [settings](settings.md) from the environment. Exit status 2 means that the command line or a
-setting is wrong; each section explains exit status 1. `berthmaster COMMAND --help` shows the same text as this page.
-`berthmaster --install-completion` adds completion of commands and options to your shell (bash, zsh, fish, PowerShell),
-and `--show-completion` only prints what it would install.
+setting is wrong; most sections explain exit status 1. `berthmaster COMMAND --help` shows the same text as this page.
+`berthmaster --version` prints the version. `berthmaster --install-completion` adds completion of commands and options
+to your shell (bash, zsh, fish, PowerShell), and `--show-completion` only prints what it would install.
+"""
+CHART_WORDS: Final = """\
+Values of the chart `deploy/charts/berthmaster` ([install](../install.md#with-helm)). Where `values.yaml`
+has `null`, the default is that of the files of `deploy/`, which the chart and Kustomize share; without a default
+nothing is set. PROCESS is any of {processes}: each has these values
+besides its own, and the defaults of [its pods](#pods-of-each-process).
 """
 SETTINGS: Final[tuple[tuple[str, str, type[BaseModel]], ...]] = (
     ("Workers, beat and command line", "BERTHMASTER_", WorkerSettings),
@@ -118,8 +126,9 @@ def settings() -> str:
 
 
 def variables(model: type[BaseModel], prefix: str, filled: BaseModel | None = None) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows of a group. `filled`: its default, if that differs from the default of its class."""
-    for name, field in model.model_fields.items():
+    """Yield the rows of a group, required ones first. `filled`: its default, if its class has another."""
+    fields = sorted(model.model_fields.items(), key=lambda item: not item[1].is_required())
+    for name, field in fields:
         variable, value = f"{prefix}{name.upper()}", getattr(filled, name) if filled else field.default
         if inner := nested(field):
             yield from variables(inner, f"{variable}__", value if isinstance(value, BaseModel) else None)
@@ -187,6 +196,14 @@ def commands() -> str:
     return "\n".join(parts)
 
 
+def chart() -> str:
+    """Return the page about the values of the Helm chart."""
+    words = CHART_WORDS.format(processes=", ".join(f"`{name}`" for name in chart_values.PROCESSES))
+    values = table(("value", "default", "meaning"), [tuple(map(escaped, row)) for row in chart_values.rows()])
+    pods = table(("PROCESS", *(f"`{name}`" for name in chart_values.OWN)), list(chart_values.rows_of_processes()))
+    return "\n".join([HEADER, "# Helm\n", words, values, "## Pods of each process\n", pods])
+
+
 def escaped(cell: str) -> str:
     """Return a text for a cell of a table."""
     return cell.replace("\n", " ").replace("|", "\\|")
@@ -202,6 +219,7 @@ def documents() -> dict[str, str]:
     """Return the text of each document."""
     return {
         "cli.md": commands(),
+        "helm.md": chart(),
         "metrics.md": metrics(),
         "resources.md": resources(),
         "settings.md": settings(),

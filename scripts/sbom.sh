@@ -1,12 +1,10 @@
 #!/bin/sh
-# Writes build/sbom.json. The tool has an environment of its own, so that the list does not contain the tool.
+# Writes build/sbom.json: the Python distributions of the image, from the versions and hashes that are written down.
+# sbom.sh FILE writes FILE instead.
 set -eu
 cd "$(dirname "$0")/.."
-tool=.venv/sbom
-if ! [ -x "$tool/bin/cyclonedx-py" ]; then
-    .venv/bin/python -m venv "$tool"
-    "$tool/bin/pip" install --quiet --disable-pip-version-check "cyclonedx-bom>=7,<8"
-fi
-mkdir -p build
-"$tool/bin/cyclonedx-py" environment --pyproject pyproject.toml --output-reproducible -o build/sbom.json .venv/bin/python
-echo "sbom: build/sbom.json. Known faults of what it lists, where PyPI can be reached: pipx run pip-audit"
+PATH="$PWD/.venv/bin:$PATH"
+target=${1:-build/sbom.json}
+mkdir -p "$(dirname "$target")"
+cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o "$target" deploy/image/flower.txt
+echo "sbom: $target. Known faults of what it lists, where PyPI can be reached: pipx run pip-audit -r deploy/image/flower.txt --require-hashes"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any, NamedTuple
 
 from prometheus_client import REGISTRY
 
 from events.publisher.metrics import Metrics
+from workers import cloud
 from workers.app import TASKS
 from workers.telemetry.gauges import GAUGES
 
@@ -24,7 +26,8 @@ class Signal(NamedTuple):
 
 def metrics() -> Iterator[Signal]:
     """Yield all metrics, sorted; a histogram without `_bucket`, `_sum` and `_count`."""
-    for module in TASKS:
+    clouds = (module.name for module in walk_packages(cloud.__path__, f"{cloud.__name__}."))
+    for module in (*TASKS, *clouds):
         import_module(module)
     metrics = [*_of(REGISTRY), *_of(Metrics().registry)]
     yield from sorted([*metrics, *(Signal(name, "gauge", gauge.labels, gauge.text) for name, gauge in GAUGES.items())])

@@ -32,10 +32,18 @@ class CodePart:
 
 def functions_of(path: str, text: str) -> Iterator[CodePart]:
     """Yield each function of a file, nested ones too."""
-    for node in ast.walk(ast.parse(text, path)):
+    for node in _statements(ast.parse(text, path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             yield CodePart(f"{path}:{node.lineno} {node.name}", lines)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements within: no expression has a function with a name in it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from _statements(child)
 
 
 def offences(root: Path) -> Iterator[str]:

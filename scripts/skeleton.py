@@ -11,7 +11,6 @@ FILES: Final = ("reconciler", "observe", "actions", "status", "explain", "servic
 ELSEWHERE: Final = {
     "ports/services": "workers/port_services.py serves pods, port pools and the audit",
     "port_pools/services": "workers/port_services.py serves pods, port pools and the audit",
-    "port_pools/explain": "berthmaster explains pods, and what their pools lack with them",
 }
 """Files that a package does not have, and why."""
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+BUILT: Final = "build"
+"""A folder that `pip install ./berthmaster` leaves among the sources, with a copy of them."""
 TREES: Final = ("berthmaster", "domain", "events", "workers", "compose", "tests", "scripts")
 
 
@@ -13,4 +15,6 @@ def sources(root: Path, suffix: str, trees: tuple[str, ...] = TREES) -> Iterator
     """Yield path and text of each file that ends with `suffix`, sorted within a tree."""
     for tree in trees:
         for path in sorted((root / tree).rglob(f"*{suffix}")):
-            yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+            name = path.relative_to(root)
+            if BUILT not in name.parts:
+                yield name.as_posix(), path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The rules of our style that no ready-made linter has: sizes, form of Lua scripts, reasons of exemptions, words.
+"""The rules of our style that no ready-made linter has: sizes, Lua scripts, reasons of exemptions, words, providers.
 
 Each check is a module with `offences(root)`, which yields one line a fault. This module runs the checks over the tree
 and prints the faults.
@@ -12,7 +12,7 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import Final, TypeAlias
 
-from scripts import exemptions, lua_headers, lua_includes, raw_metadata, sizes, skeleton, words
+from scripts import exemptions, lua_headers, lua_includes, provider_names, raw_metadata, sizes, skeleton, words
 
 Check: TypeAlias = Callable[[Path], Iterator[str]]
 
@@ -22,6 +22,7 @@ CHECKS: Final[dict[str, Check]] = {
     "lua includes": lua_includes.offences,
     "exemptions": exemptions.offences,
     "raw metadata": raw_metadata.offences,
+    "provider names": provider_names.offences,
     "words": words.offences,
     "skeleton": skeleton.offences,
 }

@@ -4,6 +4,8 @@ Machines are shared and slow at times: a slow example is no fault, and each test
 suite tries the same examples each time; `pytest --hypothesis-profile=search` tries others.
 """
 
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +14,19 @@ from hypothesis import settings
 from berthmaster.redis.refusals import spell
 
 pytest.register_assert_rewrite("tests.support")  # else what is wrong is not said where it is asserted there
-pytest_plugins = ["tests.fixtures.redis", "tests.fixtures.kube", "tests.fixtures.aws", "tests.fixtures.processes"]
+pytest_plugins = [
+    "tests.fixtures.redis",
+    "tests.fixtures.kube",
+    "tests.fixtures.aws",
+    "tests.fixtures.processes",
+    "tests.fixtures.browser",
+    "tests.fixtures.helm",
+    "tests.fixtures.rabbitmq",
+    "tests.fixtures.optional_parts",
+]
+# Some images forbid to write bytecode: each process that a test starts would then compile all of our code again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 settings.register_profile("search", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")

@@ -20,7 +20,8 @@ from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.refusals import warn
 from domain.backoff import RetryPolicy, backoff
 from domain.outcome import Outcome, Settled, Wait
-from events.workqueue import LeasedKey, Refusal, Workqueue
+from events.kube.api import keeping
+from events.workqueue import EndOfRun, Refusal, Workqueue
 from workers.run import Run
 from workers.telemetry import metrics
 
@@ -31,50 +32,63 @@ LEASE = timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ends, and the name of that in metrics and logs."""
+    """How a run ends, and the name of that in metrics and logs. `error`: of a run that failed by a bug."""
 
     name: str
     outcome: Outcome
     tries: int = 0
+    error: Exception | None = None
 
 
 def reconcile(
-    queue: Workqueue, key: str, reconciler: Reconciler, policy: RetryPolicy, lease: timedelta = LEASE
+    queue: Workqueue,
+    key: str,
+    reconciler: Reconciler,
+    policy: RetryPolicy,
+    lease: timedelta = LEASE,
+    *,
+    requested: bool = False,
 ) -> Outcome | None:
     """Run `reconciler` on `key`, alone. None: nothing to do, another worker has or took the key, or Redis is away.
 
-    The task does not fail without Redis: the key stays dirty, and a sweep hints it again.
+    The task does not fail without Redis: the key stays dirty, and a hint follows. `requested`: run the key although
+    nothing has changed.
     """
     started = time.monotonic()
     with structlog.contextvars.bound_contextvars(key=key):
         try:
-            taken = queue.take(key, lease, secrets.token_hex(4))
+            taken = queue.take(key, lease, new_nonce(), requested=requested)
             if isinstance(taken, Refusal):
-                metrics.count_refusal(key, taken.value)
+                metrics.count_refusal(metrics.kind_of(key), taken.value)
                 return None
-            return _run(queue, taken, Run(queue, taken, lease, started), reconciler, policy)
+            ending = run_key(Run(queue, taken, lease, started), reconciler, policy, lambda end: queue.done(taken, *end))
+            return ending.outcome if ending else None
         except OUTAGE as error:
             warn(log, "key_left_dirty", error, reason="redis_unavailable")
             return None
 
 
-def _run(queue: Workqueue, taken: LeasedKey, run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Outcome | None:
+def run_key(run: Run, reconciler: Reconciler, policy: RetryPolicy, done: Callable[[EndOfRun], bool]) -> Ending | None:
+    """Run `reconciler`, and give the key back by `done`, which returns whether the lease was still ours.
+
+    None: it was not, and the queue has marked the key dirty again because of what this run did too late.
+    """
     started = time.monotonic()
-    with structlog.contextvars.bound_contextvars(token=run.token, tries=run.tries):
+    with structlog.contextvars.bound_contextvars(token=run.token, tries=run.tries), keeping(run.keep):
         ending = _ending(run, reconciler, policy)
-        kept = _give_back(queue, taken, run, ending)
+        outcome = ending.outcome
+        wait = outcome.for_ if isinstance(outcome, Wait) else None
+        kept = done(EndOfRun(wait, ending.tries, run.written, run.released))
         seconds = time.monotonic() - started
         metrics.observe_reconcile(run.key, ending.name if kept else "stale", seconds)
         say = log.debug if ending.name == "settled" and kept else log.info  # a settled run has logged its actions
-        say("key_reconciled", outcome=ending.name, kept=kept, seconds=round(seconds, 4), **_wait(ending.outcome))
-        return ending.outcome if kept else None
+        say("key_reconciled", outcome=ending.name, kept=kept, seconds=round(seconds, 4), **_wait(outcome))
+        return ending if kept else None
 
 
-def _give_back(queue: Workqueue, taken: LeasedKey, run: Run, ending: Ending) -> bool:
-    """False: the lease was lost, and the queue has marked the key dirty again because of what this run did too late."""
-    outcome = ending.outcome
-    wait = outcome.for_ if isinstance(outcome, Wait) else None
-    return queue.done(taken, wait, tries=ending.tries, written=run.written, pools=run.released)
+def new_nonce() -> str:
+    """Return what makes a request of the queue unique."""
+    return secrets.token_hex(4)
 
 
 def _wait(outcome: Outcome) -> dict[str, object]:
@@ -102,4 +116,4 @@ def _ending(run: Run, reconciler: Reconciler, policy: RetryPolicy) -> Ending:
 def _retry(name: str, run: Run, policy: RetryPolicy, error: Exception, after: timedelta | None = None) -> Ending:
     wait = after if after is not None else backoff(policy, run.tries, SystemRandom().random())
     tries = run.tries + (after is None)  # a wait that the other side asked for makes no later wait longer
-    return Ending(name, Wait(wait, str(error) or type(error).__name__), tries)
+    return Ending(name, Wait(wait, str(error) or type(error).__name__), tries, error)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
+from threading import Lock
 
 from berthmaster.errors import StaleToken
 from events.workqueue import LeasedKey, Snapshot, Workqueue
@@ -40,11 +41,16 @@ class Run:
         self.pools: tuple[str, ...] = tuple(taken.pools)
         self.written: Snapshot | None = None
         self.released: Sequence[str] | None = None
+        self._renewing = Lock()
 
     def keep(self, at_least: timedelta) -> None:
-        """Make sure that the lease lasts `at_least` more. Raises StaleToken when another run has taken the key."""
-        if self._clock() + at_least.total_seconds() >= self._ends:
-            self._renew(max(self._lease, at_least + CALL_OVERHEAD), None)
+        """Make sure that the lease lasts `at_least` more. Raises StaleToken when another run has taken the key.
+
+        Threads of one run may call it at a time: one renews, and the end that is known is that of the latest renewal.
+        """
+        with self._renewing:
+            if self._clock() + at_least.total_seconds() >= self._ends:
+                self._renew(max(self._lease, at_least + CALL_OVERHEAD), None)
 
     def hold(self, pools: Sequence[str]) -> None:
         """Record the pools where this name may own ports, before it owns any. [] is recorded when the run ends."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import tempfile
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from berthmaster import routing
 from berthmaster.duration import Duration
@@ -21,8 +21,10 @@ from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, Stat
 from domain.backoff import RetryPolicy
 from domain.ports.request import parse_ports
 from domain.ports.retain_annotation import MAX_RETENTION
+from events.setting_names import refuse_mistyped
 from events.settings import KubernetesSettings, StreamSettings, TracingSettings
-from workers.cloud.aws.settings import AwsSettings
+from events.workqueue import AHEAD
+from workers.cloud.providers import ProviderSettings
 
 CLIENTS_RETRY_FOR: Final = timedelta(minutes=10)
 """A refused slots.submit is tried 20 times, at most 30 s apart; a broker delivers again what nobody acknowledged."""
@@ -54,11 +56,17 @@ class QueueSettings(Nested):
     sweep_limit: int = Field(default=1000, ge=1)
     """Most keys that one tick wakes; raising it blocks Redis longer."""
 
-    sweep_lost_limit: int = Field(default=10_000, ge=1)
-    """Most lost hints that one sweep repeats; raising it makes bigger bursts after an outage."""
+    drain_keys: int = Field(default=50, ge=1)
+    """Most keys that one message serves; raising it saves messages, and delays other messages."""
 
-    sweep_lost_every: Duration = Field(default=timedelta(seconds=30), gt=timedelta(0))
-    """Period of the search for lost hints; raising it delays keys whose message the broker lost."""
+    drain_time: Duration = Field(default=timedelta(seconds=1), gt=timedelta(0))
+    """How long one message serves keys; raising it delays ticks, and the end of a worker of processes."""
+
+    hints_ahead: int = Field(default=AHEAD, ge=1, le=1000)
+    """Hints that may wait for a thread; raising it to the number of worker processes lets bursts begin faster."""
+
+    hint_lost_after: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
+    """Age at which a hint that nobody took counts as lost; raising it delays keys whose message the broker lost."""
 
     retry: RetrySettings = RetrySettings()
 
@@ -113,6 +121,12 @@ class SlotsSettings(Nested):
     remember: Duration = Field(default=timedelta(hours=24), gt=timedelta(0))
     """How long an ended job is known; it must outlast the retries of clients, raising it costs memory."""
 
+    list_every: Duration = Field(default=timedelta(minutes=1), ge=timedelta(0))
+    """Period after which a worker lists a pool's pods anew; lowering it costs lists, and 0 lists in each run."""
+
+    pod_writes: int = Field(default=8, ge=1, le=64)
+    """Pods that a run of a pool writes at a time; raising it costs connections, and requests a second at the API."""
+
     runner_redis_url: Annotated[str, AfterValidator(checked_if_named)] = ""
     """Address of Redis as runner pods reach it, user and password left out; empty means the workers' own."""
 
@@ -140,7 +154,8 @@ class CelerySettings(Nested):
     """Tasks at a time in a process; raising it costs connections; beyond about 100 the main loop is the limit."""
 
     visibility_timeout: Duration = Field(default=timedelta(minutes=2), ge=timedelta(seconds=1))
-    """After this a message that was not acknowledged is delivered again; raising it delays what a dead worker had."""
+    """After this a message that was not acknowledged is delivered again; keep it above queue.drain_time and the longest
+    run. Raising it delays what a dead worker had."""
 
     restore_every: Duration = Field(default=timedelta(seconds=5), gt=timedelta(0))
     """Period of the look for such messages; raising it adds to the visibility timeout."""
@@ -149,7 +164,10 @@ class CelerySettings(Nested):
     """Silence after which a connection is checked; raising it lengthens the deafness after a half-open connection."""
 
     task_events: bool = False
-    """Sends task events for Flower; costs 15-40 % of the throughput of short tasks."""
+    """Sends task events, also while no Flower asks for them; costs 15-40 % of the throughput of short tasks."""
+
+    tick_events: bool = False
+    """Sends task events of periodic ticks, too; costs nine tenths of the room for tasks that Flower remembers."""
 
     heartbeat_file: Path = Path(tempfile.gettempdir()) / "berthmaster-worker.heartbeat"
     """Written while the worker consumes, read by `berthmaster healthcheck worker`; one a process, beat's beside it."""
@@ -168,6 +186,22 @@ class MetricsSettings(Nested):
     """Address to listen on; restrict it where the network is not trusted."""
 
 
+class FlowerSettings(Nested):
+    """The pages of `berthmaster flower`."""
+
+    home: bool = True
+    """`/` leads to the page of the fleet; false leaves it to Flower's own page of workers."""
+
+    deciders: str = "*"
+    """Names of the people who may confirm, cancel and stop, separated by commas: users of basic authentication, or
+    addresses that an OAuth provider has checked. `*` is everybody who has logged in, and nobody may without a name."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names."""
+        return frozenset(name.strip() for name in self.deciders.split(",") if name.strip())
+
+
 class LogSettings(Nested):
     """What is logged, and how."""
 
@@ -178,7 +212,7 @@ class LogSettings(Nested):
     """`auto` is console on a terminal and JSON elsewhere."""
 
 
-class WorkerSettings(BaseSettings):
+class WorkerSettings(ProviderSettings):
     """All of it. Only the name of the cluster has no default."""
 
     model_config = SettingsConfigDict(
@@ -196,7 +230,6 @@ class WorkerSettings(BaseSettings):
     redis: StateSettings = StateSettings()
     broker: BrokerSettings = BrokerSettings()
     kubernetes: KubernetesSettings = KubernetesSettings()
-    aws: AwsSettings = AwsSettings()
     queue: QueueSettings = QueueSettings()
     stream: StreamSettings = StreamSettings()
     ports: PortsSettings = PortsSettings()
@@ -204,6 +237,7 @@ class WorkerSettings(BaseSettings):
     claims: ClaimsSettings = ClaimsSettings()
     celery: CelerySettings = CelerySettings()
     metrics: MetricsSettings = MetricsSettings()
+    flower: FlowerSettings = FlowerSettings()
     log: LogSettings = LogSettings()
     tracing: TracingSettings = TracingSettings()
 
@@ -231,12 +265,29 @@ class WorkerSettings(BaseSettings):
     @property
     def call_time(self) -> timedelta:
         """The longest that one call of AWS or Kubernetes takes: a lease must outlast it."""
-        return max(self.aws.call_timeout, 2 * self.kubernetes.request_timeout)  # to connect, and for the answer
+        return max(self.cloud_call_timeout, 2 * self.kubernetes.request_timeout)  # to connect, and for the answer
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mistyped(cls, values: Any) -> Any:
+        refuse_mistyped(cls)
+        return values
 
     @model_validator(mode="after")
     def _lease_outlasts_a_call(self) -> WorkerSettings:
         if self.queue.lease <= self.call_time:
             raise ValueError(f"queue.lease must be longer than one call of AWS or Kubernetes ({self.call_time})")
+        return self
+
+    @model_validator(mode="after")
+    def _messages_outlast_drains(self) -> WorkerSettings:
+        least = self.queue.drain_time + self.call_time  # the last run of a drain begins before its time is over
+        if self.celery.visibility_timeout < least:
+            raise ValueError(
+                f"celery.visibility_timeout must be at least queue.drain_time and one call of AWS or Kubernetes "
+                f"({least}): the broker would deliver a hint again while its drain goes on; raise it, or lower "
+                "queue.drain_time"
+            )
         return self
 
     @model_validator(mode="after")

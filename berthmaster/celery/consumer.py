@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import structlog
 from celery.worker.consumer import Consumer
 
 from berthmaster.celery import envelope
 from berthmaster.celery.envelope import MessageRefused, brief
+from berthmaster.logger import get_logger
 from berthmaster.metrics import MESSAGES_REFUSED
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 
 class TolerantConsumer(Consumer):
@@ -43,7 +43,7 @@ class TolerantConsumer(Consumer):
 
     def on_decode_error(self, message: Any, exc: Exception) -> None:
         """Refuse a message whose body cannot be decoded."""
-        self.refuse(message, "undecodable", str(exc))
+        self.refuse(message, exc.reason if isinstance(exc, MessageRefused) else "undecodable", str(exc))
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
         """Return Celery's handler of messages, which refuses where Celery's own would raise."""

@@ -12,10 +12,13 @@ from datetime import UTC, datetime, timedelta
 from reprlib import Repr
 from typing import Annotated, Any, Final
 
+from kombu.exceptions import MessageStateError
+from kombu.transport.pyamqp import Message as AmqpMessage
 from kombu.transport.virtual import Message as VirtualMessage
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from berthmaster import routing, tracing
+from berthmaster.forms import fault_in_words, form
 
 CONTENT: Final = "application/json"
 ENCODINGS: Final = frozenset({"utf-8", "utf8"})
@@ -31,7 +34,7 @@ CANVAS: Final = ("callbacks", "errbacks", "chain", "chord")
 SHOWN: Final = 1024
 """Characters of a description that are kept."""
 
-Id = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,255}$")]
+Id = Annotated[str, StringConstraints(pattern=form(r"^[!-~]{1,255}$", "1 to 255 visible characters of ASCII"))]
 Text = Annotated[str, StringConstraints(max_length=65_536)]
 Limits = Annotated[list[float | None], Field(min_length=2, max_length=2)]
 
@@ -46,6 +49,11 @@ class MessageRefused(ValueError):  # noqa: N818 - as in "refused message": an ex
     def __init__(self, reason: str, problem: str) -> None:
         self.reason = reason
         super().__init__(problem)
+
+
+def compressed() -> MessageRefused:
+    """Return a refusal of its own for each message: one that is raised again keeps the frames of all times before."""
+    return MessageRefused("compressed", "headers.compression: send the body uncompressed")
 
 
 class Headers(BaseModel):
@@ -88,13 +96,36 @@ class Properties(BaseModel):
     priority: int | None = None
 
 
-class UncompressedMessage(VirtualMessage):
+class SettledOnce:
+    """Mixed into a message of kombu: to settle it again is logged. It would end the worker, in its event loop."""
+
+    def ack_log_error(self, logger: Any, errors: Any, multiple: bool = False) -> None:
+        """Acknowledge; an error is logged."""
+        message: Any = super()
+        message.ack_log_error(logger, (*errors, MessageStateError), multiple=multiple)
+
+    def reject_log_error(self, logger: Any, errors: Any, requeue: bool = False) -> None:
+        """Reject; an error is logged."""
+        message: Any = super()
+        message.reject_log_error(logger, (*errors, MessageStateError), requeue=requeue)
+
+
+class UncompressedMessage(SettledOnce, VirtualMessage):
     """A message of kombu that is not unpacked: a kilobyte may unpack to a gigabyte, and our senders do not compress."""
 
     def __init__(self, payload: Any, channel: Any = None, **options: Any) -> None:
         headers = payload.get("headers")
         if isinstance(headers, dict) and headers.get("compression"):
-            raise MessageRefused("compressed", "headers.compression: send the body uncompressed")
+            raise compressed()
+        super().__init__(payload, channel, **options)
+
+
+class UncompressedAmqpMessage(SettledOnce, AmqpMessage):
+    """The same of RabbitMQ, where kombu asks each message for its errors: what has one is not unpacked either."""
+
+    def __init__(self, payload: Any, channel: Any = None, **options: Any) -> None:
+        if (payload.properties.get("application_headers") or {}).get("compression"):
+            self.errors = [(MessageRefused, compressed(), None)]
         super().__init__(payload, channel, **options)
 
 
@@ -121,8 +152,8 @@ def model(of: type[Any], value: Any, part: str) -> Any:
     try:
         return of.model_validate(value)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        problems = [f"{'.'.join([part, *map(str, fault['loc'])])}: {fault['msg']}" for fault in faults[:3]]
+        faults = error.errors(include_url=False, include_input=False)
+        problems = [f"{'.'.join([part, *map(str, fault['loc'])])}: {fault_in_words(fault)}" for fault in faults[:3]]
         raise MessageRefused("malformed", "; ".join(problems)) from None
 
 
@@ -169,14 +200,7 @@ def time_of(field: str, text: str | None) -> datetime | None:
 
 def check_body(message: Any) -> None:
     """Raise MessageRefused unless the body is JSON of a list, an object and an empty canvas."""
-    if message.content_type != CONTENT:
-        raise MessageRefused("invalid", f"content-type: {CONTENT} is taken, not {brief.repr(message.content_type)}")
-    if not isinstance(message.content_encoding, str) or message.content_encoding.lower() not in ENCODINGS:
-        raise MessageRefused("invalid", f"content-encoding: utf-8 is taken, not {brief.repr(message.content_encoding)}")
-    if not isinstance(message.body, str | bytes | memoryview):
-        raise MessageRefused("malformed", f"body: must be a text, not {type(message.body).__name__}")
-    if len(message.body) > LONGEST_BODY:
-        raise MessageRefused("too_long", f"body: {len(message.body)} bytes, at most {LONGEST_BODY} are taken")
+    check_content(message)
     parts = decoded(message)
     if not isinstance(parts, list) or len(parts) != 3:
         raise MessageRefused("malformed", "body: must be a list of arguments, named arguments and an embedded canvas")
@@ -186,6 +210,18 @@ def check_body(message: Any) -> None:
     check_canvas(embed)
     if too_deep(message.body, parts):
         raise MessageRefused("malformed", f"body: more than {DEEPEST_BODY} levels deep")
+
+
+def check_content(message: Any) -> None:
+    """Raise MessageRefused unless the body is a text of JSON that is not too long."""
+    if message.content_type != CONTENT:
+        raise MessageRefused("invalid", f"content-type: {CONTENT} is taken, not {brief.repr(message.content_type)}")
+    if not isinstance(message.content_encoding, str) or message.content_encoding.lower() not in ENCODINGS:
+        raise MessageRefused("invalid", f"content-encoding: utf-8 is taken, not {brief.repr(message.content_encoding)}")
+    if not isinstance(message.body, str | bytes | memoryview):
+        raise MessageRefused("malformed", f"body: must be a text, not {type(message.body).__name__}")
+    if len(message.body) > LONGEST_BODY:
+        raise MessageRefused("too_long", f"body: {len(message.body)} bytes, at most {LONGEST_BODY} are taken")
 
 
 def decoded(message: Any) -> Any:

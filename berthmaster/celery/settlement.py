@@ -13,15 +13,15 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any, Final
 
-import structlog
 from celery.exceptions import TaskRevokedError
 from celery.worker.request import Request
 from celery.worker.state import task_ready
 
 from berthmaster.celery.envelope import brief
+from berthmaster.logger import get_logger
 from berthmaster.metrics import MESSAGES_REFUSED
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 CALLBACKS: Final = ("on_accepted", "on_success", "on_failure", "on_timeout", "on_retry")
 HANDS_OVER: Final = "execute_using_pool"
 SETTLED: Final = f"{__name__}:SettledRequest"

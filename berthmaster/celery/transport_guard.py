@@ -34,7 +34,6 @@ from collections import deque
 from queue import Empty
 from typing import Any, Final
 
-import structlog
 from celery.exceptions import CPendingDeprecationWarning
 from celery.worker.consumer import Consumer
 from kombu.transport import virtual
@@ -44,10 +43,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import DataError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from berthmaster.logger import get_logger
 from berthmaster.metrics import MESSAGES_REFUSED
 from berthmaster.redis.refusals import Refusable, caused, refused, spell
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 BROKEN = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DataError)
 """Errors of kombu about an entry: no JSON, no properties, nested too deep, a delivery tag that Redis cannot store."""
 LOST = (RedisConnectionError, RedisTimeoutError)

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final, Protocol
 
-import structlog
-
 from berthmaster.jobs.job import Placed
 from berthmaster.jobs.runner_ledger import RunnerLedger
+from berthmaster.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 WAITS: Final = tuple(timedelta(seconds=s) for s in (5, 10, 20, 40, 60))
 
 
@@ -35,12 +34,17 @@ class Dispatcher:
         The sweep sends what the ledger then places there: the broker is most likely still away.
         """
         asked = list(placed)
-        unsent = self._sender.send(asked)
+        unsent = self.send(asked)
         for job in asked:
             if job not in unsent:
                 facts = {"job": job.id, "phase": job.phase, "attempt": job.attempt, "pod": job.pod}
                 log.info("job_placed", pool=self._ledger.pool, **facts)
+
+    def send(self, placed: Iterable[Placed]) -> list[Placed]:
+        """Do the same without a line of the log for what is sent. Returns what could not be sent, and is undone."""
+        unsent = self._sender.send(placed)
         for job in unsent:
             wait = WAITS[min(job.tries, len(WAITS) - 1)]
             tries, _ = self._ledger.undo(job.id, job.attempt, wait)
             log.warning("job_unsent", pool=self._ledger.pool, job=job.id, attempt=job.attempt, tries=tries)
+        return unsent

@@ -7,11 +7,22 @@ stored state is the row's state and the row's facts hold.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
-from berthmaster.jobs.job import JobState
+from berthmaster.jobs.job import JobState, Limit
+from berthmaster.jobs.transition import (
+    AS_REPORTED,
+    Attempt,
+    Fact,
+    Index,
+    Key,
+    PhaseChange,
+    Plan,
+    SlotChange,
+    Transition,
+)
 
 
 class Event(StrEnum):
@@ -28,78 +39,14 @@ class Event(StrEnum):
     CONFIRM = "confirm"  # a person has seen the result of a phase, and wants the next
     CANCEL = "cancel"
     EXPIRE = "expire"  # nobody has confirmed it in time
+    OVERDUE = "overdue"  # the time of the limit is over that counts in its state
     LOSE = "lose"  # its pod is gone, or runs another job in its slot
+    POD_ENDS = "pod_ends"  # its pod terminates, and may do so for ever: nothing starts there any more
     UNLISTED = "unlisted"  # a report that was made after the attempt started does not list it
     REPORT_RUNNING = "report_running"  # a runner lists an attempt of it that runs
     REPORT_RESERVED = "report_reserved"  # a runner lists an attempt of it whose slot waits for a person
     REPORT_END = "report_end"  # a runner lists an attempt of it that has ended
     LEDGER_LOST = "ledger_lost"  # Redis was lost, or replaced by an old copy
-
-
-class Fact(StrEnum):
-    """What a script knows of a job or of an event. A fact that is not given does not hold."""
-
-    FIRST_PHASE = "first_phase"
-    MORE_PHASES = "more_phases"
-    HAS_SLOT = "has_slot"  # its pod is known, and its slot is not idle
-    REPEATABLE = "repeatable"  # its client lets it run again when its runner is lost
-    SUCCEEDED = "succeeded"  # of the outcome that the event tells; of a job that has ended, its own
-    SAME_ATTEMPT = "same_attempt"  # the event is about the attempt that is stored
-    LATER_ATTEMPT = "later_attempt"  # the event is about an attempt after the stored one
-    DELAYED = "delayed"  # it may not be placed yet
-
-
-class SlotChange(StrEnum):
-    """What becomes of the job's slot."""
-
-    KEEP = "keep"
-    FREE = "free"
-    RUN = "running"  # it is given the slot, and the slot counts as running
-    RESERVE = "reserved"
-
-
-class Key(StrEnum):
-    """What becomes of the job's serial key."""
-
-    KEEP = "keep"
-    TAKE = "take"  # if its phase needs the key and nobody has it
-    HAND_ON = "hand_on"  # to the first that waits for it
-
-
-class PhaseChange(StrEnum):
-    """Which phase the job is in afterwards."""
-
-    KEEP = "keep"
-    FIRST = "first"
-    NEXT = "next"
-    REPORTED = "reported"
-
-
-class Attempt(StrEnum):
-    """Which attempt is stored afterwards."""
-
-    KEEP = "keep"
-    NEW = "new"
-    REPORTED = "reported"
-
-
-class Plan(StrEnum):
-    """What becomes of the attempt whose result a person may confirm."""
-
-    KEEP = "keep"
-    SET = "set"
-    CLEAR = "clear"
-
-
-class Index(StrEnum):
-    """An index of the ledger that lists jobs."""
-
-    NONE = "none"
-    LINE = "line"  # of jobs that wait for a slot or for a serial key
-    LATER = "later"  # of jobs that may not be placed yet
-    SENT = "sent"  # of attempts by the time at which their message is sent again
-    DUE = "due"  # of reservations by their end
-    ENDED = "ended"  # of jobs by the time of their end
 
 
 INDEXES: Final[Mapping[JobState, tuple[Index, ...]]] = {
@@ -108,40 +55,32 @@ INDEXES: Final[Mapping[JobState, tuple[Index, ...]]] = {
     JobState.RUNNING: (),
     JobState.RESERVED: (Index.DUE,),
     JobState.CONFIRMED: (Index.LINE,),
-    JobState.CANCELLING: (),
+    JobState.CANCELLING: (Index.STOPPING,),
     JobState.UNKNOWN: (),
     JobState.DONE: (Index.ENDED,),
 }
 """The indexes that can list a job of each state. A job that leaves the state leaves these."""
 
 
+IN_SLOT: Final[Mapping[JobState, SlotChange]] = {
+    JobState.PLACED: SlotChange.RUN,
+    JobState.RUNNING: SlotChange.RUN,
+    JobState.CANCELLING: SlotChange.RUN,
+    JobState.RESERVED: SlotChange.RESERVE,
+    JobState.CONFIRMED: SlotChange.RESERVE,
+}
+"""What the slot of a job says, by the state of the job. A job of another state has no slot."""
 STOPPED: Final = (JobState.CANCELLING, JobState.DONE)
 """A runner that lists an attempt of a job of these states must stop or forget it."""
-AS_REPORTED: Final = "as_reported"
-
-
-@dataclass(frozen=True)
-class Transition:
-    """What an event does to a job. `state` None: the record does not change.
-
-    `when`: facts that must all hold. `outcome`: the outcome of a job that ends; AS_REPORTED: the event's own.
-    `announce`: clients that wait for the job get a message.
-    """
-
-    state: JobState | None = None
-    when: tuple[Fact, ...] = ()
-    outcome: str | None = None
-    slot: SlotChange = SlotChange.KEEP
-    key: Key = Key.KEEP
-    phase: PhaseChange = PhaseChange.KEEP
-    attempt: Attempt = Attempt.KEEP
-    plan: Plan = Plan.KEEP
-    index: Index = Index.NONE
-    announce: bool = False
-
-    def only(self, *facts: Fact) -> Transition:
-        """Return the same transition, limited to events with these facts."""
-        return replace(self, when=facts)
+KEY_HOLDERS: Final = (JobState.PLACED, JobState.RUNNING, JobState.CANCELLING)
+"""The states in which a job can have its serial key."""
+COUNTED: Final[Mapping[JobState, Limit]] = {
+    JobState.WAITING: Limit.QUEUE,
+    JobState.PLACED: Limit.QUEUE,
+    JobState.RUNNING: Limit.RUN,
+}
+"""The limit whose time counts in each state, once a transition has begun it. A job that leaves for a state of another
+limit, or of none, leaves its deadline."""
 
 
 def _ended(outcome: str) -> Transition:
@@ -153,8 +92,13 @@ ACCEPTED: Final = Transition()
 ENDED: Final = _ended(AS_REPORTED)
 CANCELLED: Final = _ended("cancelled")
 LOST: Final = _ended("lost")
+STOPPING: Final = Transition(JobState.CANCELLING, index=Index.STOPPING)
+"""Its runner is asked to stop it. Until then it keeps its slot and its serial key."""
+TIMED_OUT: Final = _ended("timed_out")
+QUEUED_TOO_LONG: Final = replace(TIMED_OUT, limit=Limit.QUEUE)
+RAN_TOO_LONG: Final = replace(TIMED_OUT, limit=Limit.RUN)
 LINED_UP: Final = Transition(index=Index.LINE)
-WAITS: Final = Transition(JobState.WAITING, index=Index.LINE)
+WAITS: Final = Transition(JobState.WAITING, index=Index.LINE, begins=Limit.QUEUE)
 REQUEUED: Final = Transition(
     JobState.WAITING, slot=SlotChange.FREE, key=Key.HAND_ON, phase=PhaseChange.FIRST, plan=Plan.CLEAR, index=Index.LINE
 )
@@ -163,9 +107,16 @@ PLACED: Final = Transition(JobState.PLACED, slot=SlotChange.RUN, key=Key.TAKE, a
 RESERVED: Final = Transition(
     JobState.RESERVED, slot=SlotChange.RESERVE, key=Key.HAND_ON, plan=Plan.SET, index=Index.DUE, announce=True
 )
+RESERVED_UNRECORDED: Final = replace(RESERVED, slot=SlotChange.KEEP)
+"""The record of its pod is lost: the next report of the runner gives the job its slot back."""
 CONFIRMED: Final = Transition(JobState.CONFIRMED, phase=PhaseChange.NEXT)
 RUNS: Final = Transition(
-    JobState.RUNNING, slot=SlotChange.RUN, key=Key.TAKE, phase=PhaseChange.REPORTED, attempt=Attempt.REPORTED
+    JobState.RUNNING,
+    slot=SlotChange.RUN,
+    key=Key.TAKE,
+    phase=PhaseChange.REPORTED,
+    attempt=Attempt.REPORTED,
+    begins=Limit.RUN,
 )
 IS_RESERVED: Final = Transition(
     JobState.RESERVED,
@@ -185,7 +136,7 @@ _STARTED: Final[Rows] = {
     JobState.RUNNING: (REQUEUED.only(Fact.FIRST_PHASE, Fact.REPEATABLE), LOST),
     JobState.RESERVED: (REQUEUED,),
     JobState.CONFIRMED: (REQUEUED,),
-    JobState.CANCELLING: (CANCELLED,),
+    JobState.CANCELLING: (RAN_TOO_LONG.only(Fact.OVER_TIME), CANCELLED),
 }
 """Of a job that its runner or its pod has no more."""
 
@@ -222,9 +173,13 @@ def _reported_end() -> Rows:
 _END: Final[Rows] = {
     JobState.RUNNING: (
         RESERVED.only(Fact.SAME_ATTEMPT, Fact.SUCCEEDED, Fact.MORE_PHASES, Fact.HAS_SLOT),
+        RESERVED_UNRECORDED.only(Fact.SAME_ATTEMPT, Fact.SUCCEEDED, Fact.MORE_PHASES),
         ENDED.only(Fact.SAME_ATTEMPT),
     ),
-    JobState.CANCELLING: (CANCELLED.only(Fact.SAME_ATTEMPT),),
+    JobState.CANCELLING: (
+        RAN_TOO_LONG.only(Fact.SAME_ATTEMPT, Fact.OVER_TIME),
+        CANCELLED.only(Fact.SAME_ATTEMPT),
+    ),
 }
 
 LIFECYCLE: Final[Mapping[Event, Rows]] = {
@@ -245,22 +200,30 @@ LIFECYCLE: Final[Mapping[Event, Rows]] = {
             LOST,
         )
     },
-    Event.START: {JobState.PLACED: (Transition(JobState.RUNNING).only(Fact.SAME_ATTEMPT, Fact.HAS_SLOT),)},
+    Event.START: {
+        JobState.PLACED: (Transition(JobState.RUNNING, begins=Limit.RUN).only(Fact.SAME_ATTEMPT, Fact.HAS_SLOT),)
+    },
     Event.END: _END,
     Event.CONFIRM: {
-        JobState.RESERVED: (CONFIRMED.only(Fact.HAS_SLOT), replace(LOST, phase=PhaseChange.NEXT)),
+        JobState.RESERVED: (CONFIRMED.only(Fact.HAS_SLOT), REQUEUED),
         JobState.DONE: (ACCEPTED.only(Fact.SUCCEEDED),),
         **dict.fromkeys((JobState.CONFIRMED, JobState.PLACED, JobState.RUNNING, JobState.CANCELLING), (ACCEPTED,)),
     },
     Event.CANCEL: {
-        JobState.RUNNING: (Transition(JobState.CANCELLING),),
+        JobState.RUNNING: (STOPPING,),
         JobState.CANCELLING: (ACCEPTED,),
         JobState.DONE: (ACCEPTED,),
         JobState.UNKNOWN: (CANCELLED,),
         **dict.fromkeys((JobState.WAITING, JobState.PLACED, JobState.RESERVED, JobState.CONFIRMED), (CANCELLED,)),
     },
-    Event.EXPIRE: {JobState.RESERVED: (_ended("expired"),)},
+    Event.EXPIRE: {JobState.RESERVED: (replace(_ended("expired"), limit=Limit.RESERVATION),)},
+    Event.OVERDUE: {
+        JobState.WAITING: (QUEUED_TOO_LONG.only(Fact.LIMITED),),
+        JobState.PLACED: (QUEUED_TOO_LONG.only(Fact.LIMITED),),
+        JobState.RUNNING: (replace(STOPPING, limit=Limit.RUN).only(Fact.LIMITED),),
+    },
     Event.LOSE: {**_STARTED, JobState.PLACED: (REQUEUED.only(Fact.FIRST_PHASE), LOST)},
+    Event.POD_ENDS: {JobState.PLACED: (REQUEUED,)},
     Event.UNLISTED: _STARTED,
     Event.REPORT_RUNNING: _reported(RUNS),
     Event.REPORT_RESERVED: _reported(IS_RESERVED),

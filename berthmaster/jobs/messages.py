@@ -7,26 +7,25 @@ lost message is sent again; the slot ledger refuses one that is late or repeated
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final, Self
 
-import structlog
 from kombu import Connection, Producer, Queue
 from kombu.pools import producers
 from pydantic import BaseModel, ConfigDict, Field
+from redis.exceptions import NoPermissionError
 
 from berthmaster import routing
 from berthmaster.broker.address import connection
 from berthmaster.broker.sending import EMBED, OPTIONS, RETRY_POLICY, UNREACHABLE, WAIT_FOR_PRODUCER
-from berthmaster.jobs.job import Job, Placed, WhenLost
+from berthmaster.jobs.job import ATTEMPT, Job, Placed, WhenLost
+from berthmaster.logger import get_logger
 from berthmaster.names import is_uid
+from berthmaster.redis.refusals import caused
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 HEADER: Final = "berthmaster"
-ATTEMPT: Final = re.compile("[0-9]{1,20}-[0-9]{1,20}")
-"""A runner has files that are named by attempts."""
 
 
 class Body(BaseModel):
@@ -64,7 +63,8 @@ def header_of(placed: Placed) -> dict[str, Any]:
         "when_lost": job.when_lost.value,
         "body": job.body,
     }
-    return {"id": placed.id, "attempt": placed.attempt, "uid": placed.uid, "phase": placed.phase, "job": asked}
+    header = {"id": placed.id, "attempt": placed.attempt, "uid": placed.uid, "phase": placed.phase, "job": asked}
+    return header | ({"limits": job.limits} if job.limits else {})  # older runners refuse a new field of `job`
 
 
 def placed_of(header: dict[str, Any], pod: str = "") -> Placed:
@@ -73,17 +73,23 @@ def placed_of(header: dict[str, Any], pod: str = "") -> Placed:
     if not ATTEMPT.fullmatch(header["attempt"]) or not is_uid(header["uid"]):
         raise ValueError("attempt or uid of the header is not one that we wrote")
     when_lost = WhenLost(asked["when_lost"])
-    job = Job(header["id"], **asked | {"phases": tuple(asked["phases"]), "when_lost": when_lost})
+    typed = {"phases": tuple(asked["phases"]), "when_lost": when_lost}
+    job = Job(header["id"], **asked | typed | header.get("limits", {}))
     return Placed(header["id"], header["attempt"], header["uid"], pod, header["phase"], job)
 
 
 class JobSender:
-    """Sends jobs to runners. Threads may share it; no method raises while the broker is away."""
+    """Sends jobs to runners. Threads may share it; no method raises while the broker is away.
+
+    The broker of runners is the Redis of the state, also where workers and clients have another: a runner reaches one
+    server, as one user who is confined to the keys of its pool.
+    """
 
     def __init__(self, broker: str | Connection, pool: str) -> None:
         """`broker`: an address of ours, or a connection of the application that sends."""
         self._connection = connection(broker, OPTIONS) if isinstance(broker, str) else broker
         self._pool = pool
+        self.forbidden = False  # the broker has said that its user may not write a queue of the pool
 
     def send(self, placed: Iterable[Placed]) -> list[Placed]:
         """Send the messages. Returns those that could not be sent. An unreadable job does not stop the others."""
@@ -96,8 +102,8 @@ class JobSender:
                     if not self._published(producer, left[0]):
                         unreadable.append(left[0])
                     left.pop(0)
-        except UNREACHABLE:
-            pass
+        except UNREACHABLE as error:
+            self.forbidden |= caused(error, NoPermissionError)
         return [*unreadable, *left]
 
     def forget(self, pod: str) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, StringConstraints
 
+from berthmaster.forms import form
+from berthmaster.jobs.job import ATTEMPT
 from berthmaster.jobs.payload import Payload
 from berthmaster.jobs.result import kept
 from berthmaster.jobs.submission import JobId, Phase, Pool, Submission
 
-Attempt = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}-[0-9]{1,20}$")]
+Person = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+OF_ATTEMPT: Final = form(
+    f"^{ATTEMPT.pattern}$",
+    "the id of an attempt, such as 12-3: that of a plan is in its result, and `berthmaster explain job` shows it",
+)
+Attempt = Annotated[str, StringConstraints(pattern=OF_ATTEMPT)]
 
 
 class SubmitJob(Payload):
@@ -36,9 +43,15 @@ class ConfirmJob(OfJob):
     plan: Attempt
     """The attempt whose result was seen; another one is not confirmed by it."""
 
+    by: Person | None = None
+    """The name of who has decided, for people."""
+
 
 class CancelJob(OfJob):
     """A request to cancel a job."""
+
+    by: Person | None = None
+    """The name of who has decided, for people."""
 
 
 class FinishJob(OfJob):

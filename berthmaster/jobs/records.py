@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from berthmaster.jobs.job import Job, JobRecord, JobState, Placed, WhenLost
+from berthmaster.jobs.job import Job, JobRecord, JobState, Limit, Placed, WhenLost
 from berthmaster.jobs.unreadable import listed, name, readable, texts, typed, uid
 
 
@@ -42,6 +42,10 @@ JOB_FIELDS: Final = (
     RecordField("outcome", "o", optional=True),
     RecordField("result", "z", optional=True),
     RecordField("body", "b"),
+    RecordField("queue_ms", "w", optional=True),
+    RecordField("run_ms", "g", optional=True),
+    RecordField("limit", "e", optional=True),
+    RecordField("confirmed_by", "c", optional=True),
 )
 POD_FIELDS: Final = (
     RecordField("name", "n"),
@@ -51,6 +55,7 @@ POD_FIELDS: Final = (
     RecordField("closed_at", "c", optional=True),
     RecordField("layout", "l"),
     RecordField("slots", "s"),
+    RecordField("version", "r", optional=True),
 )
 SLOT_FIELDS: Final = (
     RecordField("job", "j"),
@@ -58,7 +63,7 @@ SLOT_FIELDS: Final = (
     RecordField("state", "s"),
     RecordField("grant", "g"),
 )
-TEXTS: Final = ("attempt", "uid", "plan", "outcome", "result")
+TEXTS: Final = ("attempt", "uid", "plan", "outcome", "result", "confirmed_by")
 
 
 def worded(stored: dict[str, Any], fields: Iterable[RecordField]) -> dict[str, Any]:
@@ -85,7 +90,24 @@ def decoded(job: str, record: bytes) -> JobRecord:
     phases, priority = texts(stored["phases"]), typed(stored["priority"], int)
     phase, slot = phases[typed(stored["phase_number"], int) - 1], typed(stored.get("slot") or 0, int)
     key, state = typed(stored["serial_key"], str), JobState(stored["state"])
-    return JobRecord(job, state, phases, phase, slot=slot, serial_key=key, priority=priority, **strings)
+    return JobRecord(
+        job,
+        state,
+        phases,
+        phase,
+        slot=slot,
+        serial_key=key,
+        priority=priority,
+        limit=Limit(stored["limit"]) if "limit" in stored else None,
+        queue_ms=_length(stored.get("queue_ms")),
+        run_ms=_length(stored.get("run_ms")),
+        **strings,
+    )
+
+
+def _length(value: Any) -> int | None:
+    """Return a limit in ms, None for none. Raises TypeError."""
+    return None if value is None else typed(value, int)
 
 
 def request_of(job: Job) -> dict[str, Any]:
@@ -97,6 +119,7 @@ def request_of(job: Job) -> dict[str, Any]:
         "hold_ms": job.hold_ms,
         "when_lost": job.when_lost,
         "body": job.body,
+        **job.limits,
     }
 
 
@@ -110,6 +133,8 @@ def requested(job: str, request: dict[str, Any]) -> Job:
         typed(request["hold_ms"], int),
         WhenLost(request["when_lost"]),
         typed(request["body"], str),
+        _length(request.get("queue_ms")),
+        _length(request.get("run_ms")),
     )
 
 

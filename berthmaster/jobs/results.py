@@ -6,16 +6,20 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from redis import Redis
+
+from berthmaster.jobs.job import Limit
+
+FIELDS: Final = (b"job", b"state", b"attempt", b"result")
 
 
 @dataclass(frozen=True)
 class Result:
     """An entry of the stream. `state` is an outcome, or `reserved`: then `attempt` is the plan to confirm.
 
-    `at` is the entry's id.
+    `at` is the entry's id. `limit`: the one whose time was over (queue, run, reservation), None for any other end.
     """
 
     at: str
@@ -23,6 +27,7 @@ class Result:
     state: str
     attempt: str
     result: str
+    limit: Limit | None = None
 
 
 class Results:
@@ -36,6 +41,7 @@ class Results:
         reply: Any = self._redis.xread({self._key: at}, count=1000, block=max(1, wait // timedelta(milliseconds=1)))
         for _, entries in reply or ():
             for place, stored in entries:
-                with suppress(LookupError, UnicodeError):  # an entry that is none of ours
-                    fields = [stored[name].decode() for name in (b"job", b"state", b"attempt", b"result")]
-                    yield Result(place.decode(), *fields)
+                with suppress(LookupError, ValueError):  # an entry that is none of ours
+                    job, state, attempt, text = (stored[name].decode() for name in FIELDS)
+                    limit = Limit(stored[b"limit"].decode()) if b"limit" in stored else None
+                    yield Result(place.decode(), job, state, attempt, text, limit)

@@ -38,13 +38,15 @@ class Report:
     uid: str
     pod: str
     layout: tuple[str, ...]  # see slot_class
-    mark: str = ""
+    mark: str | None = None  # None: there was no answer yet
     grants: int = 0
     running: tuple[Attempt, ...] = ()
     reserved: tuple[Attempt, ...] = ()
     ended: tuple[Ended, ...] = ()
     jobs: tuple[Job, ...] = ()  # of all these; may be left out when the mark is the one of the last answer
     asked: tuple[tuple[str, str], ...] = ()  # job and attempt of starts whose answer has not come
+    ran: tuple[tuple[str, int], ...] = ()  # attempt, and for how many ms it has run; of those whose time is limited
+    version: str | None = None  # of the runner, for people
 
     def encoded(self) -> bytes:
         """Return the report as JSON for the script `report`."""
@@ -60,6 +62,8 @@ class Report:
                 "reserved": self.reserved,
                 "ended": self.ended,
                 "jobs": {job.id: request_of(job) for job in self.jobs},
+                "ran": dict(self.ran),
+                "version": self.version,
             }
         )
 
@@ -74,7 +78,7 @@ class Answer:
     mark: str
     accepted: bool = False
     grants: int = 0
-    view: str = ""
+    view: str | None = None
     stop: tuple[str, ...] = ()
     acknowledged: tuple[str, ...] = ()
     placed: tuple[Placed, ...] = ()
@@ -85,7 +89,7 @@ class Started:
     """A granted start: the number of the slot; for a later phase also the attempt that reserved the slot."""
 
     slot: int
-    plan: str = ""
+    plan: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,30 @@ class Change:
     taken: bool
     state: str = ""
     placed: tuple[Placed, ...] = ()
+
+
+@dataclass(frozen=True)
+class LogBatch:
+    """Lines of the log of an attempt, joined by newlines: those with the numbers `first` to `last`, from 1.
+
+    `ended`: the attempt writes no more. Such a batch may have no lines: then `last` is `first` - 1.
+    """
+
+    first: int
+    last: int
+    text: bytes
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class LogBounds:
+    """How many bytes the log of an attempt, and all logs of the pool, may have.
+
+    A batch counts 64 and its text. For the pool, each log counts 4,608 more: that is what an empty one takes in Redis.
+    """
+
+    attempt: int
+    pool: int
 
 
 class RunnerLedger:
@@ -126,11 +154,19 @@ class RunnerLedger:
     def start(self, job: str, phase: str, attempt: str, uid: str) -> Started | None:
         """Ask whether an attempt may start on the pod `uid`. None: refused."""
         status, *granted = self.call("start", job, phase, attempt, uid)
-        return Started(int(granted[0]), granted[1].decode()) if status == b"OK" else None
+        return Started(int(granted[0]), granted[1].decode() or None) if status == b"OK" else None
 
     def finish(self, job: str, phase: str, attempt: str, outcome: str, result: str = "") -> Change:
-        """Record the outcome of an attempt. Refused if the attempt is not running, or not the job's latest."""
+        """Record the outcome of an attempt. Refused if the attempt is not running, or not the job's latest.
+
+        Refused with the state `unknown`: the job has no record, and the outcome must be reported.
+        """
         return change_of(self.call("finish", job, phase, attempt, outcome, result))
+
+    def append_log(self, job: str, attempt: str, phase: str, batch: LogBatch, bounds: LogBounds) -> bool:
+        """Append lines to the log of an attempt, once, however often it is called. False: the job has no record."""
+        lines = (batch.first, batch.last, batch.text, "1" if batch.ended else "")
+        return bool(self.call("append_log", job, attempt, phase, *lines, bounds.attempt, bounds.pool)[0] == b"OK")
 
     def undo(self, job: str, attempt: str, wait: timedelta) -> tuple[int, tuple[Placed, ...]]:
         """Undo a placement whose message could not be sent. Returns how often that happened to the job; -1: refused."""

@@ -13,13 +13,14 @@ from typing import Any, Final
 
 from redis import Redis
 
-from berthmaster.jobs.lifecycle import INDEXES, LIFECYCLE, STOPPED, Event, Rows, Transition
+from berthmaster.jobs.lifecycle import COUNTED, IN_SLOT, INDEXES, KEY_HOLDERS, LIFECYCLE, STOPPED, Event, Rows
 from berthmaster.jobs.placement import ORDER, RESEND_MS, PlacementOrder
-from berthmaster.redis.scripts import PreloadedScript, Script
+from berthmaster.jobs.transition import Transition
+from berthmaster.redis.scripts import PreloadedScript, Script, lua
 
 LUA: Final = Path(__file__).parent / "lua"
 NAMES: Final = tuple(sorted(path.stem for path in LUA.glob("*.lua")))
-OF_RUNNERS: Final = ("finish", "report", "start", "undo")
+OF_RUNNERS: Final = ("append_log", "finish", "report", "start", "undo")
 
 
 def load_scripts(redis: Redis, rendered: Mapping[str, str] | None = None) -> dict[str, Script]:
@@ -39,24 +40,14 @@ def tables(lifecycle: Mapping[Event, Rows] = LIFECYCLE, order: PlacementOrder = 
     events = {event.value: _rows(states) for event, states in lifecycle.items()}
     others: dict[str, Any] = {
         "indexes": INDEXES,
+        "counted": COUNTED,
+        "in_slot": IN_SLOT,
         "stopped": dict.fromkeys(STOPPED, True),
+        "key_holders": dict.fromkeys(KEY_HOLDERS, True),
         "order": asdict(order),
         "resend_ms": RESEND_MS,
     }
     return {name: lua(value) for name, value in (events | others).items()}
-
-
-def lua(value: Any) -> str:
-    """Render text, numbers, truth values, and lists and mappings of them as Lua."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f'"{value}"'  # of our own names: nothing in them needs an escape
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"[{lua(key)}] = {lua(item)}" for key, item in value.items()) + "}"
-    return "{" + ", ".join(map(lua, value)) + "}"
 
 
 def _rows(states: Mapping[Any, Sequence[Transition]]) -> dict[str, Any]:

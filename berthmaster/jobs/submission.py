@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import to_json
 
-from berthmaster.jobs.job import Job, WhenLost
+from berthmaster.forms import A_SHORT_NAME, LETTERS, fault_in_words, form
+from berthmaster.jobs.job import Job, PoolLimits, WhenLost
 from berthmaster.jobs.messages import Body
 from berthmaster.names import NAME
 from berthmaster.spec import each_once
@@ -15,9 +18,14 @@ from berthmaster.spec import each_once
 LARGEST: Final = 256 * 1024
 """Bytes: each job is in Redis' memory, in its log, and in a message for each try of each phase."""
 
-Pool = Annotated[str, StringConstraints(pattern=rf"^{NAME}/{NAME}$")]
-JobId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$")]
-Phase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+Pool = Annotated[str, StringConstraints(pattern=form(rf"^{NAME}/{NAME}$", f"NAMESPACE/NAME, each of {LETTERS}"))]
+JOB_ID: Final = form(
+    r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$",
+    "the id of a job: 1 to 200 letters, digits, '.', '_', ':' and '-', with a letter or digit first",
+)
+JobId = Annotated[str, StringConstraints(pattern=JOB_ID)]
+Phase = Annotated[str, StringConstraints(pattern=form(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", A_SHORT_NAME))]
+Seconds = Annotated[float, Field(ge=1, le=8760 * 3600)]
 
 
 def once(phases: list[str]) -> list[str]:
@@ -26,10 +34,14 @@ def once(phases: list[str]) -> list[str]:
 
 
 def storable(value: Any) -> Any:
-    """Return the value. Raises ValueError if it has no JSON, such as half a character, or is too large for Redis."""
-    if (size := len(to_json(value))) > LARGEST:
-        raise ValueError(f"is {size} bytes of JSON, at most {LARGEST}: keep it elsewhere and send where it is")
-    return value
+    """Return the value as plain JSON has it: a job is the same whether a client or a worker places it.
+
+    Raises ValueError if it has no JSON, as half a character and a number of 5,000 digits have none, or is too large.
+    """
+    text = to_json(value)
+    if len(text) > LARGEST:
+        raise ValueError(f"is {len(text)} bytes of JSON, at most {LARGEST}: keep it elsewhere and send where it is")
+    return json.loads(text)
 
 
 class Submission(BaseModel):
@@ -64,15 +76,38 @@ class Submission(BaseModel):
     when_lost: Literal["requeue", "fail"] = "requeue"
     """Whether a first phase runs again whose runner was lost; a later phase never does."""
 
-    def job(self, hold_ms: int) -> Job:
-        """Return the job for the slot ledger; `hold_ms` limits each reservation."""
+    queue_timeout: Seconds | None = None
+    """Seconds that it may wait for its first start, a year at most; null: as the `queueTimeout` of the pool says."""
+
+    run_timeout: Seconds | None = None
+    """Seconds that each attempt of a phase may run, a year at most; null: as the `runTimeout` of the pool says."""
+
+    def job(self, limits: PoolLimits | None = None) -> Job:
+        """Return the job for the slot ledger; `limits`: those of its pool, instead of what the ledger knows."""
         body = Body(task=self.task, args=tuple(self.args), kwargs=self.kwargs).encoded()
-        lost = WhenLost(self.when_lost)
-        return Job(self.id, tuple(self.phases), self.serial_key, self.priority, hold_ms, lost, body)
+        hold, queue, run = (limits.reservation, limits.queue, limits.run) if limits else (None, None, None)
+        return Job(
+            self.id,
+            tuple(self.phases),
+            self.serial_key,
+            self.priority,
+            hold_ms=_milliseconds(None, hold),
+            when_lost=WhenLost(self.when_lost),
+            body=body,
+            queue_ms=_milliseconds(self.queue_timeout, queue),
+            run_ms=_milliseconds(self.run_timeout, run),
+        )
+
+
+def _milliseconds(seconds: float | None, default: timedelta | None) -> int | None:
+    if seconds is None:
+        return None if default is None else default // timedelta(milliseconds=1)
+    return round(seconds * 1000)
 
 
 def faults(error: ValidationError) -> dict[str, str]:
     """Return field -> what is wrong with it."""
     return {
-        ".".join(map(str, problem["loc"])) or "payload": problem["msg"] for problem in error.errors(include_url=False)
+        ".".join(map(str, problem["loc"])) or "payload": fault_in_words(problem)
+        for problem in error.errors(include_url=False)
     }

@@ -45,6 +45,11 @@ def _unreadable(error: Exception) -> UnreadableLedger:
     return UnreadableLedger(f"{PROBLEM} ({why}): see docs/operations.md")
 
 
+def unreadable_record(job: str) -> str:
+    """Return the words for a job whose stored record is none of ours."""
+    return f"the record of job {job} cannot be read: see docs/operations.md"
+
+
 def typed(value: Any, kind: type[T]) -> T:
     """Return the value if it has that type. Raises TypeError."""
     if not isinstance(value, kind):

@@ -24,6 +24,7 @@ from redis.exceptions import RedisError
 PLAIN: Final = ("redis", "rediss", "unix")
 BY_SENTINEL: Final = ("redis+sentinel", "rediss+sentinel")
 SHAPE: Final = "redis+sentinel://HOST:26379,HOST:26379/MASTER/0"
+FORMS: Final = f"must be redis://, rediss://, unix:// or {SHAPE}"
 PORT: Final = 26379
 LONG: Final = 10
 """More digits than the number of any database has."""
@@ -53,7 +54,9 @@ SWITCHES: Final = frozenset(
 )
 SAID: Final = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 ESCAPE: Final = "write each sign of user and password that is no letter or digit as %XX"
-BROKERS: Final = ("redis", "rediss", "amqp", "amqps", "pyamqp")
+AMQP: Final = ("amqp", "amqps", "pyamqp")
+"""RabbitMQ: a broker only. Several addresses with a semicolon between them are the nodes of one cluster."""
+BROKERS: Final = ("redis", "rediss", *AMQP)
 """Addresses of these schemes have nothing after the host but a port."""
 
 
@@ -106,7 +109,7 @@ def checked(url: str) -> str:
     if scheme == "sentinel":
         raise ValueError(f"sentinel:// names no master: write {SHAPE}")
     if scheme not in (*PLAIN, *BY_SENTINEL) or not separator or not rest:
-        raise ValueError(f"must be redis://, rediss://, unix:// or {SHAPE}")
+        raise ValueError(FORMS)
     if by_sentinel(url):
         SentinelAddress.parse(url)
     else:
@@ -121,11 +124,20 @@ def checked_if_named(url: str) -> str:
 
 def checked_broker(url: str) -> str:
     """Return the address if Celery may get it. Raises ValueError."""
-    if url.startswith("sentinel://") or by_sentinel(url):
-        return checked(url)
-    for address in url.split(";") if url.startswith(tuple(f"{scheme}:" for scheme in BROKERS)) else ():
+    scheme = url.partition("://")[0]
+    if scheme not in BROKERS:
+        return checked_or(url, "amqp:// or amqps:// (RabbitMQ)")
+    for address in url.split(";"):
         _check_port(_split(address))
     return url
+
+
+def checked_or(url: str, others: str) -> str:
+    """Return the address if it can be one of a Redis. Raises ValueError, which names the `others` that are taken."""
+    try:
+        return checked(url)
+    except ValueError as error:
+        raise ValueError(f"{error}, {others}" if str(error) == FORMS else str(error)) from None
 
 
 def _hosts(text: str) -> tuple[tuple[str, int], ...]:

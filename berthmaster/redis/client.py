@@ -11,10 +11,11 @@ from redis import Redis
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.retry import Retry
 
-from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.identity import Identity
 from berthmaster.redis.incarnation import connect, doubt, incarnation
 from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.settings import RedisSettings
+from berthmaster.redis.unusable import UnusableRedis
 
 ATTEMPTS_AGAIN = 2
 BRIEFLY = 2  # seconds; Prometheus gives a scrape ten
@@ -39,12 +40,12 @@ def connect_briefly(settings: RedisSettings, fleet: Identity | None = None) -> R
     return connect(settings.url, fleet, retry=Retry(NoBackoff(), 0), **waits)
 
 
-def other_fleet(redis: Redis) -> AnotherFleet | None:
+def unusable(redis: Redis) -> UnusableRedis | None:
     """Return why this Redis must not be used; None if it may, and while Redis is away."""
     doubt(redis)
     try:
         incarnation(redis)
-    except AnotherFleet as refusal:
+    except UnusableRedis as refusal:
         return refusal
     except OUTAGE:
         pass

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Self
 
-from redis.exceptions import ConnectionError as RedisConnectionError
+from berthmaster.redis.unusable import UnusableRedis
 
 KEY: Final = "{queue}meta"
 FIELDS: Final = ("cluster", "system")
-OTHER_FLEET: Final = 3
-"""Exit status of a process whose Redis belongs to another fleet."""
+NO_FLEET: Final = "no fleet has claimed this Redis: is its address right, with the number of the database?"
 
 
 class Identity(NamedTuple):
@@ -44,8 +43,8 @@ class Identity(NamedTuple):
         return self.cluster == other.cluster and len(systems) < 2
 
 
-class AnotherFleet(RedisConnectionError):  # noqa: N818 - says what is, not what failed
-    """The Redis belongs to another fleet. A running process treats that as an outage, and loses no work."""
+class AnotherFleet(UnusableRedis):
+    """The Redis belongs to another fleet."""
 
     def __init__(self, owner: Identity, own: Identity) -> None:
         super().__init__(

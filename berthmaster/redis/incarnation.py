@@ -12,13 +12,14 @@ next command that names it. The connections of one client share the latest readi
 once a connection.
 
 A connection also reads which fleet the server belongs to (see berthmaster.redis.identity), and refuses a server of
-another fleet.
+another fleet. It refuses a server in cluster mode, and one that does not say which process it is.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final, TypeAlias
 
 from redis import Redis
@@ -31,6 +32,7 @@ from berthmaster.redis.address import SentinelAddress, by_sentinel, checked
 from berthmaster.redis.identity import FIELDS, KEY, AnotherFleet, Identity
 from berthmaster.redis.refusals import Refusable
 from berthmaster.redis.sentinels import MasterConnection, master_pool
+from berthmaster.redis.unusable import ClusterMode, NoIncarnation, UnusableRedis
 
 Argument: TypeAlias = str | bytes | int | float
 
@@ -41,7 +43,7 @@ class Placeholder(bytes):
 
 INCARNATION: Final = Placeholder(b"<incarnation of the connection>")
 """An argument of a command: `<run_id>:<master_replid>:<STATE_VERSION>` of the server that receives the command."""
-STATE_VERSION: Final = "v1"
+STATE_VERSION: Final = "v3"
 """Raise it in the release that changes the form of a key of the workqueue, a ledger or the claim index: its type, its
 fields, or the text of a value. A fleet that meets state of another version discards it and rebuilds its own, as after a
 loss of Redis. Runners that were built with another version are refused until their image is built anew.
@@ -96,6 +98,8 @@ class IncarnationAware(Refusable):
         try:
             connection.on_connect_check_health(check_health=check_health)
         except ResponseError as error:
+            with suppress(ResponseError):  # a server in cluster mode has database 0 only
+                self._read_info()
             raise refused(error) from error
         self.read_server()
 
@@ -103,16 +107,16 @@ class IncarnationAware(Refusable):
         """Read incarnation, role and fleet of the server in one round trip. A refused connection is closed."""
         connection: Any = self
         asked, fleet = time.monotonic(), self.knowledge.fleet
-        questions = [("INFO", "server", "replication"), *([("HMGET", KEY, *FIELDS)] if fleet else [])]
+        questions = [INFO, *([("HMGET", KEY, *FIELDS)] if fleet else [])]
         connection.send_packed_command([packed(question) for question in questions], check_health=False)
         try:
-            facts = read_facts(connection.read_response(disable_decoding=True))
+            facts = usable(read_facts(connection.read_response(disable_decoding=True)))
             if fleet:
                 self._compare(fleet)
         except ResponseError as error:  # there is no such database, or the user may not do that
             connection.disconnect()
             raise refused(error) from error
-        except AnotherFleet:
+        except UnusableRedis:
             connection.disconnect()
             raise
         self.incarnation = b":".join((facts[b"run_id"], facts[b"master_replid"], STATE_VERSION.encode()))
@@ -121,6 +125,12 @@ class IncarnationAware(Refusable):
             self.knowledge.learn(self.incarnation, asked)
         else:  # what it has may be another's data the next moment
             self.knowledge.doubt()
+
+    def _read_info(self) -> dict[bytes, bytes]:
+        """Read INFO of a server that another command has refused. Raises UnusableRedis and ResponseError."""
+        connection: Any = self
+        connection.send_packed_command([packed(INFO)], check_health=False)
+        return usable(read_facts(connection.read_response(disable_decoding=True)))
 
     def _compare(self, fleet: Identity) -> None:
         connection: Any = self
@@ -153,14 +163,14 @@ class IncarnationAware(Refusable):
         return connection.read_response()
 
     def _named(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not any(arg is INCARNATION for arg in args):
+        if INCARNATION not in args:  # which also finds an equal text: this is only a quick way out
             return args
         connection: Any = self
         if not connection.is_connected:  # redis-py packs first and connects when it sends
             connection.connect_check_health(check_health=False)
         elif not self.knowledge.holds(self.incarnation):
             self.read_server()
-        return tuple(self.incarnation if arg is INCARNATION else arg for arg in args)
+        return tuple([self.incarnation if arg is INCARNATION else arg for arg in args])
 
 
 class IncarnationAwareConnection(IncarnationAware, Connection):
@@ -183,6 +193,8 @@ class IncarnationAwareSSLMaster(MasterConnection, IncarnationAware, SentinelMana
     """A TLS connection to the master that the sentinels name, which knows its server's incarnation."""
 
 
+INFO: Final = ("INFO", "server", "replication")
+NEEDED: Final = (b"run_id", b"master_replid", b"role")
 CLASSES: Final = {
     Connection: IncarnationAwareConnection,
     SSLConnection: IncarnationAwareSSLConnection,
@@ -221,6 +233,15 @@ def refused(error: ResponseError) -> RedisConnectionError:
 def read_facts(info: bytes) -> dict[bytes, bytes]:
     """Parse the reply of INFO."""
     return dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)
+
+
+def usable(facts: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """Return the facts of a server that may be used. Raises UnusableRedis. A Valkey may call its mode otherwise."""
+    if b"cluster" in (facts.get(b"redis_mode"), facts.get(b"server_mode")):
+        raise ClusterMode
+    if missing := [name.decode() for name in NEEDED if not facts.get(name)]:
+        raise NoIncarnation(" and ".join(missing))
+    return facts
 
 
 def connect(url: str, fleet: Identity | None = None, **options: Any) -> Redis:

@@ -16,12 +16,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-import structlog
 from redis import Redis
 from redis._parsers import _HiredisParser as HiredisParser
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-log = structlog.get_logger(__name__)
+from berthmaster.logger import get_logger
+
+log = get_logger(__name__)
 
 CODES: Final = frozenset(
     {

@@ -44,6 +44,19 @@ def script_text(folder: Path, name: str, tables: Mapping[str, str] | None = None
     return TABLE.sub(lambda table: ({} if tables is None else tables)[table["name"]], read(name))
 
 
+def lua(value: Any) -> str:
+    """Render text, numbers, truth values, and lists and mappings of them as Lua."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"[==[{value}]==]" if '"' in value else f'"{value}"'  # our own texts: nothing else needs an escape
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"[{lua(key)}] = {lua(item)}" for key, item in value.items()) + "}"
+    return "{" + ", ".join(map(lua, value)) + "}"
+
+
 class Script:
     """`folder/name.lua` with its includes and tables."""
 
@@ -88,8 +101,8 @@ class PreloadedScript(Script):
 class Scripts:
     """All scripts of a folder, by name."""
 
-    def __init__(self, redis: Redis, folder: Path) -> None:
-        self._scripts = {path.stem: Script(redis, path.stem, folder) for path in folder.glob("*.lua")}
+    def __init__(self, redis: Redis, folder: Path, tables: Mapping[str, str] | None = None) -> None:
+        self._scripts = {path.stem: Script(redis, path.stem, folder, tables) for path in folder.glob("*.lua")}
 
     def __getitem__(self, name: str) -> Script:
         return self._scripts[name]

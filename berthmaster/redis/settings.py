@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from berthmaster.duration import Duration
+from berthmaster.forms import form
 from berthmaster.redis.address import by_sentinel, checked, checked_broker
 
 BEHIND_SENTINEL: Final = timedelta(seconds=15)
@@ -20,14 +21,18 @@ class Nested(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-ClusterName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
+CLUSTER: Final = form(
+    r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$",
+    "letters, digits, '.', '_' and '-', with a letter or digit at both ends",
+)
+ClusterName = Annotated[str, Field(min_length=1, max_length=63, pattern=CLUSTER)]
 
 
 class RedisSettings(Nested):
     """The Redis or Valkey (>= 7.0) that holds snapshots, ledger and slots."""
 
     url: Annotated[str, AfterValidator(checked)] = "redis://127.0.0.1:6379/0"
-    """Address of the state (`redis://`, `rediss://`, `unix://`, `redis+sentinel://`); needs AOF and `noeviction`."""
+    """Address of the state (`redis://`, `rediss://`, `unix://`, `redis+sentinel://`); needs `noeviction`."""
 
 
 class StateSettings(RedisSettings):
@@ -35,12 +40,11 @@ class StateSettings(RedisSettings):
 
     failover_wait: Duration | None = Field(default=None, ge=timedelta(0), le=timedelta(minutes=2))
     """Rest of the publisher before workers go on with another master, whose predecessor may still take writes: above
-    its `min-replicas-max-lag`. None means 15 s behind Sentinel, else 0."""
+    its `min-replicas-max-lag`. None means 15 s behind Sentinel and with a promoted replica, else 0."""
 
-    @property
-    def rest(self) -> timedelta:
-        """After a change of the master."""
-        usual = BEHIND_SENTINEL if by_sentinel(self.url) else timedelta(0)
+    def rest(self, *, promoted: bool) -> timedelta:
+        """Return the rest after a change of the master. `promoted`: the new one was a replica before."""
+        usual = BEHIND_SENTINEL if promoted or by_sentinel(self.url) else timedelta(0)
         return usual if self.failover_wait is None else self.failover_wait
 
 

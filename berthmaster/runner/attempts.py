@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-
-import structlog
+from functools import lru_cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
 
 from berthmaster.errors import TransientError
 from berthmaster.jobs.dispatch import Dispatcher
-from berthmaster.jobs.job import Placed, slot_class
-from berthmaster.jobs.runner_ledger import Answer, Report, RunnerLedger
+from berthmaster.jobs.job import JobState, Placed, slot_class
+from berthmaster.jobs.runner_ledger import Answer, LogBounds, Report, RunnerLedger
+from berthmaster.logger import get_logger
 from berthmaster.redis.outage import OUTAGE
 from berthmaster.redis.refusals import warn
+from berthmaster.runner.capture import CAPTURE
+from berthmaster.runner.log import AttemptLog
 from berthmaster.runner.settings import RunnerSettings
 from berthmaster.runner.spool import Kept, Spool, Stage
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 AWAY = (*OUTAGE, TransientError)
 Stop = Callable[[str], bool]
+
+
+@lru_cache(maxsize=1)
+def own_version() -> str | None:
+    """Return the version of this runner, None where it was not installed as a distribution."""
+    try:
+        return version("berthmaster")
+    except PackageNotFoundError:
+        return None
 
 
 class Attempts:
@@ -27,7 +41,8 @@ class Attempts:
     def __init__(self, settings: RunnerSettings, ledger: RunnerLedger, dispatcher: Dispatcher, spool: Spool) -> None:
         self._settings, self._ledger, self._dispatcher, self._spool = settings, ledger, dispatcher, spool
         self._layout = tuple(slot_class(accepts) for accepts in settings.slots)
-        self._mark, self._grants = "", 0
+        self._mark: str | None = None
+        self._grants = 0
 
     def start(self, placed: Placed) -> bool:
         """Ask whether the attempt may start. False: no. Raises while Redis is away or not verified: ask again."""
@@ -45,12 +60,32 @@ class Attempts:
         log.info("job_started", job=placed.id, phase=placed.phase, attempt=placed.attempt, slot=started.slot)
         return True
 
+    @contextmanager
+    def logged(self, placed: Placed) -> Iterator[None]:
+        """Keep what the attempt prints and logs, until it is over."""
+        bounds = LogBounds(self._settings.log_bytes, self._settings.pool_log_bytes)
+        if not bounds.attempt:
+            yield
+            return
+        append = partial(self._ledger.append_log, placed.id, placed.attempt, placed.phase, bounds=bounds)
+        attempt_log = AttemptLog(append, bounds.attempt, CAPTURE.mute)
+        try:
+            with CAPTURE.to(attempt_log):
+                yield
+        finally:
+            attempt_log.close()
+
     def end(self, attempt: str, outcome: str, result: str = "") -> None:
-        """Store the outcome, then report it. If the report fails, the next periodic report contains the outcome."""
+        """Store the outcome, then report it. If the report fails, the next periodic report contains the outcome.
+
+        What fails after it was asked to stop counts as cancelled: most processes end by SIGTERM with an error.
+        """
         self._spool.answered(attempt)
         kept = self._spool.get(attempt)
         if not kept or kept.stage is not Stage.RUNNING:
             return
+        if outcome == "failed" and self._spool.stopped(attempt):
+            outcome = "cancelled"
         kept = kept.after(outcome, result)
         self._remember(kept)
         log.info("job_ended", job=kept.job.id, phase=kept.phase, attempt=attempt, outcome=outcome)
@@ -59,7 +94,8 @@ class Attempts:
         except AWAY as error:
             warn(log, "end_untold", error, job=kept.job.id, attempt=attempt)
             return
-        self._remember(replace(kept, acknowledged=True))
+        if change.state != JobState.UNKNOWN:  # else the record is lost, and the next report restores it
+            self._remember(replace(kept, acknowledged=True))
         self._dispatcher.dispatch(change.placed)
 
     def _tell(self, placed: Placed, why: str) -> None:
@@ -100,7 +136,7 @@ class Attempts:
         self._spool.forget_old(kept)
         return answer
 
-    def _reported(self, mark: str, *, anew: bool = False) -> tuple[Answer, list[Kept]]:
+    def _reported(self, mark: str | None, *, anew: bool = False) -> tuple[Answer, list[Kept]]:
         """Send a report. `anew`: with all outcomes, acknowledged or not.
 
         Questions are read first: a start that is granted meanwhile is then among the stored attempts.
@@ -120,9 +156,16 @@ class Attempts:
                 ended=tuple((k.job.id, k.attempt, k.phase, k.outcome, k.result) for k in unreported),
                 jobs=tuple({k.job.id: k.job for k in kept}.values()) if anew else (),
                 asked=tuple(asked),
+                ran=tuple(self._ran(k.attempt) for k in kept if k.job.run_ms and k.stage is Stage.RUNNING),
+                version=own_version(),
             )
         )
         return answer, kept
+
+    def _ran(self, attempt: str) -> tuple[str, int]:
+        """Return the attempt and for how many ms it has run, which a new Redis cannot know otherwise."""
+        age = self._spool.age(attempt)
+        return attempt, round(1000 * age) if isfinite(age) else 0
 
     def _acknowledge(self, answer: Answer) -> None:
         for attempt in answer.acknowledged:
@@ -136,5 +179,7 @@ class Attempts:
             return
         if kept.stage is Stage.HELD:
             self._spool.drop(attempt)
-        elif not stop(attempt):
+            return
+        self._spool.stop(attempt)
+        if not stop(attempt):
             self.end(attempt, "cancelled")

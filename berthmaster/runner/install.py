@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import lru_cache
 from typing import Any, Final
 
-import structlog
 from celery import Celery, signals
 from celery.worker import state
 from kombu import Queue
@@ -17,31 +19,37 @@ from kombu.utils.imports import symbol_by_name
 
 from berthmaster.broker.address import TIMEOUTS, broker_of
 from berthmaster.broker.sending import OPTIONS
-from berthmaster.celery import transport_guard
+from berthmaster.celery import kept_client, transport_guard
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.messages import HEADER, JobSender, placed_of, queue_of
 from berthmaster.jobs.runner_ledger import RunnerLedger
 from berthmaster.jobs.scripts import preloaded_scripts
-from berthmaster.redis.client import connect_state
+from berthmaster.logger import get_logger
+from berthmaster.redis.client import connect_briefly, connect_state, unusable
 from berthmaster.redis.identity import Identity
 from berthmaster.redis.refusals import warn
 from berthmaster.redis.settings import RedisSettings
+from berthmaster.redis.unusable import UNUSABLE
 from berthmaster.runner import mutex
 from berthmaster.runner.attempts import AWAY, Attempts
+from berthmaster.runner.capture import CAPTURE
 from berthmaster.runner.narrow import narrowed
-from berthmaster.runner.settings import RunnerSettings
+from berthmaster.runner.settings import RunnerRedis, RunnerSettings, settings_of_pod
 from berthmaster.runner.spool import Spool
-from berthmaster.runner.task import job_task
+from berthmaster.runner.task import ENDED, job_task
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 OF_CELERY: Final = "celery.worker.consumer:Consumer"
 TOLERANT: Final = "berthmaster.celery.consumer:TolerantConsumer"
+SIGNAL_AGAIN: Final = 60.0
+"""Seconds between two SIGTERM for one attempt. The first one lets its process clean up, the second ends most others."""
 
 
-def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSettings) -> None:
+def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = settings_of_pod) -> None:
     """Make the application a runner. Call it where the application is created.
 
-    `settings` is called when the worker starts, or a task first runs.
+    `settings` is called when the worker starts, or a task first runs; by default it reads the pod's environment, and
+    raises an error that names the variables which are missing or wrong.
     """
 
     @lru_cache(maxsize=1)
@@ -57,18 +65,30 @@ def install(app: Celery[Any], settings: Callable[[], RunnerSettings] = RunnerSet
 
     def narrow(instance: Any = None, conf: Any = None, **_: Any) -> None:
         if instance and instance.app is app:
+            _refuse_unusable(settings().redis)
             tolerant = {"worker_consumer": TOLERANT} if conf.worker_consumer == OF_CELERY else {}
             conf.update({**tolerant, **fitted(settings(), conf)})
 
     transport_guard.install()
+    kept_client.install()
     mutex.install()
     _set_task_class(app, attempts)
     app.add_defaults(lambda: configuration(settings()))
     signals.celeryd_init.connect(narrow, weak=False, dispatch_uid=f"narrow-{id(app)}")
+    signals.worker_process_init.connect(CAPTURE.own_process, weak=False, dispatch_uid="berthmaster-log")
     signals.worker_ready.connect(start, weak=False, dispatch_uid=f"berthmaster-runner-{id(app)}")
     signals.task_unknown.connect(_unknown(attempts), weak=False, dispatch_uid=f"unknown-{id(app)}")
     signals.task_revoked.connect(_ended(attempts, "cancelled"), weak=False, dispatch_uid=f"revoked-{id(app)}")
     signals.task_failure.connect(_ended(attempts, "failed"), weak=False, dispatch_uid=f"failure-{id(app)}")
+
+
+def _refuse_unusable(settings: RunnerRedis) -> None:
+    """End a runner whose Redis can never serve it. A fleet's name is compared later: jobs in hand go on."""
+    with closing(connect_briefly(RedisSettings(url=settings.address))) as redis:
+        refusal = unusable(redis)
+    if refusal:
+        sys.stderr.write(f"{refusal}\n")
+        raise SystemExit(UNUSABLE)
 
 
 def fitted(settings: RunnerSettings, conf: Any) -> dict[str, Any]:
@@ -115,7 +135,7 @@ def _ended(attempts: Callable[[], Attempts], outcome: str) -> Callable[..., None
     def on_signal(request: Any = None, task_id: str | None = None, **_: Any) -> None:
         attempt = task_id or (request.id if request else None)
         if attempt:
-            attempts().end(attempt, outcome, "the process was ended")
+            attempts().end(attempt, outcome, ENDED)
 
     return on_signal
 
@@ -139,25 +159,39 @@ class Heart(threading.Thread):
     def __init__(self, attempts: Attempts, consumer: Any, period: float) -> None:
         super().__init__(name="berthmaster-heart", daemon=True)
         self._attempts, self._consumer, self._period = attempts, consumer, period
+        self._signals: dict[str, float] = {}  # attempt -> monotonic time of its last SIGTERM
 
     def run(self) -> None:
         """Report once a period, for ever. No error ends the thread."""
         while True:
             try:
-                self._attempts.beat(self._stop)
+                self._attempts.beat(self._stop_attempt)
             except AWAY as error:
                 warn(log, "report_unheard", error)
             except Exception:
                 log.exception("report_failed")
             time.sleep(self._period)
 
-    def _stop(self, attempt: str) -> bool:
-        """Send SIGTERM to the process of the attempt. Threads cannot be stopped: their code may read `current`."""
-        request = next((r for r in list(state.active_requests) if r.id == attempt), None)
-        if request is None:
-            return False
+    def _stop_attempt(self, attempt: str) -> bool:
+        """Send SIGTERM to the process of the attempt. Threads cannot be stopped: their code may read `current`.
+
+        Not by `terminate` of the request, which says at once that the task was revoked: the process may ignore the
+        signal, or take its time. Celery says so by itself when the process has ended. False: nothing of it runs.
+        """
         try:
-            request.terminate(self._consumer.pool, signal="TERM")
+            requests = {request.id: request for request in list(state.active_requests)}
+        except RuntimeError:  # Celery's own thread has changed the set meanwhile: the next beat looks again
+            return True
+        self._signals = {active: sent for active, sent in self._signals.items() if active in requests}
+        if attempt not in requests:
+            return any(request.id == attempt for request in list(state.reserved_requests))  # not accepted yet
+        if time.monotonic() - self._signals.get(attempt, -SIGNAL_AGAIN) >= SIGNAL_AGAIN:
+            self._signals[attempt] = time.monotonic()
+            self._signal(attempt, requests[attempt])
+        return True
+
+    def _signal(self, attempt: str, request: Any) -> None:
+        try:
+            self._consumer.pool.terminate_job(request.worker_pid, signal.SIGTERM)
         except NotImplementedError:
             log.warning("stop_unsupported", attempt=attempt, pool=type(self._consumer.pool).__name__)
-        return True

@@ -5,13 +5,24 @@ from __future__ import annotations
 import tempfile
 from datetime import timedelta
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from pydantic import Field, SecretStr
+from click import ClickException
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from berthmaster.duration import Duration
+from berthmaster.forms import fault_in_words
 from berthmaster.redis.settings import RedisSettings
+from berthmaster.runner.log import FEWEST
+
+
+def sufficient(log_bytes: int) -> int:
+    """Return how many bytes a log may have. Raises ValueError for so few that it would lose its latest lines."""
+    if log_bytes and log_bytes < FEWEST:
+        raise ValueError(f"a log needs {FEWEST} bytes, or 0 for no logs")
+    return log_bytes
 
 
 class RunnerRedis(RedisSettings):
@@ -68,3 +79,40 @@ class RunnerSettings(BaseSettings):
 
     spool: Path = Path(tempfile.gettempdir()) / "berthmaster-runner"
     """Where a runner remembers what it runs; it must last as long as the pod."""
+
+    log_bytes: Annotated[int, AfterValidator(sufficient)] = 256 * 1024
+    """Bytes of what an attempt prints that are kept, the latest ones: at least 32 KiB; 0 keeps nothing."""
+
+    pool_log_bytes: int = Field(default=16 * 1024 * 1024, ge=0)
+    """Bytes of all logs of the pool, with 4.5 KiB for each log. Beyond it, logs go of jobs that have
+    printed nothing for the longest time."""
+
+
+class NotARunner(ClickException):
+    """The environment is not that of a runner. `celery worker` prints the message alone, and ends with status 2."""
+
+    exit_code = 2
+
+
+def settings_of_pod() -> RunnerSettings:
+    """Return the settings that the pod's environment has. Raises NotARunner, which names the variables."""
+    try:
+        return RunnerSettings()
+    except ValidationError as error:
+        raise NotARunner(mistakes(error)) from None
+
+
+def mistakes(error: ValidationError) -> str:
+    """Return what is wrong with the variables, in one line."""
+    prefix, missing, texts = RunnerSettings.model_config["env_prefix"], list[str](), list[str]()
+    for mistake in error.errors():
+        name = prefix + "__".join(map(str, mistake["loc"])).upper()
+        if mistake["type"] == "missing":
+            missing.append(name)
+        else:
+            texts.append(f"{name}: {fault_in_words(mistake)}")
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        why = "only a pod of a PodPool has them, and only there runners run"
+        texts.append(f"{', '.join(missing)} {verb} missing: {why}")
+    return "; ".join(texts)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final
 
 import orjson
-import structlog
 
 from berthmaster.clock import age, touch
 from berthmaster.jobs.job import Job, WhenLost
+from berthmaster.logger import get_logger
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 MOST_ENDED: Final = 1000
 LONGEST_QUESTION: Final = 120.0  # seconds; whoever asked for longer is taken for dead
 
@@ -61,7 +61,12 @@ class Spool:
         path = self._path(kept.attempt)
         part = path.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(asdict(kept)))
+        touch(part)
         part.replace(path)
+
+    def age(self, attempt: str) -> float:
+        """Return the seconds since the attempt's file was written: of a running one, since its start."""
+        return age(self._path(attempt))
 
     def get(self, attempt: str) -> Kept | None:
         """Read an attempt. None: it has no file, or one that is broken, which is logged."""
@@ -103,9 +108,19 @@ class Spool:
                 if age(path) < LONGEST_QUESTION:
                     yield path.read_text(), path.name.partition(".")[0]
 
+    def stop(self, attempt: str) -> None:
+        """Note that the attempt is asked to stop, for the process that will end it."""
+        with suppress(OSError):  # a disk that is full
+            self._note(attempt).touch()
+
+    def stopped(self, attempt: str) -> bool:
+        """Whether the attempt was asked to stop."""
+        return self._note(attempt).exists()
+
     def drop(self, attempt: str) -> None:
-        """Delete the attempt's file, if there is one."""
+        """Delete the attempt's files, if there are any."""
         self._path(attempt).unlink(missing_ok=True)
+        self._note(attempt).unlink(missing_ok=True)
 
     def all(self) -> list[Kept]:
         """Return the attempts, the oldest first."""
@@ -124,6 +139,9 @@ class Spool:
 
     def _path(self, attempt: str) -> Path:
         return self._directory / f"{attempt}.json"
+
+    def _note(self, attempt: str) -> Path:
+        return self._directory / f"{attempt}.stop"
 
 
 def _order(attempt: str) -> tuple[int, int]:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import celery
-import structlog
 from celery.exceptions import Ignore
 
 from berthmaster.celery.settlement import SETTLED
 from berthmaster.jobs.job import Placed
 from berthmaster.jobs.messages import HEADER, placed_of
 from berthmaster.jobs.result import kept
+from berthmaster.logger import get_logger
 from berthmaster.runner.attempts import AWAY, Attempts
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 PATIENCE: Final = 30.0  # seconds that a start waits for Redis; then the message is given up, and sent again
 PAUSE: Final = 0.5
+ENDED: Final = "the process was ended"
+"""The result of an attempt whose process was ended by a signal."""
+SIGTERM_EXIT: Final = signal.SIGTERM - 256
+"""What the processes of Celery exit with on SIGTERM."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +61,20 @@ def job_task(attempts: Callable[[], Attempts], base: type[celery.Task[Any, Any]]
 
         def _execute(self, placed: Placed, args: Any, kwargs: Any) -> Any:
             try:
-                result = super().__call__(*args, **kwargs)
+                with attempts().logged(placed):
+                    result = super().__call__(*args, **kwargs)
             except (Exception, SystemExit) as error:  # in a thread nothing else would notice an exit
-                attempts().end(placed.attempt, "failed", text_of(f"{type(error).__name__}: {error}"))
+                by_signal = isinstance(error, SystemExit) and error.code == SIGTERM_EXIT
+                attempts().end(placed.attempt, "failed", text_of(ENDED if by_signal else _words(error)))
                 raise
             attempts().end(placed.attempt, "succeeded", "" if result is None else text_of(result))
             return result
 
     return JobTask
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def text_of(result: Any) -> str:

@@ -18,7 +18,7 @@ import typer
 
 from compose.sandbox.directory import DirectoryRefused, sandbox_directory
 from compose.sandbox.drawing import draw
-from compose.sandbox.environment import cut_off
+from compose.sandbox.environment import cut_off, fleet_page
 from compose.sandbox.interruption import Interrupted, Interruption
 from compose.sandbox.lines import PlainLines, ProgressReport
 from compose.sandbox.live import Screen
@@ -55,7 +55,7 @@ def main(  # noqa: PLR0913 - typer takes each option as an argument
     ] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Time limit of --once in seconds")] = 120,
     churn: Annotated[bool, typer.Option(help="Afterwards, keep replacing a few pods and submitting jobs")] = True,
-    flower: Annotated[bool, typer.Option(help="Run Flower, which shows tasks and workers in a browser")] = True,
+    flower: Annotated[bool, typer.Option(help="Run Flower, which shows the fleet in a browser")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON; progress goes to stderr")] = False,
     picture: Annotated[Path | None, PICTURE] = None,
     directory: Annotated[
@@ -101,6 +101,7 @@ class Course:
     def status(self) -> int:
         """Run the sandbox and return the exit status: 0, 1, or that of the signal that ended it too early."""
         with self.stack, closing(self.report):
+            self.announce()
             try:
                 return 0 if self.sandbox.run(self.show) else 1
             except Interrupted as interrupted:
@@ -113,6 +114,7 @@ class Course:
     def show(self, summary: Summary) -> None:
         """Print the summary, and draw the live view if a picture is asked for."""
         self.converged = summary.converged
+        self.report.catch_up()
         if self.screen and self.picture:
             draw(self.screen.render(), self.picture)
         if self.once:
@@ -121,11 +123,18 @@ class Course:
             sys.stdout.write(visible(summary.json()) + "\n")
             sys.stdout.flush()
         else:
+            if not self.once:
+                self.announce()
             self.console.print(summary.table(lasting=not self.once))
             for hint in () if self.once else summary.hints():  # with --once everything is about to stop
                 self.say(hint)
         for reason in summary.missing:
             self.say(f"not converged: {reason}")
+
+    def announce(self) -> None:
+        """Print where the fleet's page is: first of all, so that people open it while Flower starts."""
+        if page := fleet_page(self.stack.flower_login):
+            self.say(page)
 
     def say(self, text: str) -> None:
         """Print a line without wrapping it."""

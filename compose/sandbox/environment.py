@@ -42,7 +42,16 @@ def variables(directory: Path, redis: str, kubeconfig: Path, aws: str) -> dict[s
     }
 
 
-def write(path: Path, values: Mapping[str, str]) -> None:
-    """Write a file to source in a shell, which then finds the `berthmaster` of this virtual environment."""
-    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in values.items()]
+def fleet_page(login: Mapping[str, str]) -> str | None:
+    """Return the line that leads people to the fleet's page, None without Flower. `login`: url, user, password."""
+    return "the fleet: {url}/fleet (user {user}, password {password})".format(**login) if login else None
+
+
+def write(path: Path, values: Mapping[str, str], note: str | None = None) -> None:
+    """Write a file to source in a shell, which then finds the `berthmaster` of this virtual environment.
+
+    `note`: a line for people, which is a comment of the file.
+    """
+    lines = [f"# {note}\n"] if note else []
+    lines += [f"export {name}={shlex.quote(value)}\n" for name, value in values.items()]
     path.write_text("".join([*lines, f'export PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"\n']))

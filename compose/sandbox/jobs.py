@@ -79,7 +79,10 @@ def job(number: int) -> SandboxJob:
 
 
 def pod_pool(most: int) -> Json:
-    """Return the pod pool. Each pod has a slot for any job and one for plans, and a Redis user of its own."""
+    """Return the pod pool. Each pod has a slot for any job and one for plans, and a Redis user of its own.
+
+    Its rush hour lasts three of ten minutes, so that a person who watches sees it.
+    """
     variables = [{"name": "BERTHMASTER_RUNNER__HEARTBEAT", "value": "1s"}]
     containers = [{"name": "runner", "image": "registry.example.com/runner:1.0", "env": variables}]
     return {
@@ -91,6 +94,7 @@ def pod_pool(most: int) -> Json:
             "maxReplicas": most,
             "slots": [{}, {"accepts": ["plan"]}],
             "scaling": {"upCooldown": "2s", "downCooldown": "10s"},
+            "schedules": [{"name": "rush-hour", "cron": "*/10 * * * *", "duration": "3m", "minReplicas": 2}],
             "runnerToken": {"secretName": "runners-redis"},
             "template": {"spec": {"restartPolicy": "Never", "containers": containers}},
         },

@@ -22,7 +22,10 @@ class ProgressReport(Protocol):
         """Show that a step is done."""
 
     def show(self, picture: Picture) -> None:
-        """Show the cluster. Called a few times a second."""
+        """Show the cluster. Called a few times a second, so that the report may skip some pictures."""
+
+    def catch_up(self) -> None:
+        """Show the latest picture now: what is printed next is not older than the report."""
 
     def close(self) -> None:
         """End the report."""
@@ -35,6 +38,7 @@ class PlainLines:
         """Begin a report. `started` as in `time.monotonic()`."""
         self.console, self.started = console, started
         self.latest, self.notices, self.at = dict[str, str](), 0, 0.0
+        self.picture: Picture | None = None
 
     def step(self, what: str) -> None:
         """Print a step with the seconds since the start."""
@@ -43,7 +47,14 @@ class PlainLines:
 
     def show(self, picture: Picture) -> None:
         """Print what has changed, at most once a PERIOD."""
-        if time.monotonic() - self.at < PERIOD:
+        self.picture = picture
+        if time.monotonic() - self.at >= PERIOD:
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Print what has changed since the last lines."""
+        picture = self.picture
+        if picture is None:
             return
         self.at = time.monotonic()
         fresh, self.notices = picture.notices[self.notices :], len(picture.notices)
@@ -55,7 +66,8 @@ class PlainLines:
                 self.step(line)
 
     def close(self) -> None:
-        """Do nothing: no line is left open."""
+        """Print what has changed since the last lines."""
+        self.catch_up()
 
 
 def events(notices: tuple[Notice, ...]) -> list[str]:

@@ -39,6 +39,10 @@ class Screen:
         """Store the picture for the next redraw."""
         self.picture = picture
 
+    def catch_up(self) -> None:
+        """Redraw now."""
+        self.live.refresh()
+
     def close(self) -> None:
         """Stop redrawing. May be called twice."""
         if not self.live.is_started:

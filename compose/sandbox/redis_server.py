@@ -39,8 +39,8 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """The URL of database 0, with the password."""
-        user = f":{quote(self.password, safe='')}@" if self.password else ""
+        """The URL of database 0, with user and password: without the user, `redis-cli -u` logs in as nobody."""
+        user = f"default:{quote(self.password, safe='')}@" if self.password else ""
         return f"redis://{user}127.0.0.1:{self.port}/0"
 
     def command(self) -> list[str]:

@@ -157,9 +157,11 @@ class Sandbox:
 
     def summary(self, cluster: ClusterView, left: list[str]) -> Summary:
         """Return the summary. `left`: what has not converged."""
+        picture = self.picture(cluster)
+        self.report.show(picture)
         first = cluster.first_bound - self.began if cluster.first_bound else None
         times = {"started": self.started or None, "first_bound": first, "seconds": self.seconds}
-        return summarize(self.stack, self.picture(cluster), left, times)
+        return summarize(self.stack, picture, left, times)
 
     @property
     def in_time(self) -> bool:

@@ -19,7 +19,7 @@ from compose.sandbox.accounts import admit, settings_of
 from compose.sandbox.aws.policy import statements_of
 from compose.sandbox.aws.remote import Remote
 from compose.sandbox.daemon import Daemon, answers
-from compose.sandbox.environment import CLUSTER, MARK, variables, write
+from compose.sandbox.environment import CLUSTER, MARK, fleet_page, variables, write
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.kube.apply import apply, manifests
 from compose.sandbox.kube.real import RealKube
@@ -129,7 +129,7 @@ class Stack:
         for early in (self.aws, self.workers[0]):
             early.launch()  # both load slowly, and need only Redis
         self.kube.start()
-        write(self.directory / "env", self.variables)
+        write(self.directory / "env", self.variables, fleet_page(self.flower_login))
         tell("Kubernetes API")
         self.define()
         self.kubelet = self.kubelet_daemon()
@@ -168,6 +168,12 @@ class Stack:
                 return bool(answer.status == HTTPStatus.OK)
         except OSError:  # not started yet, or not ready
             return False
+
+    @property
+    def flower_login(self) -> dict[str, str]:
+        """Return Flower's url, user and password; {} without Flower."""
+        login = {"url": self.flower_url, "user": FLOWER_USER, "password": self.flower_password}
+        return login if self.flower else {}
 
     @property
     def remote_aws(self) -> Remote:

@@ -14,7 +14,7 @@ from rich.table import Table
 from compose.sandbox.jobs import NAMESPACE, POOL
 from compose.sandbox.lines import counted
 from compose.sandbox.picture import Picture
-from compose.sandbox.stack import FLOWER_USER, Stack
+from compose.sandbox.stack import Stack
 from compose.sandbox.tenants import NAMESPACE as TENANTS
 from compose.sandbox.workload import NAMESPACE as GAMES
 
@@ -54,7 +54,8 @@ class Summary:
     def table(self, lasting: bool = True) -> Table:
         """Return a table. `lasting`: the sandbox keeps running, so its addresses are shown."""
         table = Table(show_header=False, title="Sandbox" if self.converged else "Sandbox, not converged")
-        for name, value in [*self._rows(), *(self._addresses() if lasting else ()), ("logs", f"{self.directory}")]:
+        api = [("Kubernetes API", self.kubernetes)] if lasting else []
+        for name, value in [*self._rows(), *api, ("logs", f"{self.directory}")]:
             table.add_row(name, value)
         return table
 
@@ -66,7 +67,7 @@ class Summary:
             ("pods", f"{self.pods}, {self.bound} bound"),
             ("distinct endpoints", str(self.endpoints)),
             ("load balancers", f"{len(self.load_balancers)}: {balancers}"),
-            ("scale-up rounds", str(self.rounds)),
+            ("scale-up rounds", f"{self.rounds}: so often a full port pool got load balancers"),
             ("AWS calls", calls or "none"),
             ("refused by AWS", refused or "none"),
             *self._jobs(),
@@ -76,31 +77,27 @@ class Summary:
             ("all done after", seconds(self.seconds)),
         ]
 
-    def _addresses(self) -> list[tuple[str, str]]:
-        user = "user {user}, password {password}".format(**self.flower) if self.flower else ""
-        return [("Kubernetes API", self.kubernetes), ("Flower", self.flower.get("url", "left out")), ("", user)]
-
     def _jobs(self) -> list[tuple[str, str]]:
         if not self.jobs:
             return []
+        cancelled = "; the sandbox's person refuses every sixth plan" if self.jobs.get("cancelled") else ""
         return [
-            ("jobs", f"{sum(self.jobs.values())}: {counted(self.jobs)}"),
+            ("jobs", f"{sum(self.jobs.values())}: {counted(self.jobs)}{cancelled}"),
             ("runner pods", f"{sum(self.runner_pods.values())}, with {self.slots.get('total', 0)} slots"),
         ]
 
     def hints(self) -> list[str]:
         """Return commands to type in another terminal."""
         env = shlex.quote(str(self.directory / "env"))
+        jobs = [f"berthmaster jobs {NAMESPACE}/{POOL} --ended"] if self.jobs else []
+        kinds = [f"kubectl -n {NAMESPACE} get podpools,pods"] if self.jobs else []
+        kinds += [f"kubectl -n {TENANTS} get podclaims,podpools,pods"] if self.claims else []
         return [
-            f". {env}   # sets KUBECONFIG, PATH and the addresses of Redis and AWS, then for example:",
-            f"kubectl get portpools; kubectl -n {GAMES} get pods; {A_POD}",
-            "berthmaster status; aws elbv2 describe-load-balancers",
-            *(
-                [f"berthmaster jobs {NAMESPACE}/{POOL} --ended; kubectl -n {NAMESPACE} get podpools,pods"]
-                if self.jobs
-                else []
-            ),
-            *([f"kubectl -n {TENANTS} get podclaims,podpools,pods"] if self.claims else []),
+            f". {env}   # sets BERTHMASTER_REDIS__URL, KUBECONFIG, PATH and the address of AWS, then for example:",
+            "; ".join(["berthmaster status", "berthmaster doctor", *jobs]),
+            "; ".join(["kubectl get portpools", f"kubectl -n {GAMES} get pods", A_POD]) + "   # needs kubectl",
+            *(["; ".join(kinds)] if kinds else []),
+            "aws elbv2 describe-load-balancers   # needs the AWS CLI",
         ]
 
 
@@ -112,7 +109,6 @@ def seconds(number: float | None) -> str:
 def summarize(stack: Stack, picture: Picture, missing: list[str], times: Mapping[str, float | None]) -> Summary:
     """Return the summary of a sandbox. `times` has started, first_bound and seconds."""
     aws = stack.remote_aws
-    flower = {"url": stack.flower_url, "user": FLOWER_USER, "password": stack.flower_password}
     return Summary(
         converged=not missing,
         missing=tuple(missing),
@@ -128,7 +124,7 @@ def summarize(stack: Stack, picture: Picture, missing: list[str], times: Mapping
         directory=stack.directory,
         kubernetes=stack.kube.url,
         kubeconfig=stack.kube.kubeconfig,
-        flower=flower if stack.flower else {},
+        flower=stack.flower_login,
         jobs=dict(picture.jobs),
         runner_pods=dict(picture.runners.pods),
         slots=dict(picture.runners.slots),

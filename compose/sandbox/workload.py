@@ -9,7 +9,7 @@ from compose.sandbox.aws.remote import Network
 from compose.sandbox.environment import REGION
 from compose.sandbox.kube.apply import apply
 from domain.kubernetes.names import PORTS
-from domain.port_pools.port_pool import NLB_LISTENERS
+from domain.port_pools.providers import MOST_LISTENERS
 from events.kube.api import KubeApi
 
 Json = dict[str, Any]
@@ -23,7 +23,7 @@ REQUESTS: Final = (f"game=7777/UDP@{POOL}", f"game=7777/UDP@{POOL}", f"lobby=808
 
 def balancers_for(pods: int) -> int:
     """Return the number of load balancers that `pods` pods need."""
-    return -(-pods // NLB_LISTENERS)
+    return -(-pods // MOST_LISTENERS)
 
 
 def pool(pods: int, network: Network) -> Json:

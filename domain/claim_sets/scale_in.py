@@ -18,16 +18,17 @@ class SetMember:
     """A claim of a set.
 
     Attributes:
+        version: the claim's resourceVersion.
         scheduled, pod_phase, ready: the state of the claim's pod.
         cost: the deletion cost of the claim's pod.
         current: the claim was created from the set's present template.
-        version: the claim's resourceVersion.
 
     """
 
     name: str
     phase: ClaimPhase
     created: datetime
+    version: str
     has_pod: bool = False
     moves: bool = False
     deleting: bool = False
@@ -36,12 +37,16 @@ class SetMember:
     ready: bool = False
     cost: int = 0
     current: bool = True
-    version: str = ""
 
     @property
     def old(self) -> bool:
         """Whether a rollout replaces the claim."""
         return not self.current or self.phase is ClaimPhase.OUTDATED
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the claim has a ready pod, of whichever template, whose address it shows."""
+        return self.ready and self.phase in (ClaimPhase.BOUND, ClaimPhase.OUTDATED)
 
     @property
     def serves(self) -> bool:

@@ -8,19 +8,22 @@ from typing import Any
 from domain.claim_sets.decision import SetView
 from domain.claim_sets.pod_claim_set import PodClaimSetStatus
 from domain.claims.claim import ClaimPhase
+from domain.claims.status import Reason
 from domain.status import Condition
 
 VALID = Condition(type="Valid", status="True", reason="Accepted", message="")
 
 
-def set_status(observed: SetView, selector: Mapping[str, str], generation: int, problem: str = "") -> dict[str, Any]:
+def set_status(
+    observed: SetView, selector: Mapping[str, str], generation: int, problem: str | None = None
+) -> dict[str, Any]:
     """Build the status.
 
     Args:
         observed: the set and its claims.
         selector: the labels of the set's claims.
         generation: the generation of the set that was read.
-        problem: why the API server refused the last step, '' if it did not.
+        problem: why the API server refused the last step, None if it did not.
 
     """
     return PodClaimSetStatus(
@@ -45,33 +48,36 @@ def is_complete(status: Mapping[str, Any]) -> bool:
     return statuses.get("Ready") == statuses.get("Updated") == "True"
 
 
-def missing(observed: SetView) -> str:
-    """Say what keeps the set from being complete; '' if nothing does."""
-    return _updated(observed).message or _complete(observed, "").message
+def missing(observed: SetView) -> str | None:
+    """Say what keeps the set from being complete; None if nothing does."""
+    return _updated(observed).message or _complete(observed, None).message or None
 
 
 def _ready(observed: SetView) -> int:
-    return sum(member.ready for member in observed.live)
+    return sum(member.reachable for member in observed.live)
 
 
-def _complete(observed: SetView, problem: str) -> Condition:
+def _complete(observed: SetView, problem: str | None) -> Condition:
     """Build the condition Ready: all claims exist and have a ready pod."""
-    reason, message = _why_incomplete(observed, problem)
-    return Condition(type="Ready", status="False" if reason else "True", reason=reason or "Complete", message=message)
+    reason = _why_incomplete(observed, problem)
+    if reason is None:
+        return Condition(type="Ready", status="True", reason="Complete", message="")
+    return Condition(type="Ready", status="False", reason=reason.word, message=reason.message)
 
 
-def _why_incomplete(observed: SetView, problem: str) -> tuple[str, str]:
-    if problem:
-        return "Refused", problem
+def _why_incomplete(observed: SetView, problem: str | None) -> Reason | None:
+    if problem is not None:
+        return Reason("Refused", problem)
     if observed.surplus < 0:
-        return "TooFew", f"{len(observed.live)} of {observed.wanted} claims are there"
+        return Reason("TooFew", f"{len(observed.live)} of {observed.wanted} claims are there")
     if observed.surplus > 0 and not observed.old:
         moving = sum(member.moves for member in observed.live)
         counts = f"{len(observed.live)} claims for {observed.wanted}"
-        return "TooMany", f"{counts}; {moving} move and are not removed meanwhile"
+        return Reason("TooMany", f"{counts}; {moving} move and are not removed meanwhile")
     if _ready(observed) < observed.wanted:
-        return "Waiting", f"{observed.wanted - _ready(observed)} of {observed.wanted} claims have no ready pod"
-    return "", ""
+        unready = observed.wanted - _ready(observed)
+        return Reason("Waiting", f"{unready} of {observed.wanted} claims have no ready pod")
+    return None
 
 
 def _updated(observed: SetView) -> Condition:

@@ -1,1 +1,1 @@
-"""The rules of PodClaims: which pod a claim gets, keeps, moves to and gives back. No I/O."""
+"""The rules of PodClaims: which pod a claim takes, keeps, moves to and gives back. No I/O."""

@@ -1,7 +1,7 @@
-"""Decide when a pod that was given back becomes idle again: it drains, and then reports that it has no sessions.
+"""Decide when a pod that was given back becomes idle again: it drains, and then its workload reports no sessions.
 
 A report counts only as the answer to the present drain (rule `ask`). The pod is asked only once no new session can
-arrive (rule `settle`). A pod that never answers does not become idle: it is replaced when its time is over.
+arrive (rule `settle`). A pod that never answers does not become idle: it is replaced after the longest time of a drain.
 """
 
 from __future__ import annotations
@@ -34,32 +34,48 @@ class Next(StrEnum):
 
 
 @dataclass(frozen=True)
+class SessionReport:
+    """How many sessions a pod has, as its workload reported. `drain` is the id of the drain that the report answers."""
+
+    sessions: int
+    drain: str
+
+
+@dataclass(frozen=True)
 class Drain:
     """The drain of one pod.
 
     Attributes:
+        id: the id of the drain, None if the pod has no valid record of its drain.
         since: how long the pod has drained.
-        asked: the drain id that was published to the pod, '' if none was.
-        answers: the drain id that the pod's report answers, '' if there is no report.
-        sessions: the number of sessions that the pod reported, -1 if there is no report.
+        asked: the drain id that was published to the pod, None if none was.
+        report: the last report of the pod's workload, None if there is none.
         usable: the pod could serve another claim.
 
     """
 
-    id: str
+    id: str | None
     since: timedelta
-    asked: str = ""
-    answers: str = ""
-    sessions: int = -1
+    asked: str | None = None
+    report: SessionReport | None = None
     usable: bool = True
+
+    @property
+    def sessions(self) -> int | None:
+        """The number of sessions in the last report, whichever drain it answers; None if there is no report."""
+        return self.report.sessions if self.report else None
+
+    @property
+    def answered(self) -> bool:
+        """Whether the workload has answered this drain: it has no sessions."""
+        return self.id is not None and self.asked == self.id and self.report == SessionReport(0, self.id)
 
 
 def next_of(drain: Drain, wait: DrainWait, recycle: bool) -> Next:
     """Return what happens next. Without `recycle` the pod is replaced, whatever it reports."""
     if not drain.usable:
         return Next.GO
-    answered = drain.id == drain.asked == drain.answers and drain.sessions == 0
-    if answered:
+    if drain.answered:
         return Next.IDLE if recycle else Next.GO
     if drain.since >= wait.most:
         return Next.GO
@@ -79,11 +95,8 @@ def in_order(drains: Iterable[tuple[PodT, Drain]]) -> list[tuple[PodT, Drain]]:
     return sorted(drains, key=lambda entry: (entry[1].usable, entry[1].sessions != 0, -entry[1].since))
 
 
-def counted(report: str) -> tuple[int, str]:
-    """Parse a workload's report `NUMBER ID`: its number of sessions, and the drain that it answers.
-
-    Anything else is (-1, '').
-    """
-    number, _, drain = report.partition(" ")
+def parse_report(text: str) -> SessionReport | None:
+    """Parse a workload's report `NUMBER ID`. None for any other text."""
+    number, _, drain = text.partition(" ")
     valid = re.fullmatch("[0-9]{1,9}", number) and drain
-    return (int(number), drain) if valid else (-1, "")
+    return SessionReport(int(number), drain) if valid else None

@@ -1,26 +1,24 @@
-"""Say whether a claim can have a pod, and why not."""
+"""Say whether a claim can have a pod now, and why not."""
 
 from __future__ import annotations
 
-from domain.claims.claim import Claim
-from domain.claims.pod import ClaimablePod
+from domain.claims.pod import PoolPod
+from domain.claims.pod_request import PodRequest
 
 
-def unfit(claim: Claim, pod: ClaimablePod, revision: str) -> str | None:
-    """Say why a claim cannot have a pod; None if it can. `revision` is that of the pool's present template."""
-    return _not_wanted(claim, pod) or _not_free(pod) or _not_now(pod, revision)
+def unfit(request: PodRequest, pod: PoolPod, revision: str | None) -> str | None:
+    """Say why a claim with this request cannot have a pod; None if it can.
+
+    Args:
+        request: what the claim asks of its pod.
+        pod: the pod.
+        revision: the revision of the present template of the pod's pool, None if it is unknown.
+
+    """
+    return request.misfit(pod.traits) or _not_free(pod) or _not_now(pod, revision)
 
 
-def _not_wanted(claim: Claim, pod: ClaimablePod) -> str | None:
-    if not pod.pool:
-        return "it is of no pool"
-    if claim.pool and pod.pool != claim.pool:
-        return f"it is of pool {pod.pool}, and the claim wants one of {claim.pool}"
-    missing = sorted(f"{key}={value}" for key, value in claim.selector.items() if pod.labels.get(key) != value)
-    return f"it lacks the labels {', '.join(missing)}" if missing else None
-
-
-def _not_free(pod: ClaimablePod) -> str | None:
+def _not_free(pod: PoolPod) -> str | None:
     if pod.free:
         return None
     if pod.claimed_by:
@@ -30,7 +28,7 @@ def _not_free(pod: ClaimablePod) -> str | None:
     return f"it is {pod.phase.value}" if pod.alive else "it does not run"
 
 
-def _not_now(pod: ClaimablePod, revision: str) -> str | None:
+def _not_now(pod: PoolPod, revision: str | None) -> str | None:
     if pod.cordoned:
         return "it is cordoned"
     if not pod.normal:

@@ -6,12 +6,16 @@ import re
 from datetime import datetime
 from typing import Final
 
+from berthmaster.forms import form
 from berthmaster.names import SUBDOMAIN
 
 KEY: Final = f"^({SUBDOMAIN}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?$"
 LONGEST_PREFIX: Final = "^([^/]{1,253}/)?[^/]+$"
-VALUE: Final = "^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"
-"""Regular expressions for the key of a label, its longest prefix, and its value."""
+VALUE: Final = form(
+    "^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$",
+    "a label's value: at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends, or none",
+)
+"""Regular expressions: KEY for a label's key, LONGEST_PREFIX for the length of the key's prefix, VALUE for a value."""
 
 
 def moment(text: str) -> datetime | None:
@@ -21,6 +25,11 @@ def moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return time if time.tzinfo else None
+
+
+def stamp(time: datetime) -> str:
+    """Write a time, to the second."""
+    return time.isoformat(timespec="seconds")
 
 
 def proper_key(key: str) -> bool:

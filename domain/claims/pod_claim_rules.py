@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import JsonValue
 
 from berthmaster.spec import Rule, validation
 from domain.claims.additions import RESERVED
@@ -13,10 +16,14 @@ from domain.kubernetes.names import PREFIX
 if TYPE_CHECKING:
     from domain.claims.pod_claim import PodClaimSpec
 
+SHORTEST: Final = timedelta(seconds=10)
+LONGEST: Final = timedelta(hours=8760)
+"""Bounds of a claim's ttl."""
+
 
 def _keys(field: str, labels: str) -> tuple[Rule[PodClaimSpec], Rule[PodClaimSpec]]:
     def of(spec: PodClaimSpec) -> Iterable[str]:
-        return getattr(spec, labels).keys()  # type: ignore[no-any-return]  # named below, both are labels
+        return getattr(spec, labels).keys()  # type: ignore[no-any-return]  # both callers below name a field of labels
 
     return (
         Rule(
@@ -27,7 +34,7 @@ def _keys(field: str, labels: str) -> tuple[Rule[PodClaimSpec], Rule[PodClaimSpe
         ),
         Rule(
             field,
-            f"{field} must not begin with {PREFIX}: those labels say whose a pod is",
+            f"{field} must not begin with {PREFIX}: those say whose a pod is and what it gets",
             f"self.{field}.all(key, !key.startsWith('{PREFIX}'))",
             lambda spec: any(key.startswith(PREFIX) for key in of(spec)),
         ),
@@ -53,20 +60,30 @@ CLAIM_RULES: Final[tuple[Rule[PodClaimSpec], ...]] = (
         "!has(self.sourcePod) || !has(self.podName) || self.sourcePod.podName != self.podName",
         lambda spec: spec.source_pod is not None and spec.source_pod.pod_name == spec.pod_name,
     ),
+    Rule(
+        "ttl",
+        "ttl must be from 10s to 8760h",
+        "!has(self.ttl) || (duration(self.ttl) >= duration('10s') && duration(self.ttl) <= duration('8760h'))",
+        lambda spec: spec.lives is not None and not SHORTEST <= spec.lives <= LONGEST,
+    ),
     *_keys("selector", "selector"),
     *_keys("additionalPodLabels", "additional_pod_labels"),
+    *_keys("additionalPodAnnotations", "additional_pod_annotations"),
 )
-UNRESERVED: Final = {
-    "rule": f"self.all(key, !key.matches('{RESERVED}'))",
-    "message": "additionalPodLabels must not be under kubernetes.io or k8s.io: those labels are reserved",
-    "reason": "FieldValueInvalid",
-}
-"""An entry of `x-kubernetes-validations` of the field itself.
-
-A server with ratcheting lets a claim keep what it had before the rule existed. For the same reason the worker's model
-has no such rule: it leaves such labels out.
-"""
 KEPT: Final = ("poolName", "selector", "ownerName")
+
+
+def unreserved(field: str) -> dict[str, JsonValue]:
+    """Return an entry of `x-kubernetes-validations` of the field itself.
+
+    A server with ratcheting lets a claim keep keys that it had before the rule existed. So the worker's model has no
+    such rule: the worker leaves such keys out.
+    """
+    return {
+        "rule": f"self.all(key, !key.matches('{RESERVED}'))",
+        "message": f"{field} must not be under kubernetes.io or k8s.io: those are reserved",
+        "reason": "FieldValueInvalid",
+    }
 
 
 def of_templates() -> list[dict[str, Any]]:

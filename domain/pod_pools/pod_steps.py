@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
+from berthmaster.time_words import in_words
 from domain.claims.pod import USED, Phase
+from domain.pod_pools.new_pods import fingerprint
 
 
 class LedgerState(StrEnum):
@@ -31,10 +34,13 @@ class PodStep(StrEnum):
     QUARANTINE = "quarantine"  # no new jobs until the pod is ready again
     END = "end"  # the pod terminates: no new jobs ever
     REMOVE = "remove"  # delete it, whatever runs on it
+    RETIRE = "retire"  # delete it unless something runs on it: it was ready, and is not any more
     REPLACE = "replace"  # delete an idle pod with an older template or token
     LIFT = "lift"  # open a pod whose holder has gone silent
     HOLD = "hold"  # close a pod that a claim has, as Kubernetes says
     REGISTER = "register"  # report for a pod without a runner
+    PROTECT = "protect"  # keep others from removing a pod with work
+    EXPOSE = "expose"  # let others remove a pod without work
 
 
 class PodCategory(StrEnum):
@@ -57,6 +63,8 @@ CATEGORIES: Final = {
     LedgerState.FENCED: PodCategory.DRAINING,
     LedgerState.ENDING: PodCategory.DRAINING,
 }
+LATE: Final = timedelta(seconds=15)
+"""A kubelet needs some time after the grace of a pod, and API servers have clocks of their own."""
 WITH_SLOTS: Final = (PodCategory.OPEN, PodCategory.BOOTING, PodCategory.AWAY)
 
 
@@ -64,9 +72,10 @@ WITH_SLOTS: Final = (PodCategory.OPEN, PodCategory.BOOTING, PodCategory.AWAY)
 class Member:
     """A pod of the pool, as a run observed it.
 
-    `silent`: time since its runner's last report, and `closed`: since it was fenced or claimed, both by Redis's clock.
+    `silent`: time since its runner's last report, and `closed`: since it was fenced, claimed or quarantined, both by
+    Redis's clock. `overdue`: for how long it has terminated beyond its grace, by the API server's; 0 within the grace.
     `cordoned`: a person wants nothing new on it, so that it is not `ready`. `stage` and `claimed_by` are labels that
-    claims write; `drain` is the id of its drain.
+    claims write; `drain` is the id of its drain. `resting`: for how long the pod has been protected without work.
     """
 
     name: str
@@ -80,6 +89,8 @@ class Member:
     busy: int = 0
     silent: timedelta = timedelta(0)
     closed: timedelta = timedelta(0)
+    overdue: timedelta = timedelta(0)
+    node: str = ""
     token: str = ""
     secret: str = ""  # name of its runner token, '' for none
     runner: bool = True  # it has one, which reports
@@ -88,8 +99,10 @@ class Member:
     claimed_by: str = ""
     drain: str = ""
     cordoned: bool = False
+    protected: bool = False
+    resting: timedelta = timedelta(0)
 
-    @property
+    @cached_property
     def category(self) -> PodCategory:
         """What the pod counts as: each pod has one category."""
         if self.terminating:
@@ -97,7 +110,26 @@ class Member:
         if self.held:
             return PodCategory.CLAIMED if self.claimed_by or self.stage is Phase.BOUND else PodCategory.DRAINING
         category = CATEGORIES[self.view]
-        return PodCategory.CORDONED if self.cordoned and category in WITH_SLOTS else category
+        if self.cordoned and category in WITH_SLOTS:
+            return PodCategory.CORDONED
+        return self._open_or_away if category in (PodCategory.OPEN, PodCategory.AWAY) else category
+
+    @property
+    def _open_or_away(self) -> PodCategory:
+        """Kubernetes knows first: a pod that is ready opens in this run, and one that is not is quarantined."""
+        if not self.ready:
+            return PodCategory.AWAY
+        return PodCategory.OPEN if self.view is LedgerState.OPEN else PodCategory.BOOTING
+
+    @property
+    def lost(self) -> bool:
+        """It should have ended long ago: most likely its node is gone, so that nobody confirms the deletion."""
+        return self.terminating and self.overdue > LATE
+
+    @property
+    def stalled(self) -> bool:
+        """It was ready and is not any more, and nothing runs on it."""
+        return self.category is PodCategory.AWAY and not self.busy
 
     @property
     def gives_slots(self) -> bool:
@@ -109,7 +141,7 @@ class Member:
         """After a loss of Redis only its runner may know of its jobs. A pod is written before jobs are placed on it."""
         return self.runner and self.opened
 
-    @property
+    @cached_property
     def held(self) -> bool:
         """A claim has the pod or has used it: nobody else may have it."""
         return bool(self.claimed_by) or self.stage in USED
@@ -119,6 +151,25 @@ class Member:
         """Its claim gave the pod back, and no person has cordoned it."""
         given_back = self.stage is Phase.DRAINING and not self.claimed_by and not self.terminating
         return given_back and not self.cordoned and not self.busy
+
+    @property
+    def has_work(self) -> bool:
+        """Jobs run on it or keep slots, a claim has it, or the sessions of its last claim end.
+
+        A drain does not end while the pod is cordoned: then whoever empties its node waits for nothing.
+        """
+        drains = self.stage is Phase.DRAINING and not self.cordoned
+        return bool(self.busy or self.claimed_by) or self.stage is Phase.BOUND or drains
+
+    @property
+    def rests(self) -> bool:
+        """It is protected and has no work, as far as anybody knows."""
+        return self.protected and not self.has_work and not self.terminating and not self.unreported
+
+    @property
+    def unreported(self) -> bool:
+        """Redis was lost, and the pod's runner has not said yet what runs there."""
+        return self.owes_report and self.view is LedgerState.UNKNOWN
 
     @property
     def holder(self) -> str:
@@ -138,23 +189,38 @@ class Member:
 
 @dataclass(frozen=True)
 class PodTimeouts:
-    """How long a pod may take to report first (`ready`), and how long its runner may be silent.
+    """How long a pod may take to become ready, at first and again (`ready`), and how long its runner may be silent.
 
-    `take`: how long a claim may take to write its label on a pod that it has closed in the ledger.
+    `take`: how long a claim may take to write its label on a pod that it has closed in the ledger. `rest`: how long a
+    pod without work stays protected; None: the pool protects no pod.
     """
 
     ready: timedelta
     silence: timedelta = timedelta(minutes=2)
     take: timedelta = timedelta(seconds=30)
+    rest: timedelta | None = None
 
 
-def fingerprint(revision: str, secret: str) -> str:
-    """What a pod is created from: a pod with another fingerprint than new pods is replaced."""
-    return f"{revision} {secret}".strip()
+def next_step(member: Member, current: str | None, timeouts: PodTimeouts) -> PodStep:
+    """Decide what the pod needs. `current` is the fingerprint of new pods; with None none is replaced for another."""
+    step = _step_by_state(member, current, timeouts)
+    return _protection_step(member, timeouts.rest) if step is PodStep.NOTHING else step
 
 
-def next_step(member: Member, current: str, timeouts: PodTimeouts) -> PodStep:
-    """Decide what the pod needs. `current` is the fingerprint of new pods."""
+def _protection_step(member: Member, rest: timedelta | None) -> PodStep:
+    """Protect a pod at once, and expose it late: a pod that gets one job after the other is written once.
+
+    A cordoned pod gets no other job.
+    """
+    if member.terminating or member.stage is Phase.TERMINATING:
+        return PodStep.NOTHING
+    if rest is not None and member.has_work:
+        return PodStep.NOTHING if member.protected else PodStep.PROTECT
+    rested = rest is None or (not member.unreported and (member.cordoned or member.resting >= rest))
+    return PodStep.EXPOSE if member.protected and rested else PodStep.NOTHING
+
+
+def _step_by_state(member: Member, current: str | None, timeouts: PodTimeouts) -> PodStep:
     if member.terminating:
         return PodStep.NOTHING if member.view in (LedgerState.UNKNOWN, LedgerState.ENDING) else PodStep.END
     if member.held:
@@ -165,10 +231,10 @@ def next_step(member: Member, current: str, timeouts: PodTimeouts) -> PodStep:
         return PodStep.LIFT
     if member.view is LedgerState.UNKNOWN:
         return PodStep.REGISTER if member.ready and not member.runner else PodStep.NOTHING
-    return _step_of_free_pod(member, current)
+    return PodStep.RETIRE if retirement_reason(member, timeouts) else _step_of_free_pod(member, current)
 
 
-def _step_of_free_pod(member: Member, current: str) -> PodStep:
+def _step_of_free_pod(member: Member, current: str | None) -> PodStep:
     """A pod that an older version opened has no phase yet: it is opened again."""
     if member.view is LedgerState.OPEN and not member.ready:
         return PodStep.QUARANTINE
@@ -177,7 +243,7 @@ def _step_of_free_pod(member: Member, current: str) -> PodStep:
     )
     if unopened and member.ready:
         return PodStep.OPEN
-    return PodStep.REPLACE if member.idle and member.fingerprint != current else PodStep.NOTHING
+    return PodStep.REPLACE if member.idle and member.fingerprint != (current or member.fingerprint) else PodStep.NOTHING
 
 
 def _step_of_held_pod(member: Member, timeouts: PodTimeouts) -> PodStep:
@@ -199,7 +265,17 @@ def removal_reason(member: Member, timeouts: PodTimeouts) -> str | None:
     if member.view is LedgerState.UNKNOWN:
         return "it never reported" if member.age > timeouts.ready and not member.cordoned else None
     silent = member.runner and member.silent > timeouts.silence
-    return f"its runner is silent for {member.silent}" if silent else None
+    return f"its runner is silent for {in_words(member.silent)}" if silent else None
+
+
+def retirement_reason(member: Member, timeouts: PodTimeouts) -> str | None:
+    """Why a pod that is not ready is given up, None for one that may stay. A pod with jobs stays as long as they do."""
+    if member.ready or member.cordoned or member.busy or member.held:
+        return None
+    if member.view is LedgerState.NEW:
+        return f"it was not ready within {in_words(timeouts.ready)}" if member.age > timeouts.ready else None
+    too_long = member.view is LedgerState.AWAY and member.closed > timeouts.ready
+    return f"it has not been ready for {in_words(member.closed)}" if too_long else None
 
 
 def free(member: Member) -> bool:
@@ -208,13 +284,17 @@ def free(member: Member) -> bool:
 
 
 def claimable(member: Member, revision: str) -> bool:
-    """Tell whether a claim may have the pod."""
+    """Tell whether a claim may take the pod now. `revision` is that of the pool's present template."""
     return free(member) and member.stage is Phase.IDLE and member.revision == revision
 
 
 def surplus(members: Iterable[Member], count: int, current: str) -> tuple[Member, ...]:
-    """Choose `count` idle pods to remove, or all of them: outdated ones first, then the youngest."""
+    """Choose `count` pods to remove, or all that nothing runs on: stalled ones first, then outdated, then the youngest.
+
+    A pod that a person has cordoned stays.
+    """
     idle = sorted(
-        (member for member in members if member.idle), key=lambda member: (member.fingerprint == current, member.age)
+        (member for member in members if (member.idle or member.stalled) and not member.cordoned),
+        key=lambda member: (not member.stalled, member.fingerprint == current, member.age),
     )
     return tuple(idle[: max(0, count)])

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from domain.kubernetes.names import POOL
 from domain.pod_pools.pod_steps import Member, PodCategory, free
 from domain.pod_pools.runner_token import issue_date
+from domain.pod_pools.schedules import ScheduleView
 from domain.status import Condition, Shape
+
+NAMED: Final = 5
+"""How many pods a condition names."""
 
 
 class PodCounts(Shape):
@@ -95,6 +100,34 @@ def ready(barred: str, refused: str = "", withheld: str = "") -> Condition:
     return Condition(type="Ready", status="False" if words else "True", reason=reason, message=words)
 
 
+def pods_lost(members: Iterable[Member]) -> Condition | None:
+    """The condition PodsConfirmed: which pods nobody confirms to have ended, and what to do. None without any."""
+    lost = sorted((member for member in members if member.lost), key=lambda member: member.name)
+    if not lost:
+        return None
+    names = [f"{member.name} (node {member.node or 'none'})" for member in lost[:NAMED]]
+    more = [f"{len(lost) - NAMED} more"] if len(lost) > NAMED else []
+    words = (
+        f"{len(lost)} pods have terminated for longer than their grace: {', '.join(names + more)}. "
+        "They do not count for maxReplicas. Jobs that ran there are placed again once the pods are gone: bring the "
+        "node back, delete a node that is gone, or taint it with node.kubernetes.io/out-of-service"
+    )
+    return Condition(type="PodsConfirmed", status="False", reason="PodsLost", message=words)
+
+
+def schedules(view: ScheduleView) -> Condition | None:
+    """The condition Schedules: which are in effect and which comes next, or which cannot be read. None without any."""
+    if view.problems:
+        words = f"{'; '.join(view.problems)}. Until then no idle pod is removed or replaced"
+        return Condition(type="Schedules", status="False", reason="Invalid", message=words)
+    if not view.states:
+        return None
+    coming = view.upcoming[:1]
+    words = "; ".join([*view.reasons, *(f"next: {state.upcoming}" for state in coming)])
+    reason = "InEffect" if view.in_effect else "NotInEffect"
+    return Condition(type="Schedules", status="True", reason=reason, message=words)
+
+
 def runner_token(problem: tuple[str, str] | None, name: str, caution: str = "") -> Condition:
     """The condition RunnerToken. `problem`: a reason and words, None for none. `name`: the token that new pods get.
 
@@ -112,5 +145,5 @@ def invalid_status(problem: str, generation: int) -> dict[str, Any]:
 
 
 def _counts(members: list[Member]) -> PodCounts:
-    counts = {category.value: sum(member.category is category for member in members) for category in PodCategory}
-    return PodCounts(idle=sum(map(free, members)), **counts)
+    totals = Counter(member.category for member in members)
+    return PodCounts(idle=sum(map(free, members)), **{category.value: totals[category] for category in PodCategory})

@@ -32,6 +32,7 @@ class Remedy(StrEnum):
     RESTOCK = "make the precreated listener again"
     REMOVE = "delete it"
     DISCARD = "delete the target group"
+    CLOSE = "delete the listener"
     ADOPT = "adopt it"
     RECHECK = "list the load balancers again"
     RUN = "run the pod again"
@@ -40,7 +41,7 @@ class Remedy(StrEnum):
     @property
     def patient(self) -> bool:
         """Whether two audits, a grace apart, must find it: a run may be between its call and its record."""
-        return self in (Remedy.REMOVE, Remedy.DISCARD, Remedy.DEREGISTER, Remedy.RUN)
+        return self in (Remedy.REMOVE, Remedy.DISCARD, Remedy.CLOSE, Remedy.DEREGISTER, Remedy.RUN)
 
 
 @dataclass(frozen=True, order=True)

@@ -61,7 +61,7 @@ def differences(comparison: Comparison) -> tuple[Difference, ...]:
         _stock,
         _tags,
         _leftovers,
-        _lone_target_groups,
+        _lone,
         _owners,
         _published,
         _targets,
@@ -193,12 +193,22 @@ def _leftovers(comparison: Comparison) -> Iterator[Difference]:
             yield _about_entry(comparison, owned, DifferenceKind.ORPHAN, detail, Remedy.REMOVE, resource.arn)
 
 
-def _lone_target_groups(comparison: Comparison) -> Iterator[Difference]:
-    """Report precreated target groups whose load balancer was blocked, or left the pool, before the listener came."""
-    for group in comparison.cloud.groups:
-        if group.lone and group.arn not in comparison.ledger.arns:
-            kind, detail = DifferenceKind.ORPHAN, "a precreated target group without a listener"
-            yield Difference(comparison.pool, *group.place, kind, "", detail, Remedy.DISCARD, group.arn)
+def _lone(comparison: Comparison) -> Iterator[Difference]:
+    """Report what is ours, in no entry, and names no pod.
+
+    A load balancer was blocked, or left the pool, before its precreated target group had a listener. Or somebody
+    removed tags, and the ledger was lost before an audit restored them. A run decides about the listener of its port.
+    """
+    kind = DifferenceKind.ORPHAN
+    for resource in comparison.cloud.listeners + comparison.cloud.groups:
+        if not resource.lone or resource.arn in comparison.ledger.arns:
+            continue
+        if not resource.target_group:
+            detail = "a target group of nobody, without a listener"
+            yield Difference(comparison.pool, *resource.place, kind, "", detail, Remedy.DISCARD, resource.arn)
+        elif not comparison.ledger.has(resource.place):
+            detail = "a listener of nobody, without tags that name a pod"
+            yield Difference(comparison.pool, *resource.place, kind, "", detail, Remedy.CLOSE, resource.arn)
 
 
 def _owners(comparison: Comparison) -> Iterator[Difference]:

@@ -13,7 +13,7 @@ Update: TypeAlias = Literal[Remedy.RETAG, Remedy.COMPARE, Remedy.RECHECK, Remedy
 """Remedies that correct what exists, or let a run do so."""
 Create: TypeAlias = Literal[Remedy.REBIND, Remedy.RESTOCK, Remedy.ADOPT, Remedy.REBUILD]
 """Remedies that create what is missing in the cloud or the ledger."""
-Delete: TypeAlias = Literal[Remedy.DEREGISTER, Remedy.REMOVE, Remedy.DISCARD]
+Delete: TypeAlias = Literal[Remedy.DEREGISTER, Remedy.REMOVE, Remedy.DISCARD, Remedy.CLOSE]
 """Remedies that delete what nobody needs."""
 
 

@@ -92,12 +92,12 @@ class _PodRequest:
         """Whether the pod wants that key. An unreadable annotation keeps everything that the pod holds."""
         return self.wants is None or key in self.keys
 
-    def want_at(self, place: Place) -> str:
-        """The key that a published place serves, '' for none; the name tells apart wants for one container port."""
+    def want_at(self, place: Place) -> str | None:
+        """The key that a published place serves, None for none; the name tells apart wants for one container port."""
         row = self.shown[place]
         candidates = [want for want in self.wants or () if want.key_of(row.container_port)]
         candidates.sort(key=lambda want: row.name not in (name for name, _ in want.names))
-        return candidates[0].key_of(row.container_port) if candidates else ""
+        return candidates[0].key_of(row.container_port) if candidates else None
 
 
 def rebuild(

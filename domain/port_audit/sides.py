@@ -46,8 +46,8 @@ class UnusableLoadBalancer:
 class CloudResource:
     """A listener, or a target group (then without `target_group`).
 
-    `tagged` is what its tags say, None for a resource that is not ours. `lone`: a precreated target group to which no
-    listener forwards.
+    `tagged` is what its tags say, None for a resource that is not ours. `lone`: it is ours, and nobody can say whose:
+    a target group without a listener, precreated or without those tags, or a listener without them.
     """
 
     arn: str

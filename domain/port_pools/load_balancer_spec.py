@@ -6,17 +6,19 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
+from berthmaster.forms import form
 from berthmaster.spec import Length, Spec, each_once
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
-CERTIFICATE_ARN: Final = (
-    "^arn:aws[a-z-]*:(acm:[a-z0-9-]+:[0-9]{12}:certificate|iam::[0-9]{12}:server-certificate)/[!-~]{1,200}$"
-)
 CROSS_ZONE: Final = (
     "balance over all zones of the subnets: a port has one target, and without this the addresses of other zones lead"
     " nowhere; AWS bills traffic between zones"
 )
 ONCE: Final = AfterValidator(each_once)
+PREFIX: Final = form(
+    "^[a-z]([a-z0-9-]{0,8}[a-z0-9])?$",
+    "1 to 10 lower-case letters, digits and '-', with a letter first and a letter or digit last",
+)
 AS_SET: Final[dict[str, JsonValue]] = {"x-kubernetes-list-type": "set"}
 
 
@@ -45,7 +47,7 @@ class LoadBalancerParameters(Spec):
     name_prefix: Annotated[
         str,
         Field(
-            pattern="^[a-z]([a-z0-9-]{0,8}[a-z0-9])?$",
+            pattern=PREFIX,
             description="first letters of their names, before pool, hash and number; immutable",
         ),
     ] = "bm"

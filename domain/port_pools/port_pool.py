@@ -1,22 +1,18 @@
-"""The spec of a PortPool, and the limits that follow from a network load balancer."""
+"""The spec of a PortPool, and the limits that follow from its provider."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from berthmaster.spec import Length, Spec, broken_rules, length
-from domain.port_pools.load_balancer_spec import AS_SET, CERTIFICATE_ARN, ONCE, AutoCreate, Name
+from domain.port_pools.load_balancer_spec import AS_SET, ONCE, AutoCreate, Name
 from domain.port_pools.namespaces import NamespaceSelector
 from domain.port_pools.port_pool_rules import RULES
-
-NLB_LISTENERS: Final = 50
-"""Listeners of a network load balancer, a quota that nobody can have raised."""
-REGION: Final = r"^[a-z]{2,}(-[a-z]+)+-[0-9]+$"
-"""With another text there is no client, not even to delete the pool."""
+from domain.port_pools.providers import CERTIFICATE_ID, MOST_LISTENERS, REGION, ProviderRules, rules_of
 
 
 class PoolState(StrEnum):
@@ -47,9 +43,9 @@ class PublishWhen(StrEnum):
 class Precreate(Spec):
     """Listeners and target groups that each load balancer has before any pod comes, by protocol."""
 
-    tcp: Annotated[int, Field(ge=0, le=NLB_LISTENERS, description="TCP listeners of a load balancer")] = 0
-    udp: Annotated[int, Field(ge=0, le=NLB_LISTENERS, description="UDP listeners of a load balancer")] = 0
-    tcp_udp: Annotated[int, Field(ge=0, le=NLB_LISTENERS, description="TCP_UDP listeners of a load balancer")] = 0
+    tcp: Annotated[int, Field(ge=0, le=MOST_LISTENERS, description="TCP listeners of a load balancer")] = 0
+    udp: Annotated[int, Field(ge=0, le=MOST_LISTENERS, description="UDP listeners of a load balancer")] = 0
+    tcp_udp: Annotated[int, Field(ge=0, le=MOST_LISTENERS, description="TCP_UDP listeners of a load balancer")] = 0
 
     @property
     def total(self) -> int:
@@ -78,7 +74,7 @@ class PortPoolSpec(Spec):
         int | None,
         Field(
             ge=1,
-            le=NLB_LISTENERS,
+            le=MOST_LISTENERS,
             description="listeners that an existing load balancer may carry, 50 if absent; immutable",
         ),
     ] = None
@@ -102,7 +98,7 @@ class PortPoolSpec(Spec):
     ] = ()
     segment_length: Annotated[
         int,
-        Field(ge=1, le=NLB_LISTENERS, description="ports of the smallest grant, from such a boundary on; immutable"),
+        Field(ge=1, le=MOST_LISTENERS, description="ports of the smallest grant, from such a boundary on; immutable"),
     ] = 1
     auto_create: AutoCreate = AutoCreate()
     precreate: Annotated[Precreate, Field(description="immutable")] = Precreate()
@@ -112,10 +108,10 @@ class PortPoolSpec(Spec):
     ] = None
     certificate_arn: Annotated[
         Name | None,
-        Field(pattern=CERTIFICATE_ARN, description="ARN of the certificate of TLS listeners for pods that name none"),
+        Field(pattern=CERTIFICATE_ID, description="ARN of the certificate of TLS listeners for pods that name none"),
     ] = None
     allowed_certificates: Annotated[
-        tuple[Annotated[Name, Field(pattern=CERTIFICATE_ARN)], ...],
+        tuple[Annotated[Name, Field(pattern=CERTIFICATE_ID)], ...],
         Field(
             max_length=100,
             description="ARNs of certificates that pods may name besides certificateArn; no other if absent",
@@ -144,6 +140,18 @@ class PortPoolSpec(Spec):
         return self
 
     @property
+    def provider(self) -> ProviderRules:
+        """The rules of the provider that has the region."""
+        rules = rules_of(self.region)
+        assert rules, "REGION matches regions of providers only"
+        return rules
+
+    @property
+    def listeners_of_one(self) -> int:
+        """Listeners that one load balancer may carry."""
+        return min(self.listener_quota or self.provider.listeners, self.provider.listeners)
+
+    @property
     def range_size(self) -> int:
         """How many ports the range has."""
         return self.end_port - self.start_port + 1
@@ -161,7 +169,7 @@ class PortPoolSpec(Spec):
     @property
     def capacity_of_one(self) -> int:
         """Ports that an empty load balancer can give: whole segments, or the precreated listeners."""
-        most = self.precreate.total or min(self.listener_quota or NLB_LISTENERS, self.range_size)
+        most = self.precreate.total or min(self.listeners_of_one, self.range_size)
         return most - most % self.segment_length
 
     def capacity_within(self, listeners: int) -> int:
@@ -169,13 +177,13 @@ class PortPoolSpec(Spec):
         most = min(self.capacity_of_one, listeners)
         return most - most % self.segment_length
 
-    def certificate_for(self, asked: str) -> str | None:
-        """The certificate for a pod that names `asked`, or '' for the default; None if the pool does not allow it."""
+    def certificate_for(self, asked: str | None) -> str | None:
+        """The certificate for a pod that names `asked`, None for the default; None if the pool does not allow it."""
         permitted = {self.certificate_arn, *self.allowed_certificates} - {None}
         return (asked if asked in permitted else None) if asked else self.certificate_arn
 
-    def blocks(self, name: str, arn: str = "") -> bool:
-        """Whether the load balancer gives no new ports."""
+    def blocks(self, name: str, arn: str | None = None) -> bool:
+        """Whether the load balancer gives no new ports. `arn` is None for one that may not exist yet."""
         return name in self.lb_blocklist or arn in self.lb_blocklist
 
     def unsatisfiable(self, ranges: Sequence[int]) -> str | None:

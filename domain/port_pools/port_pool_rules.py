@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from berthmaster.spec import Rule, validation
+from domain.port_pools.providers import MOST_LISTENERS
 
 if TYPE_CHECKING:
     from domain.port_pools.port_pool import PortPoolSpec
@@ -22,6 +23,8 @@ FIXED: Final = (
 LONGEST_DRAIN: Final = 3600
 """Seconds; AWS's limit of deregistration_delay.timeout_seconds."""
 _PRECREATED: Final = "(self.precreate.tcp + self.precreate.udp + self.precreate.tcpUdp)"
+_QUOTA: Final = f"(has(self.listenerQuota) ? self.listenerQuota : {MOST_LISTENERS})"
+"""The bound that the API server checks: it does not know a region's provider, whose own bound the model checks."""
 RULES: Final[tuple[Rule[PortPoolSpec], ...]] = (
     Rule(
         "endPort",
@@ -56,16 +59,14 @@ RULES: Final[tuple[Rule[PortPoolSpec], ...]] = (
     Rule(
         "segmentLength",
         "segmentLength is more than listenerQuota and the range of ports allow: no port could ever be given",
-        "self.segmentLength <= (has(self.listenerQuota) ? self.listenerQuota : 50)"
-        " && self.segmentLength <= self.endPort - self.startPort + 1",
-        lambda spec: spec.segment_length > min(spec.listener_quota or 50, spec.range_size),
+        f"self.segmentLength <= {_QUOTA} && self.segmentLength <= self.endPort - self.startPort + 1",
+        lambda spec: spec.segment_length > min(spec.listeners_of_one, spec.range_size),
     ),
     Rule(
         "precreate",
         "precreate asks for more listeners than listenerQuota and the range of ports allow",
-        f"{_PRECREATED} <= (has(self.listenerQuota) ? self.listenerQuota : 50)"
-        f" && {_PRECREATED} <= self.endPort - self.startPort + 1",
-        lambda spec: spec.precreate.total > min(spec.listener_quota or 50, spec.range_size),
+        f"{_PRECREATED} <= {_QUOTA} && {_PRECREATED} <= self.endPort - self.startPort + 1",
+        lambda spec: spec.precreate.total > min(spec.listeners_of_one, spec.range_size),
     ),
     Rule(
         "precreate",

@@ -37,6 +37,15 @@ class Intent:
     slots: tuple[int, ...]
 
 
+def scale_up_obstacle(spec: PortPoolSpec, created: int) -> str | None:
+    """What keeps a pool that has created so many load balancers from creating another, None if its spec does not."""
+    create = spec.auto_create
+    if not create.enabled:
+        return "creates no load balancers (autoCreate)"
+    most = create.max_load_balancers
+    return f"has {most} of {most} load balancers (maxLoadBalancers)" if created >= most else None
+
+
 def scale_up_limits(spec: PortPoolSpec, blocked: Collection[int] = ()) -> ScaleUpLimits:
     """The limits of a pool: no slots when autoCreate is off, and no `blocked` ones, which would give no ports."""
     create = spec.auto_create

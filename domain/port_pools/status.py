@@ -51,7 +51,7 @@ class PortPoolStatus(Shape):
 
 @dataclass(frozen=True)
 class LoadBalancerLine:
-    """One load balancer of a pool. `special` is a state that replaces Active and Full, or ''."""
+    """One load balancer of a pool. `special` is a state that replaces Active and Full, if there is one."""
 
     name: str
     arn: str
@@ -60,7 +60,7 @@ class LoadBalancerLine:
     capacity: int
     auto_created: bool
     foreign: int
-    special: str = ""
+    special: str | None = None
 
     @property
     def state(self) -> str:
@@ -70,19 +70,19 @@ class LoadBalancerLine:
 
 @dataclass(frozen=True)
 class Findings:
-    """What people must know about a pool, in words; '' or None for nothing.
+    """What people must know about a pool, in words; None for nothing.
 
     `invalid` is a fault of the spec, `conflict` one with another pool, `unusable` those of load balancers (ARN: why).
     `trouble` is what the cloud refused, `refused` what Kubernetes did, `left` what keeps the pool from being deleted.
     `growable`: load balancers may still be created.
     """
 
-    invalid: str = ""
+    invalid: str | None = None
     conflict: str | None = None
     unusable: Mapping[str, str] = field(default_factory=dict)
-    trouble: str = ""
-    refused: str = ""
-    left: str = ""
+    trouble: str | None = None
+    refused: str | None = None
+    left: str | None = None
     growable: bool = False
 
 
@@ -116,8 +116,8 @@ def pool_status(
 
 def _valid(findings: Findings) -> Condition:
     reason = "Invalid" if findings.invalid else "Conflict" if findings.conflict else "Accepted"
-    problem = findings.invalid or findings.conflict or ""
-    return _condition("Valid", not problem, reason, problem)
+    problem = findings.invalid or findings.conflict
+    return _condition("Valid", not problem, reason, problem or "")
 
 
 def _load_balancers_found(unusable: Mapping[str, str]) -> Condition:

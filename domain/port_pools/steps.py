@@ -10,12 +10,12 @@ class PortPoolFacts:
     """What the decision depends on.
 
     `followed`: the object exists, and its deletion (if any) still waits for our finalizer. `problem` is what is wrong
-    with the spec, or ''. `configured`: there is an accepted spec, this one or an earlier one.
+    with the spec, None if nothing is. `configured`: there is an accepted spec, this one or an earlier one.
     """
 
     followed: bool
     deleting: bool = False
-    problem: str = ""
+    problem: str | None = None
     configured: bool = False
 
 

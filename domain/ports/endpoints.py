@@ -66,7 +66,7 @@ def _shift_port(target: str, ports: int) -> str:
     return f"{host}:{int(port) + ports}" if target else ""
 
 
-def format_endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mapping[str, str]) -> str:
+def format_endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names: Mapping[str, str]) -> str | None:
     """One object for each entry of the annotation and pool, in their order, without wants that have no entries.
 
     `dns_names`: load balancer -> DNS name.
@@ -83,7 +83,7 @@ def format_endpoints(wants: Iterable[Want], entries: Iterable[Entry], dns_names:
     return _to_json(rows)
 
 
-def amend_endpoints(text: str, entries: Iterable[Entry]) -> str:
+def amend_endpoints(text: str | None, entries: Iterable[Entry]) -> str | None:
     """A published result without ports that are not among `entries`, and with the targets that these have now.
 
     A range that lost some of its ports, or whose targets differ for a while, becomes several rows.
@@ -111,9 +111,9 @@ def _follows(before: Entry, entry: Entry) -> bool:
     return (entry.lb, entry.port, entry.target) == (before.lb, before.port + 1, _shift_port(before.target, 1))
 
 
-def _to_json(rows: Iterable[dict[str, Any]]) -> str:
+def _to_json(rows: Iterable[dict[str, Any]]) -> str | None:
     endpoints = list(rows)
-    return json.dumps(endpoints, separators=(",", ":")) if endpoints else ""
+    return json.dumps(endpoints, separators=(",", ":")) if endpoints else None
 
 
 def _row(name: str, protocol: str, container_port: int, port_range: Sequence[Entry], host: str) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _row(name: str, protocol: str, container_port: int, port_range: Sequence[Ent
     }
 
 
-def parse_endpoints(text: str) -> tuple[Endpoint, ...]:
+def parse_endpoints(text: str | None) -> tuple[Endpoint, ...]:
     """The endpoints of a published result, in its order. Total: a text that is not ours has none."""
     try:
         rows = json.loads(text) if text else []
@@ -181,6 +181,6 @@ def _is_target(text: str) -> bool:
     return bool(family_of(ip)) and _is_port(port) and target_text(ip, port) == text
 
 
-def published_ids(text: str) -> set[EntryId]:
+def published_ids(text: str | None) -> set[EntryId]:
     """The ids of the ports in a published result."""
     return {entry_id for endpoint in parse_endpoints(text) for entry_id in endpoint.ids}

@@ -10,10 +10,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from domain.kubernetes.names import CERTIFICATE
-from domain.port_pools.load_balancer_spec import CERTIFICATE_ARN
 from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.holding import ByKey, complete_ranges
 from domain.ports.pod import PodView
@@ -21,8 +19,6 @@ from domain.ports.precreate import precreate_shortfall
 from domain.ports.request import RequestError, refuse_too_many
 from domain.ports.same_port import range_conflict, same_port_groups
 from domain.ports.want import Protocol, Want
-
-_CERTIFICATE: Final = re.compile(CERTIFICATE_ARN)
 
 
 def fit_to_pools(
@@ -62,10 +58,11 @@ def widen_to_segment(want: Want, segment: int) -> Want:
     return replace(want, end=end)
 
 
-def _refuse_without_certificate(want: Want, spec: PortPoolSpec, certificate: str) -> None:
-    """Refuse what the pool does not list, because a pod's author could serve any certificate of the AWS account."""
-    if certificate and not _CERTIFICATE.fullmatch(certificate):
-        raise RequestError(f"{CERTIFICATE} is not the ARN of a certificate of ACM or IAM: {certificate[:80]!r}")
+def _refuse_without_certificate(want: Want, spec: PortPoolSpec, certificate: str | None) -> None:
+    """Refuse what the pool does not list, because a pod's author could serve any certificate of the cloud account."""
+    provider = spec.provider
+    if certificate and not re.fullmatch(provider.certificate, certificate):
+        raise RequestError(f"{CERTIFICATE} is not {provider.certificate_words}: {certificate[:80]!r}")
     if spec.certificate_for(certificate):
         return
     if certificate:

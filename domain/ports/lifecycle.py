@@ -10,6 +10,7 @@ is the protocol:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,7 +19,7 @@ from domain.port_pools.port_pool import PoolState
 from domain.ports.backend import HEALTHY, family_name
 from domain.ports.endpoints import amend_endpoints, format_endpoints, published_ids
 from domain.ports.entry import Entry, EntryState
-from domain.ports.holding import by_key, complete_ranges, entries_to_keep
+from domain.ports.holding import by_key, entries_to_keep
 from domain.ports.observation import EntryIds, ObservedPorts
 from domain.ports.pod import LIMITS, Outputs, PodView, PortsState
 from domain.ports.retention import RetentionPlan, entries_to_relabel, plan_retention
@@ -42,7 +43,8 @@ from domain.ports.steps import (
     Stop,
 )
 from domain.ports.target import target_text
-from domain.ports.want import Want, container_port
+from domain.ports.want import container_port
+from domain.quantity import quantity
 
 MISSING_POOL = timedelta(seconds=60)
 WAITING_POD = timedelta(minutes=5)  # for its address: the watch wakes the pod, this is the safety net
@@ -83,9 +85,11 @@ def _give_back(observed: ObservedPorts) -> Step | None:
     """
     keep = _ids_in_use(observed)
     surplus = [e for e in observed.entries if e.id not in keep]
+    if not surplus:
+        return None
     giving = {p: s for p, s in observed.pools.items() if p not in observed.barred or s is PoolState.DELETING}
     plan = plan_retention(
-        surplus, observed.pod, _unmet_wants(observed), giving, bool(observed.problem), observed.to_compare
+        surplus, observed.pod, observed.unmet_wants, giving, bool(observed.problem), observed.to_compare
     )
     to_release = [e for e in surplus if e not in plan.staying]
     inherit = Inherit(plan.first_to_inherit) if plan.inherit else None
@@ -121,28 +125,21 @@ def _ids_in_use(observed: ObservedPorts) -> EntryIds:
     """The entries that serve a want. A mistake in the annotation costs nothing that is held."""
     if not observed.pod:
         return frozenset()
-    held = by_key(_own_entries(observed))
+    held, published = observed.held, observed.published
     if observed.problem:
         return frozenset(e.id for entries in held.values() for e in entries)
-    published = published_ids(observed.pod.outputs.endpoints)
     keep = frozenset(e.id for want in observed.wants for e in entries_to_keep(want, held, published))
+    groups = _groups(observed)
+    if not groups:
+        return keep
     available = by_key(
         e for e in observed.entries if e.uid == observed.pod.uid or e.state is EntryState.RETAINED or e.retain
     )
-    return keep - unused_ids(_groups(observed), held, available, published)
+    return keep - unused_ids(groups, held, available, published)
 
 
 def _groups(observed: ObservedPorts) -> tuple[Group, ...]:
     return same_port_groups(observed.wants) if observed.pod and observed.pod.same_port else ()
-
-
-def _own_entries(observed: ObservedPorts) -> list[Entry]:
-    return sorted(e for e in observed.entries if observed.pod and e.uid == observed.pod.uid)
-
-
-def _unmet_wants(observed: ObservedPorts) -> list[Want]:
-    held = by_key(_own_entries(observed))
-    return [w for w in observed.wants if not complete_ranges(w, held)]
 
 
 def _is_cleared(pod: PodView, entry: Entry) -> bool:
@@ -152,7 +149,7 @@ def _is_cleared(pod: PodView, entry: Entry) -> bool:
 
 def _without_request(observed: ObservedPorts) -> Step | None:
     """Take a pod that is gone, or asks for nothing, off the waiting lists, and clear its outputs."""
-    wanted = set() if observed.problem else {w.pool for w in _unmet_wants(observed)} - observed.barred.keys()
+    wanted = set() if observed.problem else {w.pool for w in observed.unmet_wants} - observed.barred.keys()
     if stale := sorted(observed.waiting - wanted):
         return LeaveWaitingList(stale[0])
     if not observed.pod or (not observed.wants and not observed.problem):
@@ -163,7 +160,7 @@ def _without_request(observed: ObservedPorts) -> Step | None:
 
 def _maintain(observed: ObservedPorts) -> Step | None:
     """Keep bound ports served: follow the pod's address and isolation, and replace a lost listener."""
-    served = [e for e in _own_entries(observed) if e.state in (EntryState.BOUND, EntryState.RETAINED)]
+    served = [e for e in observed.own_entries if e.state in (EntryState.BOUND, EntryState.RETAINED)]
     return _point_at_pod(observed, served) or _relabel(observed, served)
 
 
@@ -180,39 +177,46 @@ def _refused(observed: ObservedPorts) -> Step | None:
     refusal = _refusal(observed)
     if not refusal:
         return None
-    idle = [] if observed.problem else [e for e in _own_entries(observed) if e.state is EntryState.ALLOCATED]
-    keep = frozenset(e.id for e in _own_entries(observed)) - {e.id for e in idle}
+    idle = [] if observed.problem else [e for e in observed.own_entries if e.state is EntryState.ALLOCATED]
+    keep = frozenset(e.id for e in observed.own_entries) - {e.id for e in idle}
     return _return_one(observed, idle, keep) or _show(observed, *refusal)
 
 
 def _refusal(observed: ObservedPorts) -> tuple[PortsState, str, timedelta | None] | None:
     if observed.problem:
         return PortsState.FAILED, observed.problem, observed.recheck if observed.pools_refuse else None
-    lacking = {w.pool for w in _unmet_wants(observed)}
+    lacking = {w.pool for w in observed.unmet_wants}
     if missing := sorted(p for p in lacking if observed.pools.get(p, PoolState.MISSING) is PoolState.MISSING):
         return PortsState.POOL_NOT_FOUND, f"there is no PortPool {missing[0]}", MISSING_POOL
     if closed := sorted(p for p in lacking if p in observed.barred or observed.pools[p] is not PoolState.ACTIVE):
         why = observed.barred.get(closed[0]) or f"PortPool {closed[0]} is {observed.pools[closed[0]]}"
         return PortsState.POOL_NOT_ALLOCATABLE, why, MISSING_POOL
-    return (PortsState.NO_PORT_AVAILABLE, observed.refusal, observed.recheck) if lacking and observed.full else None
+    if lacking and observed.full and observed.refusal:
+        return PortsState.NO_PORT_AVAILABLE, observed.refusal, observed.recheck
+    return None
 
 
 def _acquire(observed: ObservedPorts) -> Step | None:
-    lacking = _unmet_wants(observed)
+    lacking = observed.unmet_wants
     if not lacking:
         return None
     for group in _groups(observed):
         if missing := tuple(w for w in group if w in lacking):
-            return AllocateSamePort(missing, settled_port(group, by_key(_own_entries(observed))))
+            return AllocateSamePort(missing, settled_port(group, observed.held))
     pool = min(w.pool for w in lacking)
     return Allocate(pool, tuple(w for w in lacking if w.pool == pool))
 
 
 def _bind(observed: ObservedPorts) -> Step | None:
-    return _point_at_pod(observed, _own_entries(observed))
+    """Bind what is allocated. Many ports take a while: a pod that denies them says first that it has them now."""
+    assert observed.pod
+    step, ports = _point_at_pod(observed, observed.own_entries), len(observed.own_entries)
+    if step and ports > 1 and observed.pod.outputs.denies_ports:
+        return _show(observed, PortsState.ALLOCATED, f"{quantity(ports, 'port is', 'ports are')} being bound", None)
+    return step
 
 
-def _point_at_pod(observed: ObservedPorts, entries: list[Entry]) -> Step | None:
+def _point_at_pod(observed: ObservedPorts, entries: Sequence[Entry]) -> Step | None:
     """Provision each entry: its listener first, its target when the pod has an address."""
     assert observed.pod
     for entry in entries:
@@ -234,22 +238,22 @@ def _show_result(observed: ObservedPorts) -> Step:
     assert observed.pod
     if not observed.pod.enabled:
         return _show(observed, PortsState.DISABLED, f"isolated by {PORTS_ENABLED}=false", None)
-    families = sorted({observed.backend(e.pool).family for e in _own_entries(observed)})
+    families = sorted({observed.backend(e.pool).family for e in observed.own_entries})
     if missing := [family for family in families if not observed.pod.address(family)]:
         message = f"waiting for an {family_name(missing[0])} address of the pod"
         return _show(observed, PortsState.WAIT_BACKEND, message, WAITING_POD)
-    own = frozenset(e.id for e in _own_entries(observed))
+    own = frozenset(e.id for e in observed.own_entries)
     outputs = _outputs(observed, PortsState.BOUND, observed.pod.warnings, own)
-    if observed.pod.shows(outputs) and all(e.state is EntryState.BOUND for e in _own_entries(observed)):
+    if observed.pod.shows(outputs) and all(e.state is EntryState.BOUND for e in observed.own_entries):
         return Stop(None, "bound")
     if step := _unhealthy(observed):
         return step
-    return Show(outputs) if own <= observed.confirmed else Confirm(tuple(_own_entries(observed)))
+    return Show(outputs) if own <= observed.confirmed else Confirm(observed.own_entries)
 
 
 def _unhealthy(observed: ObservedPorts) -> Step | None:
     """Wait until every target is healthy, in pools that publish only healthy targets."""
-    for entry in _own_entries(observed):
+    for entry in observed.own_entries:
         backend, health = observed.backend(entry.pool), observed.health.get(entry.id)
         if not backend.healthy or health == HEALTHY:
             continue
@@ -264,15 +268,15 @@ def _unhealthy(observed: ObservedPorts) -> Step | None:
 def _show(observed: ObservedPorts, state: PortsState, message: str, wait: timedelta | None) -> Step:
     """Show the state, or stop when it is shown already. Published ports that are held stay published."""
     assert observed.pod
-    outputs = _outputs(observed, state, message, frozenset(e.id for e in _own_entries(observed)))
+    outputs = _outputs(observed, state, message, frozenset(e.id for e in observed.own_entries))
     return Stop(wait, message) if observed.pod.shows(outputs) else Show(outputs)
 
 
-def _outputs(observed: ObservedPorts, state: PortsState, message: str, keep: EntryIds) -> Outputs:
+def _outputs(observed: ObservedPorts, state: PortsState, message: str | None, keep: EntryIds) -> Outputs:
     """The outputs for the state. Only BOUND publishes ports that were not published before."""
     assert observed.pod
-    message = message[: LIMITS[PORTS_MESSAGE]]
-    held = [e for e in _own_entries(observed) if e.id in keep]
+    message = message[: LIMITS[PORTS_MESSAGE]] if message else None
+    held = [e for e in observed.own_entries if e.id in keep]
     if state is PortsState.BOUND:
         return Outputs(state, format_endpoints(observed.wants, held, observed.dns_names), message)
     return Outputs(state, amend_endpoints(observed.pod.outputs.endpoints, held), message)

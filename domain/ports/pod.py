@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Any, Final
 
@@ -33,10 +35,11 @@ LIMITS: Final[Mapping[str, int]] = {
     PORTS_MESSAGE: 1024,
 }
 """Characters of each annotation of ours. A longer value is cut, so that nobody fills our memory by an annotation."""
-KNOWN_ANNOTATIONS = frozenset(LIMITS)
 INPUTS = (PORTS, PORTS_ENABLED, PORTS_RETAIN, SAME_PORT, CERTIFICATE)
 KEPT_OF_OVERSIZED = 64
 MOST_UNKNOWN = 10
+ALIKE: Final = 0.8
+"""How alike a mistyped name and the one that is meant are, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,13 @@ class Annotations:
     @classmethod
     def of(cls, annotations: Mapping[str, str]) -> Annotations:
         """Keep what we know of a pod's annotations."""
-        unknown = sorted(name for name in annotations if name.startswith(PREFIX) and name not in LIMITS)
+        ours = [name for name in annotations if name.startswith(PREFIX)]
         values = {name: annotations[name] for name in LIMITS if name in annotations}
+        unknown = sorted(name for name in ours if name not in LIMITS) if len(ours) > len(values) else []
         oversized = {name: len(value) for name, value in values.items() if len(value) > LIMITS[name]}
-        cut = {name: f"{values[name][:KEPT_OF_OVERSIZED]}…" for name in oversized}
-        return cls({**values, **cut}, tuple(unknown[:MOST_UNKNOWN]), oversized)
+        for name in oversized:
+            values[name] = f"{values[name][:KEPT_OF_OVERSIZED]}…"
+        return cls(values, tuple(unknown[:MOST_UNKNOWN]), oversized)
 
 
 class PortsState(StrEnum):
@@ -76,13 +81,22 @@ class PortsState(StrEnum):
     RELEASING = "Releasing"
 
 
+DENYING: Final = frozenset({PortsState.NO_PORT_AVAILABLE, PortsState.POOL_NOT_FOUND, PortsState.POOL_NOT_ALLOCATABLE})
+"""States that say that the pod has not got its ports."""
+
+
 @dataclass(frozen=True)
 class Outputs:
-    """What we publish on a pod; empty strings mean that the annotation is absent."""
+    """What we publish on a pod; None means that the annotation is absent."""
 
-    state: str = ""
-    endpoints: str = ""
-    message: str = ""
+    state: str | None = None
+    endpoints: str | None = None
+    message: str | None = None
+
+    @property
+    def denies_ports(self) -> bool:
+        """Whether people read here that the pod has not got its ports."""
+        return self.state in DENYING
 
 
 @dataclass(frozen=True)
@@ -148,29 +162,38 @@ class PodView:
         return self.annotations.get(SAME_PORT, "").lower() == "true"
 
     @property
-    def certificate(self) -> str:
-        """The ARN for the pod's TLS listeners; '' means the certificate of each pool."""
-        return self.annotations.get(CERTIFICATE, "").strip()
+    def certificate(self) -> str | None:
+        """The ARN for the pod's TLS listeners; None means the certificate of each pool."""
+        return self.annotations.get(CERTIFICATE, "").strip() or None
 
-    def address(self, family: str) -> str:
-        """The pod's first address of the family, '' while it has none."""
-        return next((ip for ip in self.ips if family_of(ip) == family), "")
+    def address(self, family: str) -> str | None:
+        """The pod's first address of the family, None while it has none."""
+        return next((ip for ip in self.ips if family_of(ip) == family), None)
 
     @property
     def outputs(self) -> Outputs:
         """What we have published on this version of the pod."""
         get = self.annotations.get
-        return Outputs(get(PORTS_STATE, ""), get(ENDPOINTS, ""), get(PORTS_MESSAGE, ""))
+        return Outputs(get(PORTS_STATE) or None, get(ENDPOINTS) or None, get(PORTS_MESSAGE) or None)
 
     def shows(self, outputs: Outputs) -> bool:
         """Whether the pod has the outputs already, its readiness included."""
         return self.outputs == outputs and self.gate in (None, readiness(outputs))
 
     @property
-    def warnings(self) -> str:
-        """A message about annotations that we ignore, '' for none."""
+    def warnings(self) -> str | None:
+        """A message about annotations that we ignore, None for none."""
         unknown = self.unknown_annotations
-        return f"ignored, unknown: {', '.join(unknown)}"[:512] if unknown else ""
+        return f"ignored, unknown: {', '.join(unknown)}"[:512] if unknown else None
+
+    @property
+    def mistyped(self) -> dict[str, str]:
+        """Annotations that are surely mistyped, each with the input that is meant."""
+        meant = {name.removeprefix(PREFIX): name for name in INPUTS}
+        near = {
+            name: get_close_matches(name.removeprefix(PREFIX), meant, 1, ALIKE) for name in self.unknown_annotations
+        }
+        return {name: meant[match[0]] for name, match in near.items() if match}
 
     @property
     def oversize(self) -> str | None:
@@ -186,11 +209,12 @@ def readiness(outputs: Outputs) -> str:
     return "True" if outputs.state == PortsState.BOUND else "False"
 
 
-def family_of(text: str) -> str:
-    """ipv4 or ipv6; '' for a text that is no address, or is not in AWS's spelling. Total: a pod's author writes it."""
+@lru_cache(maxsize=4096)  # a run asks for the addresses of one pod and its targets again and again
+def family_of(text: str) -> str | None:
+    """ipv4 or ipv6; None for a text that is no address in the canonical spelling. Total: a pod's author writes it."""
     try:
         parsed = IPv6Address(text) if ":" in text else IPv4Address(text)
     except AddressValueError:
-        return ""
+        return None
     odd = isinstance(parsed, IPv6Address) and (parsed.scope_id or parsed.ipv4_mapped)
-    return f"ipv{parsed.version}" if str(parsed) == text and not odd else ""
+    return f"ipv{parsed.version}" if str(parsed) == text and not odd else None

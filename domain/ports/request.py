@@ -109,7 +109,9 @@ def _end(where: str, port: int, text: str) -> int:
     if end < port:
         raise RequestError(f"{where}: the range ends at {end}, before it begins at {port}")
     if end - port >= MOST_IN_A_ROW:
-        raise RequestError(f"{where}: {end - port + 1} ports in a row are more than the {MOST_IN_A_ROW} of an NLB")
+        raise RequestError(
+            f"{where}: {end - port + 1} ports in a row are more than the {MOST_IN_A_ROW} of a load balancer"
+        )
     return end
 
 
@@ -151,7 +153,7 @@ def _refuse_doubles(wants: list[Want]) -> None:
 
 
 def _merged(wants: list[Want]) -> list[Want]:
-    """TCP and UDP of the same numbers and pool become one TCPUDP want: an NLB has one listener a port number."""
+    """TCP and UDP of the same numbers and pool become one TCPUDP want, as a load balancer has one listener a port."""
     merged: dict[tuple[str, int, int, bool], Want] = {}
     for want in wants:
         place = (want.pool, want.port, want.last, want.protocol is Protocol.TLS)

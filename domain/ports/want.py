@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-MOST_IN_A_ROW: Final = 50
-"""The longest range. Its ports lie on one load balancer, which carries so many."""
+from domain.port_pools.providers import MOST_LISTENERS
+
+MOST_IN_A_ROW: Final = MOST_LISTENERS
+"""The longest range. Its ports lie on one load balancer, and none carries more."""
 _KEY: Final = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?/([A-Z]+)(?:\+(0|[1-9][0-9]?))?")
 
 
@@ -58,10 +60,10 @@ class Want:
         """The keys of its entries: its own key, or `10000-10009/UDP+0` to `+9` for a range."""
         return (self.key,) if self.ports == 1 else tuple(f"{self.key}+{n}" for n in range(self.ports))
 
-    def key_of(self, container_port: int) -> str:
-        """The key of the entry for a container port, '' for a container port of another want."""
+    def key_of(self, container_port: int) -> str | None:
+        """The key of the entry for a container port, None for a container port of another want."""
         index = container_port - self.port
-        return self.keys[index] if 0 <= index < self.ports else ""
+        return self.keys[index] if 0 <= index < self.ports else None
 
 
 @dataclass(frozen=True)

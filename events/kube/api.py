@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -52,6 +55,7 @@ __all__ = [
     "Stalled",
     "Unavailable",
     "error_of_status",
+    "keeping",
     "path_of",
     "refused_so_far",
     "refused_writes",
@@ -65,21 +69,40 @@ PAGE: Final = 500
 """Objects a list request: limits the memory of the API server and ours."""
 JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+UNAUTHORIZED: Final = 401
 MERGE_PATCH: Final = "application/merge-patch+json"
 PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~:%@+-]+)+")
 """No empty segment, no `.` or `..`, and no character that ends a path (`?`, `#`)."""
+CREDENTIALS_KEPT: Final = 5.0
+"""Seconds. A token ends minutes after its successor is there."""
 NO_ACCOUNT: Final = (config.ConfigException,)
+before_page: Final[ContextVar[Callable[[timedelta], None]]] = ContextVar("before_page", default=lambda _: None)
+"""Called before each request of a list, with the longest time that it takes. A run keeps its lease by it: a list of
+many pages takes as long as there are objects, and a lease that ends in the middle would let others list in turn, for
+ever."""
+
+
+@contextmanager
+def keeping(keep: Callable[[timedelta], None]) -> Iterator[None]:
+    """Keep a lease before each page of a list."""
+    before = before_page.set(keep)
+    try:
+        yield
+    finally:
+        before_page.reset(before)
 
 
 class KubeApi:
     """A client that threads may share. Paths are whole (`/api/v1/namespaces/a/pods/b`).
 
     Query arguments are spelled as in the API. `clock` is the API server's; compare the API's timestamps with it.
+    `page` is how many objects a list asks for at a time.
     """
 
     def __init__(self, connection: client.ApiClient, timeout: float, agent: str) -> None:
         self.connection, self.timeout, self.agent = connection, timeout, agent
-        self.clock = ServerClock()
+        self.clock, self.page = ServerClock(), PAGE
+        self._credentials: tuple[dict[str, str], float] = {}, 0.0
 
     @classmethod
     def connect(cls, settings: KubernetesSettings, agent: str = "berthmaster") -> KubeApi:
@@ -115,14 +138,21 @@ class KubeApi:
         return self.request("DELETE", path, body)
 
     def list(self, path: str, **query: Any) -> Json:
-        """Return all pages as one list object, at one version. If a page's token expires, list everything at once."""
-        first = page = KubeList(self.get(path, **{"limit": PAGE, **query}))
+        """Return all pages as one list object, at one version. If a page's token expires, list everything at once.
+
+        `before_page` is called before each request.
+        """
+        pages, longest, keep = {"limit": self.page, **query}, timedelta(seconds=self.timeout), before_page.get()
+        keep(longest)
+        first = page = KubeList(self.get(path, **pages))
         rest: list[Json] = []
         try:
             while token := page.next_page:
-                page = KubeList(self.get(path, **{"limit": PAGE, **query, "continue": token}))
+                keep(longest)
+                page = KubeList(self.get(path, **{**pages, "continue": token}))
                 rest += page.items
         except Expired:
+            keep(longest)
             return self.get(path, **query)
         return first.joined(rest)
 
@@ -136,7 +166,7 @@ class KubeApi:
         try:
             yield from batches(response, timeout, idle)
         except (HTTPError, OSError, ValueError) as error:
-            raise error_of_network(error) from error
+            raise error_of_network(error, self.connection.configuration.host) from error
         finally:
             response.close()
 
@@ -157,7 +187,7 @@ class KubeApi:
         try:
             answer = orjson.loads(response.data)
         except (HTTPError, OSError, orjson.JSONDecodeError) as error:
-            raise error_of_network(error) from error
+            raise error_of_network(error, self.connection.configuration.host) from error
         finally:
             response.release_conn()
         return dict(answer)
@@ -194,15 +224,25 @@ class KubeApi:
             self.clock.observe(response.headers.get("Date"), asked, time.monotonic())
             if response.status < 300:
                 return response
+            if response.status == UNAUTHORIZED:
+                self._credentials = {}, 0.0
             refusal = error_of_response(response.status, response.data, response.headers.get("Retry-After"))
         except (HTTPError, OSError) as error:
-            raise error_of_network(error) from error
+            raise error_of_network(error, self.connection.configuration.host) from error
         response.release_conn()
         raise refusal
 
     def credentials(self) -> dict[str, str]:
-        """Return the headers of the account, anew for each request: a service account's token is replaced on disk."""
-        return {auth["key"]: auth["value"] for auth in self.connection.configuration.auth_settings().values()}
+        """Return the headers of the account, read anew every few seconds: an account's token is replaced on disk.
+
+        The client takes a third of a request's CPU time to say them.
+        """
+        headers, until = self._credentials
+        if time.monotonic() >= until:
+            settings = self.connection.configuration.auth_settings().values()
+            headers = {auth["key"]: auth["value"] for auth in settings}
+            self._credentials = headers, time.monotonic() + CREDENTIALS_KEPT
+        return headers
 
     def close(self) -> None:
         """Close the pooled connections."""

@@ -7,6 +7,7 @@ Callers decide by type what to retry, what to read again and what to report. No 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
@@ -18,7 +19,7 @@ class KubeError(Exception):
     """The API refused or did not answer. `status` is 0 when no HTTP answer arrived."""
 
     def __init__(self, status: int, reason: str, message: str, retry_after: timedelta | None = None) -> None:
-        super().__init__(f"{status} {reason}: {message}")
+        super().__init__(f"{status} {reason}: {message}" if status else message)
         self.status, self.reason, self.message, self.retry_after = status, reason, message, retry_after
 
 
@@ -54,6 +55,9 @@ class Stalled(Unavailable):
     """A watch was silent for longer than its time-out."""
 
 
+CONNECTION: Final = re.compile(r"^(HTTPS?Connection(Pool)?\(.*?\)|<[^>]*>): ")
+"""How the HTTP client begins its messages: with its own object."""
+USER: Final = re.compile(r"//[^/@]*@")
 BY_REASON: Final[Mapping[tuple[int, str], type[KubeError]]] = {(409, "AlreadyExists"): AlreadyExists}
 BY_STATUS: Final[Mapping[int, type[KubeError]]] = {
     400: Invalid,
@@ -93,6 +97,7 @@ def error_of_response(code: int, body: bytes, retry_after: str | None) -> KubeEr
     return error
 
 
-def error_of_network(error: Exception) -> Unavailable:
-    """Return the error for a request without an answer."""
-    return Unavailable(0, type(error).__name__, str(error))
+def error_of_network(error: Exception, server: str) -> Unavailable:
+    """Return the error for a request without an answer. `server`: its URL."""
+    cause = CONNECTION.sub("", str(error))
+    return Unavailable(0, type(error).__name__, f"{USER.sub('//', server)} does not answer: {cause}")

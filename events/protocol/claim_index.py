@@ -7,14 +7,19 @@ is gone. A claim's run writes the index before it reads the pod, so that no chan
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Final
 
 from redis import Redis
 
 from berthmaster import routing
 from berthmaster.names import is_name
-from domain.kubernetes.names import CLAIM_SET, CLAIMED_BY
+from berthmaster.redis.scripts import Script
+from domain.kubernetes.names import CLAIM_SET, CLAIMED_BY, TOUCHED
 from domain.kubernetes.objects import KubeObject
+
+LUA: Final = Path(__file__).parent / "lua"
+TRIES: Final = b"~"
 
 
 def prefix(namespace: str) -> str:
@@ -28,8 +33,15 @@ def uids(namespace: str) -> str:
 
 
 def namers(namespace: str, pod: str) -> str:
-    """Return the key of a set: names of the claims that name this pod as theirs or as their source pod."""
+    """Return the key of a set: names of the claims that name this pod as theirs or as their source pod; `~name` is a
+    claim that was about to take the pod.
+    """
     return f"{prefix(namespace)}pod:{pod}"
+
+
+def tries(member: bytes) -> bool:
+    """Tell whether this member of `namers` is a claim that was about to take the pod, and may not have got it."""
+    return member.startswith(TRIES)
 
 
 def sets(namespace: str) -> str:
@@ -37,22 +49,36 @@ def sets(namespace: str) -> str:
     return f"{prefix(namespace)}sets"
 
 
-def concerned(redis: Redis, pods: Iterable[KubeObject]) -> set[str]:
-    """Return the keys of the claims of these pods, and of their claim sets, in one round trip."""
-    pipe, asked = redis.pipeline(transaction=False), []
-    for pod in pods:
-        asked.append(pod.namespace)
-        pipe.hget(uids(pod.namespace), pod.labels.get(CLAIMED_BY, ""))
+def own_event_script(redis: Redis) -> Script:
+    """Return the script that tells the event of a claim's own write. Reads a file: call this once a process."""
+    return Script(redis, "own_event", LUA)
+
+
+def concerned(redis: Redis, pods: Iterable[KubeObject], own_event: Script | None = None) -> set[str]:
+    """Return the keys of the claims of these pods, and of their claim sets, in one round trip.
+
+    `own_event`: the pods are events, each told once. A claim is left out that has written this version itself and knows
+    it (rule expected).
+    """
+    pipe, asked = redis.pipeline(transaction=False), list(pods)
+    call = own_event.batch(pipe) if own_event else None
+    for pod in asked:
+        uid = pod.labels.get(CLAIMED_BY, "")
+        pipe.hget(uids(pod.namespace), uid)
         pipe.smembers(namers(pod.namespace, pod.name))
         pipe.hget(sets(pod.namespace), pod.labels.get(CLAIM_SET, ""))
-    replies: list[Any] = pipe.execute() if asked else []
-    keys: set[str] = set()
-    for namespace, labelled, named, of in zip(asked, replies[::3], replies[1::3], replies[2::3], strict=True):
-        keys |= {routing.pod_claim_key(namespace, name) for name in names_of(*named, labelled)}
-        keys |= {routing.pod_claim_set_key(namespace, name) for name in names_of(of)}
+        if call:
+            call([prefix(pod.namespace)], (pod.name, str(pod.version), uid, pod.annotations.get(TOUCHED, "")))
+    replies, keys = iter(pipe.execute() if asked else ()), set[str]()
+    for pod in asked:
+        labelled, named, of = next(replies), next(replies), next(replies)
+        own = next(replies)[1:] if call else ()
+        keys |= {routing.pod_claim_key(pod.namespace, name) for name in names_of(*named, labelled) - names_of(*own)}
+        keys |= {routing.pod_claim_set_key(pod.namespace, name) for name in names_of(of)}
     return keys
 
 
 def names_of(*stored: bytes | None) -> set[str]:
     """Return the stored names that are valid; an index may hold anything."""
-    return {name for text in stored if text and is_name(name := text.decode(errors="replace"))}
+    names = (text.removeprefix(TRIES).decode(errors="replace") for text in stored if text)
+    return {name for name in names if is_name(name)}

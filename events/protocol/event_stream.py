@@ -12,8 +12,8 @@ from typing import Any
 from redis import Redis
 from redis.client import Pipeline
 
+from berthmaster.events import STREAM_FIELD
 from berthmaster.routing import EVENTS_STREAM
-from events.protocol.schemas import STREAM_FIELD
 from events.settings import StreamSettings
 
 

@@ -19,17 +19,17 @@ class ClaimFeed(SnapshotFeed):
     def listing(self, listing: Listing, relist: bool) -> None:
         """Mark the listed claims, and wake every claim set."""
         super().listing(listing, relist)
-        self.wake(known_keys(self.queue, POD_CLAIM_SET.prefix))
+        self.wake(known_keys(self.queue, POD_CLAIM_SET.prefix), slow=True)
 
     def batch(self, batch: Batch) -> None:
         """Mark the changed claims, and wake their claim sets."""
         super().batch(batch)
         self.wake(sets_of(KubeObject(event["object"]) for event in batch.events))
 
-    def wake(self, sets: set[str]) -> None:
-        """Mark the claim sets of these keys dirty; retry until the term is over."""
+    def wake(self, sets: set[str], *, slow: bool = False) -> None:
+        """Mark the claim sets of these keys dirty; retry until the term is over. `slow`: nobody waits for them."""
         if sets:
-            self.sender.patiently(self.resource, lambda: self.queue.touch(sorted(sets)))
+            self.sender.patiently(self.resource, lambda: self.queue.touch(sorted(sets), slow=slow))
 
 
 def sets_of(claims: Iterable[KubeObject]) -> set[str]:

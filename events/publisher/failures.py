@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 from redis import Redis
 
+from berthmaster.events import ALLOCATION_FAILED, AllocationFailed
 from berthmaster.routing import pod_key
 from domain.kubernetes.objects import KubeObject, version_of
-from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, Json, cloud_event
+from events.protocol.schemas import Json, cloud_event
 from events.publisher.feeds import SnapshotFeed
 from events.publisher.history import NewHistoryError
 from events.publisher.predicates import of_others, reporter
@@ -101,7 +102,7 @@ def failure(event: Mapping[str, Any]) -> AllocationFailed:
     kind, namespace, name, uid = (str(about.get(f) or "")[:LONGEST_NAME] for f in ("kind", "namespace", "name", "uid"))
     key = pod_key(namespace, name) if kind == "Pod" else "/".join(filter(None, (kind.lower(), namespace, name)))
     message = str(event.get("message") or "")[:LONGEST_MESSAGE]
-    return AllocationFailed(key=key, uid=uid, reporter=reporter(event)[:LONGEST_NAME], message=message)
+    return AllocationFailed(key=key, uid=uid or None, reporter=reporter(event)[:LONGEST_NAME], message=message)
 
 
 def stream_entry(event: Mapping[str, Any], failed: AllocationFailed, time: str) -> bytes:

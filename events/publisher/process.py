@@ -21,9 +21,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from berthmaster import routing, tracing
-from berthmaster.redis.address import by_sentinel
-from berthmaster.redis.identity import OTHER_FLEET, Identity
+from berthmaster.redis.identity import Identity
 from berthmaster.redis.incarnation import connect
+from berthmaster.redis.unusable import UNUSABLE
 from events.grace import end_within
 from events.kube.api import NO_ACCOUNT, KubeApi
 from events.protocol.event_stream import EventStream
@@ -35,7 +35,7 @@ from events.publisher.publisher import Publisher
 from events.publisher.supervise import Supervisor
 from events.publisher.term import Parts
 from events.settings import Misconfigured, ProcessSettings, settings_of
-from events.workqueue import Workqueue, push
+from events.workqueue import Workqueue
 
 log = structlog.get_logger(__name__)
 
@@ -52,12 +52,9 @@ def workqueue(settings: ProcessSettings, redis: Redis) -> Workqueue:
     """Return the workqueue. If broker and state are one Redis, the script that marks a key sends its hint as well."""
     if settings.broker.url in (None, settings.redis.url):
         return Workqueue(redis, hint_queue=routing.LATENCY)
-    return Workqueue(redis, publish=push(broker(str(settings.broker.url))))
+    from berthmaster.broker.sending import Sender  # here: few publishers need the client of the broker
 
-
-def broker(url: str) -> Redis:
-    """Return a client of the broker's Redis."""
-    return connect(url, **PATIENCE) if by_sentinel(url) else Redis.from_url(url)
+    return Workqueue(redis, publish=Sender(str(settings.broker.url)).hints)
 
 
 def identity() -> str:
@@ -87,7 +84,7 @@ class Process:
             self.supervisor,
             EventStream(settings.stream),
             settings.cluster,
-            settings.redis.rest,
+            settings.redis,
         )
         self.publisher = Publisher(parts, self.election)
         self.health = HealthServer(settings.publisher.health_host, settings.publisher.health_port, self.publisher)
@@ -110,7 +107,7 @@ class Process:
         log.info("publisher_stopped", failed=self.supervisor.failed.is_set())
         if refusal := self.publisher.refusal:
             sys.stderr.write(f"{refusal}\n")
-            return OTHER_FLEET
+            return UNUSABLE
         return int(self.supervisor.failed.is_set())
 
 

@@ -9,8 +9,9 @@ from typing import Final
 import structlog
 from redis import RedisError
 
-from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.identity import Identity
 from berthmaster.redis.refusals import warn
+from berthmaster.redis.unusable import UnusableRedis
 from domain.backoff import RetryPolicy, backoff
 from events.kube.api import KubeError
 from events.kube.system import read_system
@@ -38,16 +39,16 @@ class Publisher:
         self.terms = self.failures = 0
         self.reason, self.evidence = "start", ""
         self.fleet = Identity(parts.cluster)
-        self.refusal: AnotherFleet | None = None
+        self.refusal: UnusableRedis | None = None
 
     def run(self) -> None:
-        """Run terms until the supervisor stops, or Redis turns out to belong to another fleet."""
+        """Run terms until the supervisor stops, or Redis turns out to be one that must not be used."""
         try:
             while not self.parts.supervisor.stop.is_set():
                 if self.election.wait(WAIT):
                     self.serve()
-        except AnotherFleet as refusal:
-            log.critical("redis_of_another_fleet", error=str(refusal))
+        except UnusableRedis as refusal:
+            log.critical("redis_unusable", error=str(refusal))
             self.refusal = refusal
             self.parts.supervisor.stop.set()
 
@@ -61,7 +62,7 @@ class Publisher:
         return list(term.pulses()) if (term := self.term) else []
 
     def serve(self) -> None:
-        """Run one term, if the API confirms that the Lease is ours. Raises AnotherFleet."""
+        """Run one term, if the API confirms that the Lease is ours. Raises UnusableRedis."""
         if not self.confirmed():
             self.pause(self.failures + 1)
             return
@@ -84,7 +85,7 @@ class Publisher:
             if self.reason == "outbid":
                 return self.parts.lease.outbid(self.parts.queue.highest_epoch())
             return self.parts.lease.renew()
-        except AnotherFleet:
+        except UnusableRedis:
             raise
         except (KubeError, RedisError) as error:
             warn(log, "epoch_postponed", error)

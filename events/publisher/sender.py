@@ -20,6 +20,7 @@ from tenacity.nap import sleep_using_event
 from tenacity.stop import stop_when_event_set
 
 from berthmaster import tracing
+from berthmaster.events import changed, deleted
 from berthmaster.redis.refusals import warn
 from events.protocol.event_stream import EventStream
 from events.protocol.schemas import cloud_event
@@ -31,8 +32,8 @@ from events.workqueue import LOST, Mark, Workqueue
 
 log = structlog.get_logger(__name__)
 
-CHUNK: Final = 500
-"""Marks a pipeline: limits how long other clients wait for Redis behind it."""
+CHUNK: Final = 100
+"""Marks a script: limits how long other clients wait for Redis behind it, some 3 ms."""
 T = TypeVar("T")
 
 
@@ -66,11 +67,10 @@ class MarkSender:
     def attempt(self, resource: Resource, marks: Sequence[Mark], relist: bool) -> None:
         """Send one chunk with its stream entries, once. Raises EpochLostError and RedisError."""
         self.require_lease()
-        limit = self.stream.settings.entry_size
-        history = self.queue.history
-        entries = [entry(resource, mark, history, self.now(), limit) for mark in marks] if self.stream.kept else []
-        append = partial(self.stream.append, entries=entries)
-        if LOST in self.queue.marks(self.epoch, marks, relist, extra=append):
+        limit, length = self.stream.settings.entry_size, self.stream.settings.length
+        history, now = self.queue.history, self.now()
+        entries = [entry(resource, mark, history, now, limit) for mark in marks] if self.stream.kept else []
+        if LOST in self.queue.marks(self.epoch, marks, relist, entries, length):
             raise EpochLostError("state_lost")
 
     def now(self) -> str:
@@ -106,7 +106,7 @@ def entry(resource: Resource, mark: Mark, history: int, time: str, limit: int) -
 
     A snapshot of more than `limit` bytes is left out.
     """
-    kind = f"dev.berthmaster.{resource.kind}.{'deleted' if mark.gone else 'changed'}"
+    kind = deleted(resource.kind) if mark.gone else changed(resource.kind)
     data: dict[str, Any] = {
         "key": mark.key,
         "history": history,

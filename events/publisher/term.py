@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from threading import Event, Thread
 from typing import Final
@@ -19,8 +18,11 @@ import structlog
 from redis import Redis, RedisError
 
 from berthmaster.kinds import POD, POD_CLAIM
-from berthmaster.redis.identity import AnotherFleet, Identity
+from berthmaster.redis.identity import Identity
+from berthmaster.redis.promotion import may_be_promoted
 from berthmaster.redis.refusals import prove, warn
+from berthmaster.redis.settings import StateSettings
+from berthmaster.redis.unusable import UnusableRedis
 from events.kube.api import KubeApi
 from events.protocol.event_stream import EventStream
 from events.publisher.claim_feed import ClaimFeed
@@ -56,8 +58,8 @@ class Parts:
     metrics: Metrics
     supervisor: Supervisor
     stream: EventStream
-    cluster: str = ""
-    rest: timedelta = timedelta(0)  # after a change of the master
+    cluster: str
+    state: StateSettings
 
 
 class Term:
@@ -106,15 +108,15 @@ class Term:
         return ((follower.watch.resource.name, follower.watch.pulse) for follower in self.followers)
 
     def run(self) -> str:
-        """Run until the end; return its reason after every thread of the term has ended. Raises AnotherFleet."""
+        """Run until the end; return its reason after every thread of the term has ended. Raises UnusableRedis."""
         self.start("lookout", self.look_out)
         try:
             self.open()
             self.over.wait()
         except EpochLostError as lost:
             self.end(str(lost))
-        except AnotherFleet:
-            self.end("another_fleet")
+        except UnusableRedis:
+            self.end("redis_unusable")
             raise
         except NewHistoryError as error:
             self.went_back(error)
@@ -128,7 +130,7 @@ class Term:
     def open(self) -> None:
         """Assume the epoch, enter the history, list, stamp: in this order.
 
-        Raises EpochLostError, NewHistoryError, AnotherFleet and RedisError.
+        Raises EpochLostError, NewHistoryError, UnusableRedis and RedisError.
         """
         if not self.parts.queue.assume_epoch(self.epoch, self.fleet):
             raise EpochLostError("outbid")
@@ -165,9 +167,12 @@ class Term:
     def outwait(self, met: float) -> None:
         """Wait until the previous master has stopped granting: it does so only when it finds its replicas gone.
 
-        Its grants are published by then, and the rebuilds that begin with the stamp find them.
+        Its grants are published by then, and the rebuilds that begin with the stamp find them. Without Sentinel only
+        a server of a group has had such a master.
         """
-        rest = self.parts.rest.total_seconds() - (time.monotonic() - met)
+        longest = self.parts.state.rest(promoted=True)
+        wait = self.parts.state.rest(promoted=may_be_promoted(self.parts.redis, longest))
+        rest = wait.total_seconds() - (time.monotonic() - met)
         if rest > 0:
             log.info("outwaiting_old_master", epoch=self.epoch, seconds=round(rest, 1))
             self.over.wait(rest)
@@ -202,8 +207,8 @@ class Term:
                 return self.end("state_lost")
             prove(self.parts.redis)
             self.parts.stream.trim(self.parts.redis)
-        except AnotherFleet:  # the next term raises it
-            self.end("another_fleet")
+        except UnusableRedis:  # the next term raises it
+            self.end("redis_unusable")
         except RedisError as error:
             warn(log, "probe_failed", error)
 

@@ -8,6 +8,9 @@ from typing import Final
 
 import orjson
 
+from berthmaster import routing, tracing
+from events.protocol.refused_names import refuse_name
+
 CHUNK: Final = 500
 TO_MS: Final = timedelta(milliseconds=1)
 
@@ -30,3 +33,16 @@ def decoded(keys: Sequence[bytes]) -> list[str]:
 def chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the keys in chunks of CHUNK."""
     return (keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK))
+
+
+def present_trace() -> str:
+    """Return the trace of the open span, '' outside of one, as the scripts take it."""
+    return tracing.headers().get(tracing.HEADER, "")
+
+
+def proper(keys: Sequence[str]) -> list[str]:
+    """Return the valid keys, which a reconciler takes; log the others."""
+    for key in keys:
+        if not routing.is_key(key):
+            refuse_name("key", "the workqueue", key)
+    return [key for key in keys if routing.is_key(key)]

@@ -3,16 +3,21 @@
 A stored snapshot is `<history, 6 digits>.<version, 20 digits><L|G><uid>|<body>`. Scripts compare versions as strings (a
 resource version has up to 20 digits, more than a Lua number holds) and read at a fixed place whether the object lives
 or is gone. The API's versions may go back; then a new history begins, and only versions of one history are compared.
-A snapshot of an earlier release has no history; no publisher of this release continues that history.
+A snapshot of an earlier release has no history; no publisher of this release continues that history. The body is JSON,
+compressed if it is long (`events/workqueue/stored_body.py`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import timedelta
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 import orjson
+
+from events.workqueue.stored_body import read_body, stored_body
 
 STORED: Final = re.compile(rb"(?:(\d{6})\.)?(\d{20})([LG])([^|]*)\|")
 LOST: Final = -1
@@ -30,7 +35,7 @@ class Mark(NamedTuple):
 
     def text(self) -> bytes:
         """Return the stored form that follows the version."""
-        return b"%s%s|%s" % (b"G" if self.gone else b"L", self.uid.encode(), self.body)
+        return b"%s%s|%s" % (b"G" if self.gone else b"L", self.uid.encode(), stored_body(self.body))
 
 
 class Snapshot(NamedTuple):
@@ -61,17 +66,27 @@ class LeasedKey(NamedTuple):
     snapshot: Snapshot | None
     tries: int  # as the last `done` left it
     pools: tuple[str, ...]  # in which the key's name may hold ports
+    trace: str | None = None  # of who made it ready, if traces are sent
+
+
+class EndOfRun(NamedTuple):
+    """How a run ends; `Workqueue.done` has the same arguments."""
+
+    wait: timedelta | None = None
+    tries: int = 0
+    written: Snapshot | None = None
+    pools: Sequence[str] | None = None
 
 
 class KeyState(NamedTuple):
     """The state of a key in the queue.
 
-    `hint_ms`: when its hint was sent. `due_ms`: when its wait or its lease ends.
+    `ready_ms`: since when it is ready, or None. `due_ms`: when its wait or its lease ends.
     """
 
     dirty: bool
     held: bool
-    hint_ms: int | None
+    ready_ms: int | None
     due_ms: int | None
     now_ms: int
     tries: int
@@ -79,11 +94,18 @@ class KeyState(NamedTuple):
 
 
 class Refusal(Enum):
-    """Why a key was not taken. In every case nothing is left to do for the message."""
+    """Why no key was taken. In every case nothing is left to do for the message."""
 
     NOT_READY = "not_ready"  # the publisher has not (yet) completed a list under this Redis process
     HELD = "held"  # another run has the lease; a change since then runs after it
-    CLEAN = "clean"  # nothing to do: a superfluous hint, or the wait is not over
+    CLEAN = "clean"  # nothing to do: no key is ready, or the key that was asked for is clean or waits
+
+
+class Ended(NamedTuple):
+    """The answer to the end of a run: was the key still ours, and the drain's next key."""
+
+    accepted: bool
+    next: LeasedKey | Refusal
 
 
 def padded(version: int) -> str:
@@ -106,7 +128,7 @@ def snapshot(stored: bytes | None) -> Snapshot | None:
     if not stored:
         return None
     of, body = _parsed(stored)
-    return Snapshot(of.version, of.uid, of.gone, orjson.loads(body), of.history)
+    return Snapshot(of.version, of.uid, of.gone, orjson.loads(read_body(body)), of.history)
 
 
 def _parsed(stored: bytes) -> tuple[StoredVersion, bytes]:

@@ -16,14 +16,15 @@ from redis import Redis
 from redis.client import Pipeline
 
 from berthmaster.redis.incarnation import STATE_VERSION, doubt, incarnation
+from domain.port_pools.providers import PROVIDERS
 
 log = structlog.get_logger(__name__)
 FIELD: Final = "version"
 """Field of the queue's `meta`: the version of the state in this Redis."""
 DISCARDING: Final = "discarding"
 """Stands there while old state is deleted."""
-TAGS: Final = ("{pp:", "{sp:", "{claims:", "{aws:")
-"""The first characters of the hash tags of port pools, pod pools, claim indexes and call budgets."""
+TAGS: Final = ("{pp:", "{sp:", "{claims:", "{poolpods", *(f"{{{provider.name}:" for provider in PROVIDERS))
+"""The first characters of the hash tags of port pools, pod pools, claim indexes, changes of pods and call budgets."""
 
 
 def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, under: str) -> bool:
@@ -34,7 +35,7 @@ def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, un
     stays: every version can read its epoch, fleet and counters. No version is its own while it is being discarded, so
     the next publisher of any version begins again after one that died in the middle.
     """
-    meta, others = queue["meta"], [key for name, key in queue.items() if name != "meta"]
+    meta = queue["meta"]
     version: Any = redis.hget(meta, FIELD)
     if version == STATE_VERSION.encode():
         return True
@@ -57,6 +58,7 @@ def discard_other_version(redis: Redis, queue: Mapping[str, str], epoch: str, un
     if not step((), DISCARDING) or not all(step(keys, DISCARDING) for keys in ledgers(redis)):
         return False
     doubt(redis)  # a new master may have again what was deleted on the one before
+    others = [key for key in redis.scan_iter(f"{meta.partition('}')[0]}}}*", 1000) if key != meta.encode()]
     return incarnation(redis) == under and step(others, STATE_VERSION)
 
 

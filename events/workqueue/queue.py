@@ -1,28 +1,31 @@
 """The workqueue: the publisher marks keys; a worker takes one under a lease, reconciles it and reports it done.
 
-Every method is one script, so every change of a key is one step of Redis. Hints are published after the script, or
-by the script when the broker's list is in the same Redis (`hint_queue`): then a mark and its hint are one round
-trip. If the process dies between the two, the key is queued without a message, and `sweep_lost` finds it.
+Every method is one script, so every change of a key is one step of Redis. A script that makes a key ready decides
+whether a hint is due. It sends the hint itself when the broker's list is in the same Redis (`hint_queue`); else the
+hint is published after the script. If the process dies between the two, `forget` sends another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 from redis import Redis
-from redis.client import Pipeline
 
-from berthmaster import routing
+from berthmaster.events import STREAM_FIELD
 from berthmaster.redis.identity import FIELDS, AnotherFleet, Identity
 from berthmaster.redis.incarnation import INCARNATION, STATE_VERSION, Argument, doubt, refused_by_another
 from berthmaster.redis.scripts import Scripts
-from events.protocol.refused_names import refuse_name
-from events.workqueue.arguments import chunks, decoded, listed, milliseconds
+from berthmaster.routing import EVENTS_STREAM
+from events.workqueue import states
+from events.workqueue.arguments import chunks, decoded, listed, milliseconds, present_trace, proper
 from events.workqueue.entries import (
+    LOST,
+    Ended,
+    EndOfRun,
     KeyState,
     LeasedKey,
     Mark,
@@ -32,32 +35,38 @@ from events.workqueue.entries import (
     as_mark,
     padded,
     padded_history,
-    snapshot,
     stored_version,
 )
-from events.workqueue.hints import Publish, push
+from events.workqueue.hints import Publish
 from events.workqueue.other_version import discard_other_version
+from events.workqueue.replies import leased
+from events.workqueue.shard import AHEAD, NAMES, tables
 
 LUA: Final = Path(__file__).parent / "lua"
-NAMES: Final = ("snap", "dirty", "hold", "queued", "timer", "meta", "tries", "pools", "sweep")  # order of lib/keys.lua
-SWEEP_PERIODS: Final = 2
-"""Periods of the lost-hint sweep after which its own message counts as lost: whatever loses hints may lose it."""
 NOT_READY: Final = Refusal.NOT_READY.value.encode()
 
 
 class Workqueue:
-    """One shard of keys. Pass either `publish` (called after a script) or `hint_queue` (a list that scripts fill)."""
+    """One shard of keys. Pass either `publish` (called after a script) or `hint_queue` (a list that scripts fill).
+
+    `ahead`: hints at most whose drain has not begun.
+    """
 
     def __init__(
-        self, redis: Redis, publish: Publish | None = None, hint_queue: str | None = None, tag: str = "queue"
+        self,
+        redis: Redis,
+        publish: Publish | None = None,
+        hint_queue: str | None = None,
+        tag: str = "queue",
+        ahead: int = AHEAD,
     ) -> None:
         if (publish is None) == (hint_queue is None):
             raise ValueError("a workqueue sends its hints either by `publish` or to `hint_queue`")
-        self._redis, self._scripts = redis, Scripts(redis, LUA)
+        self._redis, self._scripts = redis, Scripts(redis, LUA, tables(ahead))
         self._key = {name: f"{{{tag}}}{name}" for name in NAMES}
-        self._keys = [*self._key.values(), *([hint_queue] if hint_queue else [])]
-        self._pushes = hint_queue is not None
-        self._publish = publish or push(redis, hint_queue or "")
+        self._reply, self._hints = f"{{{tag}}}reply", [hint_queue] if hint_queue else []
+        self._keys = [*self._key.values(), self._reply, *self._hints]
+        self._publish = publish
         self._assumed: tuple[str, str] | None = None  # epoch, and the incarnation under which it was assumed
         self.history = 0  # of the API, as `enter_history` set it
 
@@ -94,44 +103,42 @@ class Workqueue:
         return {key.decode(): stored_version(stored) for key, stored in snapshots}
 
     def marks(
-        self,
-        epoch: str,
-        marks: Sequence[Mark],
-        relist: bool = False,
-        extra: Callable[[Pipeline], object] | None = None,
+        self, epoch: str, marks: Sequence[Mark], relist: bool = False, entries: Sequence[bytes] = (), length: int = 0
     ) -> list[int]:
-        """Store newer versions and mark them dirty, in one round trip; an answer each: LOST, 0, or 1 = a hint was sent.
+        """Store newer versions and mark them dirty, in one script; an answer each: LOST, 0, or 1 = it became ready.
 
-        `extra` may add commands to the same pipeline. A relist does not compare the stamp, which follows the relist.
+        `entries`: what the stream of events gets in the same step, one a mark, or none; `length`: its most entries.
+        A relist does not compare the stamp, which follows the relist.
         """
-        pipeline = self._redis.pipeline(transaction=False)
-        call, run = self._scripts["mark"].batch(pipeline), b"" if relist else INCARNATION
-        for mark in marks:
-            call(self._keys, (epoch, run, mark.key, padded(mark.version), mark.text(), self._hint(mark.key)))
-        if extra:
-            extra(pipeline)
-        answers: list[int] = pipeline.execute()[: len(marks)]
-        self._send([mark.key for mark, answer in zip(marks, answers, strict=True) if answer == 1])
-        return answers
+        if not marks:
+            return []
+        args: list[Argument] = [epoch, INCARNATION, int(relist), present_trace(), length, STREAM_FIELD]
+        for mark, entry in zip(marks, entries or repeat(b"", len(marks)), strict=True):
+            args += (mark.key, padded(mark.version), mark.text(), entry)
+        reply = self._scripts["mark"]([*self._key.values(), EVENTS_STREAM, *self._hints], args)
+        if reply is None:
+            return [LOST] * len(marks)
+        answers, hints = reply
+        self._send(hints)
+        return [answer - ord("0") for answer in answers]
 
     def stamp(self, epoch: str) -> bool:
         """Open the queue for workers: the list is complete. False: the epoch or the Redis process has changed."""
         if self._assumed is None or self._assumed[0] != epoch:
             return False
         doubt(self._redis)
-        return bool(self._run("stamp", epoch, self._assumed[1], INCARNATION))
+        stamped, hints = self._run("stamp", epoch, self._assumed[1], INCARNATION)
+        self._send(hints)
+        return bool(stamped)
 
     def stands(self, epoch: str) -> bool:
-        """Return whether a mark would count now: the epoch is ours, and the answering Redis process has the stamp.
-
-        The call asks the server for its identity.
-        """
+        """Return whether a mark would count now: the epoch is ours, and the answering Redis process has the stamp."""
         doubt(self._redis)
-        pipeline = self._redis.pipeline(transaction=False)
-        pipeline.hmget(self._key["meta"], "epoch", "run")
-        pipeline.echo(INCARNATION)
-        (current, stamped), answering = pipeline.execute()
-        return bool(current == epoch.encode() and stamped == answering)
+        return self.publication() == (epoch, True)
+
+    def publication(self) -> states.Publication:
+        """Return the last assumed epoch, and whether workers may take keys under it."""
+        return states.publication(self._redis, self._key)
 
     def highest_epoch(self) -> int:
         """Return the number of the last assumed epoch, 0 before the first."""
@@ -149,27 +156,35 @@ class Workqueue:
 
     # ---- the workers' side
 
-    def touch(self, keys: Sequence[str], pools: Sequence[str] = ()) -> None:
+    def touch(self, keys: Sequence[str], pools: Sequence[str] = (), *, slow: bool = False) -> None:
         """Mark keys dirty without a change of their snapshots, which may be missing: for our own requests.
 
         Invalid keys are left out: no reconciler takes them. `pools` are added to those where the names may hold ports.
+        `slow`: nobody waits for these runs (audits, sweeps, periodic touches, resyncs).
         """
+        trace = present_trace()
         for some in chunks(proper(keys)):
-            pairs = [part for key in some for part in (key, self._hint(key))]
-            self._send(decoded(self._run("touch", listed(pools or None), *pairs)))
+            self._send(self._run("touch", INCARNATION, listed(pools or None), int(slow), trace, *some))
 
-    def take(self, key: str, lease: timedelta, nonce: str) -> LeasedKey | Refusal:
-        """Lease the key to this run; `nonce` is unique to the run. After a Refusal the hint needs nothing more."""
-        asked = (INCARNATION, key, milliseconds(lease), nonce)
-        answer = self._run("take", *asked)
-        if answer == NOT_READY and refused_by_another(self._redis):
-            answer = self._run("take", *asked)
-        if not isinstance(answer, list):
-            return Refusal(answer.decode())
-        token, generation, stored, tries, pools = answer
-        return LeasedKey(
-            key, token.decode(), int(generation), snapshot(stored), int(tries or 0), tuple(orjson.loads(pools or b"[]"))
-        )
+    def take(self, key: str, lease: timedelta, nonce: str, *, requested: bool = False) -> LeasedKey | Refusal:
+        """Lease the key to this run; `nonce` is unique to the request. After a Refusal nothing is left to do.
+
+        `requested`: mark the key dirty in the same step, so that it runs although nothing has changed.
+        """
+        asked = (INCARNATION, key, milliseconds(lease), nonce, int(requested), present_trace())
+        return self._granted(lambda: self._run("take", *asked))
+
+    def take_next(self, hint: str, lease: timedelta, drain: str, nonce: str) -> LeasedKey | Refusal:
+        """Begin the drain of a hint: lease the next ready key.
+
+        `drain` is unique to the drain, `nonce` to the request.
+        """
+        asked = (INCARNATION, hint, milliseconds(lease), nonce)
+        return self._granted(lambda: self._run("take_next", *asked, reply=drain))
+
+    def decline(self, hint: str) -> None:
+        """Send another hint in place of one that this process took from the broker and does not serve."""
+        self._send(self._run("decline", INCARNATION, hint))
 
     def renew(self, taken: LeasedKey, lease: timedelta, pools: Sequence[str] | None = None) -> bool:
         """Prolong the lease, and record in which pools the name may hold ports. False: the lease is lost, stop."""
@@ -192,9 +207,21 @@ class Workqueue:
         from (each further write: that of the write before). Otherwise it may hide a change that no run has read.
         `pools` None leaves the recorded pools unchanged.
         """
+        return self._done(taken, EndOfRun(wait, tries, written, pools), None, taken.token, taken.token).accepted
+
+    def done_and_next(self, taken: LeasedKey, end: EndOfRun, lease: timedelta | None, drain: str, nonce: str) -> Ended:
+        """End the run as `done` does, and lease the drain's next key in the same step.
+
+        No `lease`: the drain ends. `drain` and `nonce` are as in `take_next`.
+        """
+        return self._done(taken, end, lease, drain, nonce)
+
+    def _done(self, taken: LeasedKey, end: EndOfRun, lease: timedelta | None, drain: str, nonce: str) -> Ended:
+        wait, tries, written, pools = end
         own, history = as_mark(taken.key, written) if written else None, taken.snapshot.history if taken.snapshot else 0
-        accepted, queued = self._run(
+        accepted, following, hints = self._run(
             "done",
+            INCARNATION,
             taken.key,
             taken.token,
             taken.generation,
@@ -203,94 +230,70 @@ class Workqueue:
             f"{padded_history(history)}.{padded(own.version)}" if own else "",
             own.text() if own else "",
             listed(pools),
-            self._hint(taken.key),
+            "" if lease is None else milliseconds(lease),
+            nonce,
+            reply=drain,
         )
-        self._send([taken.key] if queued else [])
-        return bool(accepted)
+        self._send(hints)
+        return Ended(bool(accepted), leased(following))
 
     # ---- the sweeps
 
     def sweep_due(self, limit: int = 1000) -> int:
-        """Queue at most `limit` keys whose wait or lease has ended; return how many."""
-        return self._send_keys(self._run("sweep_due", limit))
+        """Make at most `limit` keys ready whose wait or lease has ended; return how many."""
+        due, hints = self._run("sweep_due", INCARNATION, limit)
+        self._send(hints)
+        return int(due)
 
-    def ask_sweep_lost(self, period: timedelta = timedelta(seconds=30)) -> int | None:
-        """Return the time (ms) to send with `queue.sweep_lost`, None while one is out. `period`: between the sweeps."""
-        sent = self._run("request_sweep", milliseconds(SWEEP_PERIODS * period))
-        return None if sent is None else int(sent)
-
-    def sweep_lost(self, sent_ms: int, limit: int = 10_000) -> int:
-        """Publish again what was queued before `sent_ms` and is still not taken; return how many.
-
-        Call it only from a message that went through the hints' own queue: by then every earlier hint has had its turn.
-        """
-        return self._send_keys(self._run("sweep_lost", sent_ms, limit))
+    def forget(self, after: timedelta) -> int:
+        """Forget hints that no drain has begun within `after`, and send others; return how many were forgotten."""
+        forgotten, hints = self._run("forget", INCARNATION, milliseconds(after))
+        self._send(hints)
+        return int(forgotten)
 
     # ---- looking
 
+    def newest_token(self) -> int:
+        """Return the number of the token that was granted last, 0 before the first."""
+        return states.newest_token(self._redis, self._key)
+
     def snapshot(self, key: str) -> Snapshot | None:
         """Return the stored snapshot of a key, None if there is none."""
-        stored: Any = self._redis.hget(self._key["snap"], key)
-        return snapshot(stored)
+        return states.snapshot_of(self._redis, self._key, key)
+
+    def is_absent(self, key: str) -> bool:
+        """Tell whether the cluster has no such object. False also until a publisher has listed all under this Redis."""
+        return states.is_absent(self._redis, self._key, key)
 
     def key_state(self, key: str) -> KeyState:
         """Return the state of a key at one moment."""
-        pipe = self._redis.pipeline(transaction=True)
-        for name in ("dirty", "hold"):
-            pipe.hexists(self._key[name], key)
-        for name in ("queued", "timer"):
-            pipe.zscore(self._key[name], key)
-        for name in ("tries", "pools"):
-            pipe.hget(self._key[name], key)
-        pipe.time()
-        dirty, held, hint, due, tries, pools, (seconds, micros) = pipe.execute()
-        now = int(seconds) * 1000 + int(micros) // 1000
-        sent, end = (None if ms is None else int(ms) for ms in (hint, due))
-        return KeyState(bool(dirty), bool(held), sent, end, now, int(tries or 0), tuple(orjson.loads(pools or b"[]")))
+        return states.key_state(self._redis, self._key, key)
 
     def snapshots(self) -> Iterator[tuple[str, Snapshot]]:
         """Yield every key with its snapshot, in pages; not one moment, like `stored_versions`."""
-        for key, stored in self._redis.hscan_iter(self._key["snap"], count=1000):
-            if keys := snapshot(stored):
-                yield key.decode(), keys
+        return states.snapshots(self._redis, self._key)
 
     def depth(self) -> dict[str, float]:
-        """Count the keys that are dirty, queued, held and in the timer (leases, waits); age of the oldest hint in s."""
-        pipeline = self._redis.pipeline(transaction=False)
-        pipeline.hlen(self._key["dirty"])
-        pipeline.zcard(self._key["queued"])
-        pipeline.hlen(self._key["hold"])
-        pipeline.zcard(self._key["timer"])
-        pipeline.zrange(self._key["queued"], 0, 0, withscores=True)
-        pipeline.time()
-        dirty, queued, held, timer, oldest, (seconds, microseconds) = pipeline.execute()
-        age = int(seconds) + int(microseconds) / 1e6 - float(oldest[0][1]) / 1000 if oldest else 0.0
-        return {"dirty": dirty, "queued": queued, "held": held, "timer": timer, "oldest_queued_seconds": max(age, 0.0)}
+        """Count the keys by state, as `events.workqueue.states` says."""
+        return states.depth(self._redis, self._key)
 
-    # ----
+    def ready_by_class(self) -> dict[str, int]:
+        """Count the ready keys of each class."""
+        return states.ready_by_class(self._redis, self._key)
 
-    def _run(self, name: str, *args: Argument) -> Any:
-        return self._scripts[name](self._keys, args)
+    def _run(self, name: str, *args: Argument, reply: str = "") -> Any:
+        keys = [*self._key.values(), f"{self._reply}:{reply}", *self._hints] if reply else self._keys
+        return self._scripts[name](keys, args)
 
-    def _hint(self, key: str) -> bytes:
-        """Return the hint that a script pushes, b"" if hints are sent after the script."""
-        return routing.hint(key) if self._pushes else b""
+    def _granted(self, ask: Callable[[], Any]) -> LeasedKey | Refusal:
+        """Ask for a key; once more if the refusal is that of another server than the one that we know."""
+        following, hints = ask()
+        if following == NOT_READY and refused_by_another(self._redis):
+            following, hints = ask()
+        self._send(hints)
+        return leased(following)
 
-    def _send(self, keys: Sequence[str]) -> None:
-        """Send the hints of a script that does not push them."""
-        if keys and not self._pushes:
-            self._publish(keys)
-
-    def _send_keys(self, keys: list[bytes]) -> int:
-        """Send hints for keys that the script chose."""
-        if keys:
-            self._publish(decoded(keys))
-        return len(keys)
-
-
-def proper(keys: Sequence[str]) -> list[str]:
-    """Return the valid keys, which a reconciler takes; log the others."""
-    for key in keys:
-        if not routing.is_key(key):
-            refuse_name("key", "the workqueue", key)
-    return [key for key in keys if routing.is_key(key)]
+    def _send(self, hints: Sequence[bytes]) -> None:
+        """Send the hints of a script that does not send them itself."""
+        if hints and self._publish:
+            self._publish(decoded(hints))

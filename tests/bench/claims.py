@@ -2,6 +2,7 @@
 100 and of 4,400 pods: with those that are refilled, just below the 5,000 that a pool may have.
 
 Rounds of as many claims as the small pool has warm pods. Both are refilled between the rounds and while claims come.
+Then claim -> endpoints: from the call of `Fleet.claim` to its return, on warm pods that have a port each.
 
 Real are the publisher, two worker processes, beat, Redis, and the sandbox's Kubernetes API and kubelet.
 """
@@ -12,13 +13,20 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
+from berthmaster.claims.client import ClaimedPod
+from berthmaster.client import Fleet
 from berthmaster.kinds import POD_CLAIM
 from compose.sandbox.kube.apply import apply
 from compose.sandbox.stack import Stack
+from compose.sandbox.workload import pool as port_pool
+from domain.kubernetes.names import PORTS, PORTS_STATE
+from domain.kubernetes.objects import KubeObject
+from domain.ports.pod import PortsState
 from events.kube.api import KubeApi
 from events.publisher.resources import resource_of
 from events.publisher.watch import Batch, Listing, ResourceWatch
@@ -30,6 +38,9 @@ NAME: Final = "claims"
 RATE: Final = 50.0
 ROOT: Final = "/apis/berthmaster.dev/v1alpha1/namespaces"
 API: Final = "berthmaster.dev/v1alpha1"
+CALLS: Final = 10.0
+"""Calls of `Fleet.claim` a second."""
+PARTS: Final = ("p50", "p99")
 HANDS: Final = 8
 Json = dict[str, Any]
 
@@ -42,8 +53,10 @@ def run(quick: bool, tell: Tell) -> Report:
         eventually(stack.working, timeout=60)
         api = stack.kube.api("bench")
         found = {pods: on_pool(api, stack, pods, small, rounds, tell) for pods in (small, large)}
+        called = with_ports(api, stack, 20 if quick else 100, tell)
         api.close()
-    return Report(NAME, figures(found), {f"{pods} pods": told for pods, told in found.items()})
+    details = {f"{pods} pods": told for pods, told in found.items()}
+    return Report(NAME, (*figures(found), *of_calls(called)), details | {"Fleet.claim": called})
 
 
 def on_pool(api: KubeApi, stack: Stack, pods: int, count: int, rounds: int, tell: Tell) -> Json:
@@ -54,6 +67,35 @@ def on_pool(api: KubeApi, stack: Stack, pods: int, count: int, rounds: int, tell
             tell(f"{count} claims at {RATE:g}/s on {pods} warm pods")
             told.append(pool.claim([f"claim-{turn}-{n}" for n in range(count)], RATE, stack))
     return joined(told[1:])  # the first one warms up
+
+
+def with_ports(api: KubeApi, stack: Stack, count: int, tell: Tell) -> Json:
+    """Time calls of `Fleet.claim` in ms, on as many warm pods with a port each."""
+    ports = port_pool(count, stack.remote_aws.network())
+    apply(api, [ports])
+    asks = {PORTS: f"game=7777/UDP@{ports['metadata']['name']}"}
+    with WarmPool(api, "bench-ports", count, 2 * count, asks) as pool, Fleet(stack.redis.url) as fleet:
+        eventually(lambda: whole(stack) and pool.with_ports() >= count, timeout=600, every=0.5)
+        tell(f"{count} calls of Fleet.claim at {CALLS:g}/s")
+        started, latencies, pods = time.monotonic(), list[float](), list[ClaimedPod]()
+
+        def call(number: int) -> None:
+            time.sleep(max(0.0, started + number / CALLS - time.monotonic()))
+            began = time.monotonic()
+            pods.append(fleet.claim(f"{pool.namespace}/warm", timeout=timedelta(minutes=2)))
+            latencies.append((time.monotonic() - began) * 1000)
+
+        with ThreadPoolExecutor(HANDS) as hands:
+            list(hands.map(call, range(count)))
+        for pod in pods:
+            pod.release()
+    endpoints = {endpoint.address for pod in pods for endpoint in pod.endpoints}
+    return {"p50": percentile(latencies, 0.5), "p99": percentile(latencies, 0.99), "endpoints": len(endpoints)}
+
+
+def of_calls(called: Json) -> tuple[Figure, ...]:
+    note = f"{called['endpoints']} endpoints"
+    return tuple(Figure(f"Fleet.claim -> endpoints at {CALLS:g}/s, {p}", called[p], "ms", note=note) for p in PARTS)
 
 
 def joined(rounds: Sequence[Json]) -> Json:
@@ -71,12 +113,12 @@ def joined(rounds: Sequence[Json]) -> Json:
 class WarmPool:
     """A namespace with one pool without slots; `seen` has when each claim was first there, and first Bound."""
 
-    def __init__(self, api: KubeApi, namespace: str, pods: int, most: int) -> None:
+    def __init__(self, api: KubeApi, namespace: str, pods: int, most: int, notes: Json | None = None) -> None:
         self.api, self.namespace = api, namespace
         self.stop, self.listed = Event(), Event()
         self.seen: dict[str, dict[str, float]] = {"made": {}, "Bound": {}}
         self.thread = Thread(target=self.watch, daemon=True)
-        template = {"spec": {"containers": [{"name": "db", "image": "db"}]}}
+        template = {"metadata": {"annotations": notes or {}}, "spec": {"containers": [{"name": "db", "image": "db"}]}}
         self.spec = {"template": template, "slots": [], "maxIdle": pods, "maxReplicas": most}
 
     def __enter__(self) -> WarmPool:
@@ -98,18 +140,27 @@ class WarmPool:
         pods = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods", labelSelector="berthmaster.dev/phase=Idle")
         return len(pods["items"])
 
-    def claim(self, names: Sequence[str], per_second: float, stack: Stack) -> Json:
-        """Latencies in ms; in s, how long it took to ask, and from the first request to the last bind."""
+    def with_ports(self) -> int:
+        """Return how many idle pods have their ports."""
+        pods = self.api.list(f"/api/v1/namespaces/{self.namespace}/pods", labelSelector="berthmaster.dev/phase=Idle")
+        return sum(KubeObject(pod).annotations.get(PORTS_STATE) == PortsState.BOUND for pod in pods["items"])
+
+    def claim(self, names: Sequence[str], per_second: float | None, stack: Stack, timeout: float = 120) -> Json:
+        """Latencies in ms; in s, how long it took to ask, and from the first request to the last bind.
+
+        `per_second` None: as fast as possible. `timeout`: seconds that all may take once they were asked for.
+        """
         started = time.monotonic()
 
         def at_its_time(numbered: tuple[int, str]) -> None:
-            time.sleep(max(0.0, started + numbered[0] / per_second - time.monotonic()))
+            if per_second:
+                time.sleep(max(0.0, started + numbered[0] / per_second - time.monotonic()))
             self.create("podclaims", "PodClaim", numbered[1], {"poolName": "warm"})
 
         with ThreadPoolExecutor(HANDS) as hands:
             list(hands.map(at_its_time, enumerate(names)))
         asking = time.monotonic() - started
-        eventually(lambda: whole(stack) and set(names) <= self.seen["Bound"].keys(), timeout=120, every=0.05)
+        eventually(lambda: whole(stack) and set(names) <= self.seen["Bound"].keys(), timeout, every=0.05)
         took = time.monotonic() - started
         latencies = [(self.seen["Bound"][name] - self.seen["made"][name]) * 1000 for name in names]
         return {"latencies": latencies, "asking": asking, "took": took}

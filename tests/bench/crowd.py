@@ -41,7 +41,7 @@ class Crowd:
     def __enter__(self) -> Crowd:
         apply(self.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
         self.watcher.start()
-        assert self.listed.wait(20)
+        assert self.listed.wait(120)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,7 +55,7 @@ class Crowd:
         """Made, and reconciled once."""
         body = {"region": "us-east-1", "vpcId": "vpc-1", "startPort": 30000, "endPort": 30999, **spec}
         apply(self.api, [{"apiVersion": POOLS[6:-10], "kind": "PortPool", "metadata": {"name": POOL}, "spec": body}])
-        eventually(lambda: self.api.get(f"{POOLS}/{POOL}").get("status", {}).get("state") == "Active", timeout=60)
+        eventually(lambda: self.api.get(f"{POOLS}/{POOL}").get("status", {}).get("state") == "Active", timeout=300)
 
     def make(self, count: int, prefix: str = "p") -> list[str]:
         """Running pods with addresses, which ask for nothing."""

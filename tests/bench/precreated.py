@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from compose.sandbox.aws.remote import Network
 from compose.sandbox.stack import Stack
-from domain.port_pools.port_pool import NLB_LISTENERS
+from domain.port_pools.providers import MOST_LISTENERS
 from tests.bench.convergence import burst, counts, each
 from tests.bench.crowd import POOL, POOLS, Crowd
 from tests.bench.measuring import Figure, Report, Tell
@@ -54,10 +54,10 @@ def fill(crowd: Crowd, stack: Stack, network: Network, count: int) -> None:
     client = elbv2(AwsSettings(endpoint_url=stack.aws_url), "us-east-1")
     made = [
         client.create_load_balancer(Name=f"own-{n}", Type="network", Subnets=list(network.subnets))
-        for n in range(-(-count // NLB_LISTENERS))
+        for n in range(-(-count // MOST_LISTENERS))
     ]
     arns = [each["LoadBalancers"][0]["LoadBalancerArn"] for each in made]
-    crowd.pool(vpcId=network.vpc, loadBalancers=arns, precreate={"udp": NLB_LISTENERS})
+    crowd.pool(vpcId=network.vpc, loadBalancers=arns, precreate={"udp": MOST_LISTENERS})
 
 
 def await_stock(crowd: Crowd, count: int) -> None:

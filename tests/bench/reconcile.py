@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 import psutil
 from redis import Redis
 
@@ -24,7 +23,7 @@ from berthmaster import routing
 from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
 from events.workqueue import Workqueue
-from tests.bench.empty_task import EMPTY
+from tests.bench.empty import empty_message
 from tests.bench.measuring import Figure, Report, Tell, in_turns, ratio
 from tests.bench.settled import settled_pods
 from tests.support.servers.celery_worker import CeleryProcess
@@ -114,7 +113,7 @@ class Race:
         return times.user + times.system
 
     def below(self, most: int) -> tuple[int, float]:
-        """How many messages were left, and when, at the first look that found at most `most`."""
+        """How many messages or ready keys were left, and when, at the first look that found at most `most`."""
         deadline = time.monotonic() + 120
         while (left := self.left()) > most:
             assert time.monotonic() < deadline, f"{left} messages are left: {self.process.tail()}"
@@ -123,18 +122,11 @@ class Race:
 
     def left(self) -> int:
         number: Any = self.redis.llen(routing.LATENCY)
-        return int(number)
+        return int(max(number, self.queue.depth()["ready"]))
 
     def idle(self) -> bool:
         """Everything is acknowledged and clean."""
         return not self.redis.hlen("unacked") and not self.queue.depth()["dirty"]
-
-
-def empty_message(key: str) -> bytes:
-    """The hint for that key, to the other task."""
-    hint = orjson.loads(routing.hint(key))
-    hint["headers"]["task"] = EMPTY
-    return orjson.dumps(hint)
 
 
 def troubles(process: CeleryProcess) -> list[dict[str, Any]]:

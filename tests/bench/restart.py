@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from compose.sandbox.stack import Stack
-from domain.port_pools.port_pool import NLB_LISTENERS
+from domain.port_pools.providers import MOST_LISTENERS
 from tests.bench.convergence import counts
 from tests.bench.crowd import Crowd
 from tests.bench.measuring import Figure, Report, Tell
@@ -37,7 +37,7 @@ def run(quick: bool, tell: Tell) -> Report:
         api, network = stack.kube.api("bench"), stack.remote_aws.network()
         stack.remote_aws.change(quotas={"target_groups": 2 * count, "load_balancers": count})
         with Crowd(api) as crowd:
-            most = -(-count // NLB_LISTENERS) + 1
+            most = -(-count // MOST_LISTENERS) + 1
             create = {"enabled": True, "maxLoadBalancers": most, "parameters": {"subnets": list(network.subnets)}}
             crowd.pool(vpcId=network.vpc, autoCreate=create)
             names = crowd.make(count)
@@ -64,7 +64,7 @@ def restarted(stack: Stack) -> Counter[str]:
 
 
 def figures(pods: int, calls: Counter[str]) -> tuple[Figure, ...]:
-    balancers = -(-pods // NLB_LISTENERS)
+    balancers = -(-pods // MOST_LISTENERS)
     allowed = 2 * (balancers / 20 + pods / 100 + pods / 20)
     described: Any = sum(number for action, number in calls.items() if action.startswith("Describe"))
     note = f"{pods} pods on {balancers} load balancers"

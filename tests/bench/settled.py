@@ -5,19 +5,22 @@ A run of such a pod needs neither Kubernetes nor AWS, so that it costs what queu
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import orjson
 from redis import Redis
 
 from berthmaster import routing
+from berthmaster.kinds import ReadyClass
 from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_STATE
-from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
+from domain.port_pools.port_pool import PortPoolSpec
+from domain.port_pools.providers import MOST_LISTENERS
 from domain.ports.endpoints import format_endpoints
 from domain.ports.entry import Entry, EntryState
 from domain.ports.request import parse_ports
-from events.workqueue import Mark, Workqueue
+from events.workqueue import EndOfRun, LeasedKey, Mark, Workqueue
 from workers.cloud.names import load_balancer_name, target_group_name
 from workers.scale_up.pool_config import PoolConfig
 from workers.stores.ports.codec import encode_owner
@@ -47,12 +50,24 @@ def settled_pods(redis: Redis, count: int) -> list[str]:
     fill_ledger(redis, entries)
     queue.marks(EPOCH, [mark(name, held) for name, held in entries.items()], relist=True)
     queue.stamp(EPOCH)
-    redis.delete(routing.LATENCY, "{queue}dirty", "{queue}queued")
+    redis.delete(routing.LATENCY, "{queue}dirty", "{queue}sent", *(f"{{queue}}ready:{name}" for name in ReadyClass))
     return [routing.pod_key(NAMESPACE, name) for name in entries]
 
 
+def run_once(redis: Redis, keys: list[str]) -> None:
+    """Run each key once, as a worker does whose pod needs nothing: what its run leaves in Redis stays there."""
+    queue, ledger = Workqueue(redis, hint_queue=routing.LATENCY), Ledger(redis, load_scripts(redis), POOL)
+    queue.touch(keys, slow=True)
+    for key in keys:
+        taken = queue.take(key, timedelta(seconds=30), uuid4().hex)
+        assert isinstance(taken, LeasedKey)
+        assert ledger.open(key.partition("/")[2], taken.token).entries
+        assert queue.done_and_next(taken, EndOfRun(pools=[POOL]), None, "bench", uuid4().hex).accepted
+    redis.delete(routing.LATENCY, "{queue}sent", "{queue}reply:bench")
+
+
 def entry(number: int) -> Entry:
-    slot, offset = divmod(number, NLB_LISTENERS)
+    slot, offset = divmod(number, MOST_LISTENERS)
     lb, port, uid = balancer_name(slot), START + offset, str(UUID(int=number))
     listener = f"{ARN}:listener/net/{lb}/{slot:016x}/{number:016x}"
     group = f"{ARN}:targetgroup/{target_group_name(uid, lb, port)}/{number:016x}"
@@ -77,12 +92,12 @@ def fill_ledger(redis: Redis, entries: dict[str, Entry]) -> None:
     spec = PortPoolSpec.model_validate(SPEC)
     names = dict.fromkeys(held.lb for held in entries.values())
     lbs = [
-        PoolLoadBalancer(lb, f"{ARN}:loadbalancer/net/{lb}/{slot:016x}", dns_name(lb), slot, slot, NLB_LISTENERS)
+        PoolLoadBalancer(lb, f"{ARN}:loadbalancer/net/{lb}/{slot:016x}", dns_name(lb), slot, slot, MOST_LISTENERS)
         for slot, lb in enumerate(names)
     ]
     span = Span(spec.start_port, spec.range_size)
     epoch: Any = redis.hget(f"{growth.prefix}meta", "epoch")
-    told = growth.configure((epoch or b"0").decode(), "Active", PoolConfig("uid", 1, spec).encoded(), span, lbs)
+    told = growth.configure(0, (epoch or b"0").decode(), "Active", PoolConfig("uid", 1, spec).encoded(), span, lbs)
     assert told is not None
 
 
@@ -97,6 +112,7 @@ def mark(name: str, held: Entry) -> Mark:
         "ips": [held.target.partition(":")[0]],
         "phase": "Running",
         "deleting": False,
+        "gate": None,
         "ready": True,
     }
     return Mark(routing.pod_key(NAMESPACE, name), 1000, held.uid, gone=False, body=orjson.dumps(body))

@@ -55,6 +55,7 @@ class ClaimStorm:
         apply(self.system.api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
         spec = {
             "template": template(0), "slots": [], "maxIdle": PODS // 3, "maxReplicas": PODS,
+            "claims": {"allowedPodLabels": ["tenant"]},
             "minDrain": "1s", "drainTimeout": "4s", "scaling": {"downCooldown": "0s", "step": 20},
         }  # fmt: skip
         self.system.api.create(

@@ -127,7 +127,7 @@ def stop_some(
     children: list[tuple[float, str, Child, TcpProxy | None]] = []
     for name in names:
         address, falls = places.redis(chance)
-        environment, log = places.environment(address, name), places.directory / f"{name}.log"
+        environment, log = os.environ | places.environment(address, name), places.directory / f"{name}.log"
         children.append((chance.uniform(0, LATEST), name, nursery.start(program.arguments, environment, log), falls))
     began = time.monotonic()
     for moment, _, child, falls in sorted(children, key=lambda each: each[0]):

@@ -89,7 +89,7 @@ class Storm:
         )
         return listener["Listeners"][0]["ListenerArn"]
 
-    def at_peace(self) -> dict[str, tuple[str, list[str]]]:
+    def at_peace(self) -> dict[str, tuple[str | None, list[str]]]:
         """Bystander -> what it shows, and the listeners that serve it."""
         found = {}
         for pod in self.crowd.pods():

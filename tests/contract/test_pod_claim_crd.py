@@ -9,7 +9,7 @@ import pytest
 
 from compose.sandbox.kube.apply import apply, manifests
 from domain.claim_sets.pod_claim_set import PodClaimSetSpec
-from domain.claims.additions import additions
+from domain.claims.additions import AllowedKeys, Metadata, additions
 from domain.claims.pod_claim import PodClaimSpec
 from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.spec_errors import spec_problem
@@ -82,8 +82,14 @@ def test_a_claim_that_names_a_pool_is_taken_with_its_defaults(kube: Kube) -> Non
         ({"poolName": "warm", "podName": "a" * 254}, "podName"),
         ({"poolName": "warm", "podName": "a", "sourcePod": {"podName": "a-.b"}}, "sourcePod.podName"),
         ({"poolName": "w", "additionalPodLabels": {"berthmaster.dev/phase": "Idle"}}, "must not begin with"),
+        ({"poolName": "w", "additionalPodAnnotations": {"berthmaster.dev/ports": "1"}}, "must not begin with"),
+        ({"poolName": "w", "additionalPodAnnotations": {"a b": "1"}}, "has a key that no label"),
+        ({"poolName": "w", "additionalPodAnnotations": {"a": "1" * 1025}}, "additionalPodAnnotations"),
         ({"poolName": "w", "ownerName": "not a label"}, "ownerName"),
         ({"poolName": "w", "whenLost": "Wait"}, "whenLost"),
+        ({"poolName": "w", "ttl": "9s"}, "ttl must be from 10s to 8760h"),
+        ({"poolName": "w", "ttl": "8761h"}, "ttl must be from 10s to 8760h"),
+        ({"poolName": "w", "ttl": "soon"}, "ttl"),
     ],
 )
 def test_a_claim_that_makes_no_sense_is_refused_by_server_and_worker(kube: Kube, spec: Json, words: str) -> None:
@@ -105,8 +111,8 @@ def test_labels_that_kubernetes_reserves_are_refused_by_the_server_and_left_out_
         claim(kube, **spec)
     with pytest.raises(Invalid, match=r"additionalPodLabels.*kubernetes\.io or k8s\.io"):
         claim_set(kube, selector={"app": "db"}, template=template({"app": "db"}, **spec))
-    asked = PodClaimSpec.model_validate(spec).additional_pod_labels
-    assert additions(asked, ()).left_out.keys() == {key}
+    asked = PodClaimSpec.model_validate(spec).additions
+    assert additions(asked, Metadata(), AllowedKeys("warm", {key})).left_out.keys() == {f"label {key}"}
 
 
 @pytest.mark.row("HO-08")
@@ -115,8 +121,10 @@ def test_labels_that_kubernetes_reserves_are_refused_by_the_server_and_left_out_
 )
 def test_other_labels_are_nobodys_but_the_templates(kube: Kube, key: str) -> None:
     asked = claim(kube, poolName="warm", additionalPodLabels={key: "x"})["spec"]["additionalPodLabels"]
-    assert additions(asked, ()).labels == {key: "x"}
-    assert additions(asked, {key}).in_words() == f"label {key} is left out: the pod has it from its pool's template"
+    wanted, allowed = Metadata(asked), AllowedKeys("warm", {key})
+    assert additions(wanted, Metadata(), allowed).metadata.labels == {key: "x"}
+    told = additions(wanted, Metadata({key: ""}), allowed).in_words()
+    assert told == f"label {key} is left out: the pod has it from its pool's template"
 
 
 @pytest.mark.row("WC-47")

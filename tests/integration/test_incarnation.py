@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,15 @@ import pytest
 from redis import Redis
 from redis.connection import SSLConnection, UnixDomainSocketConnection
 
-from berthmaster.redis.incarnation import INCARNATION, STATE_VERSION, IncarnationAware, connect, doubt, incarnation
+from berthmaster.redis.incarnation import (
+    INCARNATION,
+    STATE_VERSION,
+    IncarnationAware,
+    connect,
+    doubt,
+    incarnation,
+)
+from berthmaster.redis.promotion import may_be_promoted
 from compose.sandbox.redis_server import RedisServer
 from tests.support.faults.living_redis import change_history, replica_of
 from tests.support.faults.redis_restart import restart
@@ -35,6 +45,21 @@ def expected(redis: Redis) -> str:
     server: Any = redis.info("server")
     replication: Any = redis.info("replication")
     return f"{server['run_id']}:{replication['master_replid']}:{STATE_VERSION}"
+
+
+@contextmanager
+def promoted_beside_its_master(client: Redis, folder: Path) -> Iterator[None]:
+    """The server was a replica, and is promoted while its master still runs."""
+    other = RedisServer(folder / "other").start()
+    try:
+        with connect(other.url) as master:
+            master.config_set("repl-diskless-sync-delay", 0)
+        client.replicaof("127.0.0.1", other.port)
+        wait_for_replication(client)
+        client.replicaof("NO", "ONE")
+        yield
+    finally:
+        other.kill()
 
 
 def test_the_placeholder_is_replaced_in_single_commands_pipelines_and_transactions(redis: Redis) -> None:
@@ -84,15 +109,8 @@ def test_a_restarted_server_is_another_in_the_first_pipeline_that_reaches_it(
 def test_a_failover_and_back_is_another_incarnation_under_the_same_run_id(client: Redis, tmp_path: Path) -> None:
     """Rule replid."""
     before = incarnation(client)
-    other = RedisServer(tmp_path / "other").start()
-    try:
-        with connect(other.url) as master:
-            master.config_set("repl-diskless-sync-delay", 0)
-        client.replicaof("127.0.0.1", other.port)
-        wait_for_replication(client)
-        client.replicaof("NO", "ONE")
-    finally:
-        other.kill()
+    with promoted_beside_its_master(client, tmp_path):
+        pass
     client.connection_pool.disconnect()  # as a failover does to every client
     after = incarnation(client)
     assert after.partition(":")[0] == before.partition(":")[0]
@@ -133,6 +151,19 @@ def test_what_a_replica_says_of_itself_is_asked_again_each_time(server: RedisSer
     assert incarnation(client) == expected(client)
     client.replicaof("NO", "ONE")
     assert incarnation(client) == expected(client)
+
+
+@pytest.mark.row("ST-40")
+def test_a_promoted_replica_that_has_forgotten_its_master_may_still_be_one(client: Redis, tmp_path: Path) -> None:
+    """Rule oldmaster."""
+    wait = timedelta(seconds=15)
+    assert not may_be_promoted(client, wait)
+    client.config_set("repl-backlog-ttl", 1)
+    with promoted_beside_its_master(client, tmp_path):
+        eventually(lambda: not may_be_promoted(client, timedelta(0)))
+    assert may_be_promoted(client, wait)
+    client.config_set("repl-backlog-ttl", 3600)  # it was promoted an hour ago, then
+    assert not may_be_promoted(client, wait)
 
 
 def wait_for_replication(client: Redis) -> None:

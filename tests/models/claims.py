@@ -3,70 +3,33 @@
 Two claims, two or three pods, two workers. A worker reads, decides, and writes later: every write carries the version
 that it read (here: fresh, until somebody writes that object). It may die between two writes, or lose its lease and go
 on. A pod dies or its node is lost and comes back; users delete a claim, make it again, or move one to a pod, be it of
-another.
+another. Claim A may have a ttl: time passes, its owner renews it, a worker records that, or deletes the claim that it
+saw expired.
 
 Rules: I2 (no two settled claims name one pod), under (no pod is drained under the claim that lives on it), dirty (no
-pod that another claim used is handed out before it has drained). Bounds: faults and moves as given.
+pod that another claim used is handed out before it has drained), renewed (no claim is deleted after its owner renewed
+it). Bounds: faults, moves, expiries and renewals as given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from domain.claims.claim import Claim
 from domain.claims.decision import Action, ClaimView, Step
-from domain.claims.pod import ClaimablePod, Phase
+from domain.claims.pod import Phase, PoolPod
+from domain.claims.pod_request import PodTraits
+from tests.models.claims_states import GONE, LIVE, LOST, C, P, S, W
 from tests.models.explore import ENV, SYS, Result, explore
 
-LIVE, LOST, GONE = 2, 1, 0
 PHASES = {"I": Phase.IDLE, "B": Phase.BOUND, "D": Phase.DRAINING, "T": Phase.TERMINATING}
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 NOWHERE = 9  # names a pod that is gone
 Decide = Callable[[Claim, ClaimView], Step]
 X = TypeVar("X")
 Out = Iterator[tuple[str, str, "S"]]
-
-
-class P(NamedTuple):
-    """`by`: UID of the claim on its label; `used`: of the one that named it since it last drained."""
-
-    ex: int = LIVE
-    phase: str = "I"
-    by: str = ""
-    used: str = ""
-
-
-class C(NamedTuple):
-    """`life` 2 lives, 1 is being deleted, 0 is gone; `uid` changes when it is made again."""
-
-    uid: str
-    life: int = 2
-    pod: int | None = None
-    src: int | None = None
-    marked: bool = False
-
-
-class W(NamedTuple):
-    """What a worker is about to write: to pod `i` or to claim `c`, as it read them."""
-
-    c: int
-    uid: str
-    action: str
-    i: int
-    pod_fresh: bool = True
-    claim_fresh: bool = True
-    late: bool = False
-
-
-class S(NamedTuple):
-    pods: tuple[P, ...]
-    claims: tuple[C, ...] = (C("A1"), C("B1"))
-    work: tuple[W | None, ...] = (None, None)
-    faults: int = 1
-    moves: tuple[int, ...] = (0, 0)
-    wrong: str = ""
 
 
 THEN = {Action.TAKE: "name", Action.ADOPT: "name", Action.TAKE_TARGET: "record", Action.MARK: "record"}
@@ -99,21 +62,29 @@ def seen(s: S, n: int) -> tuple[Claim, ClaimView]:
     pods = [_pod(i, p) for i, p in enumerate(s.pods) if p.ex != GONE]
     claim = s.claims[n]
     mine = tuple(p for p in pods if p.claimed_by == claim.uid)
-    pod, source = ("" if name is None else f"p{name}" for name in (claim.pod, claim.src))
+    pod, source = (None if name is None else f"p{name}" for name in (claim.pod, claim.src))
     told = Claim(claim.uid, pod=pod, source=source, marked=claim.marked, deleting=claim.life == 1)
-    return told, ClaimView(mine, {p.name: p for p in pods})
+    return told, ClaimView(mine, {p.name: p for p in pods}, renewed=claim.renewed, expired=claim.expired)
 
 
-def _pod(i: int, p: P) -> ClaimablePod:
+def _pod(i: int, p: P) -> PoolPod:
     alive = p.ex == LIVE
-    return ClaimablePod(
-        f"p{i}", f"u{i}", "w", "r", PHASES[p.phase], LONG_AGO, claimed_by=p.by, alive=alive, normal=alive
+    return PoolPod(
+        f"p{i}",
+        f"u{i}",
+        PodTraits("w", {}),
+        "r",
+        PHASES[p.phase],
+        LONG_AGO,
+        claimed_by=p.by or None,
+        alive=alive,
+        normal=alive,
     )
 
 
 class Model:
-    def __init__(self, decide: Decide) -> None:
-        self._decide = decide
+    def __init__(self, decide: Decide, conditional: bool) -> None:
+        self._decide, self._conditional = decide, conditional
 
     def step(self, s: S) -> Out:
         if s.wrong:
@@ -125,6 +96,7 @@ class Model:
             yield from self.load(s, s.work.index(None))
         yield from pods(s)
         yield from users(s)
+        yield from times(s)
 
     def load(self, s: S, n: int) -> Out:
         for c, claim in enumerate(s.claims):
@@ -149,7 +121,8 @@ class Model:
             yield ENV, f"{who}: dies", free._replace(faults=s.faults - 1)
             if not w.late:
                 yield ENV, f"{who}: its lease ends", at(s._replace(faults=s.faults - 1), n, w._replace(late=True))
-        if not (w.pod_fresh if w.action in ON_POD else w.claim_fresh):
+        fresh = w.pod_fresh if w.action in ON_POD else w.claim_fresh
+        if not (fresh or (w.action == Action.EXPIRE and s.claims[w.c].uid == w.uid and not self._conditional)):
             yield SYS, f"{who}: conflict", free
         elif w.action in ON_POD:
             yield SYS, who, on_pod(s, free, n, w)
@@ -183,12 +156,21 @@ def on_claim(s: S, w: W) -> S:
         return write_pod_quietly(t, w.i, pod._replace(used=w.uid)) if pod.by == w.uid else t
     if w.action == "record":
         return write_claim(s, w.c, claim._replace(marked=True))
+    if w.action in (Action.RENEW, Action.EXPIRE):
+        return renew_or_expire(s, w.c, claim, w.action)
     if w.action == Action.COMPLETE:
         t = write_claim(s, w.c, claim._replace(src=None, marked=False))
         there = claim.pod is not None and claim.pod != NOWHERE
         return write_pod_quietly(t, claim.pod, s.pods[claim.pod]._replace(used=w.uid)) if there else t  # type: ignore[arg-type, index]  # there
     gone = claim._replace(life=0 if w.action == Action.FINISH else claim.life, pod=None, src=None, marked=False)
     return write_claim(s, w.c, gone)
+
+
+def renew_or_expire(s: S, c: int, claim: C, action: str) -> S:
+    if action == Action.RENEW:
+        return write_claim(s, c, claim._replace(expired=False, renewed=False))
+    lives = claim.life == 2 and (claim.renewed or not claim.expired)
+    return s._replace(wrong="renewed") if lives else write_claim(s, c, claim._replace(life=min(claim.life, 1)))
 
 
 def write_pod_quietly(s: S, i: int, pod: P) -> S:
@@ -222,13 +204,23 @@ def pods(s: S) -> Out:
             yield SYS, f"pod {i} has drained", write_pod(s, i, P())
 
 
+def times(s: S) -> Out:
+    first = s.claims[0]
+    if first.life == 2 and s.expiries and not first.expired:  # no write: a worker knows it by the clock
+        claims = put(s.claims, 0, first._replace(expired=True))
+        yield ENV, "the ttl of claim A passes", s._replace(claims=claims, expiries=s.expiries - 1)
+    if first.life == 2 and s.renewals:
+        renewed = s._replace(renewals=s.renewals - 1)
+        yield ENV, "claim A is renewed", write_claim(renewed, 0, first._replace(renewed=True))
+
+
 def users(s: S) -> Out:
     first = s.claims[0]
     if first.uid == "A1" and first.life == 2:
         yield ENV, "claim A is deleted", write_claim(s, 0, first._replace(life=1))
         if s.faults:
             yield ENV, "claim A is removed by force", write_claim(s._replace(faults=s.faults - 1), 0, C("A1", 0))
-    if first == C("A1", 0):
+    if first.life == 0 and first.uid == "A1":
         yield ENV, "claim A is made again", write_claim(s, 0, C("A2"))
     for c, claim in enumerate(s.claims):
         settled = claim.life == 2 and claim.src is None and claim.pod not in (None, NOWHERE)
@@ -248,13 +240,24 @@ def one_owner(s: S) -> bool:
 def settled(s: S) -> bool:
     live = [c for c in s.claims if c.life]
     held = {c.pod: c.uid for c in live}
-    quiet = all(c.life == 2 and c.src is None for c in live) and s.work == (None, None)
+    timely = not any(c.expired or c.renewed for c in live)
+    quiet = timely and all(c.life == 2 and c.src is None for c in live) and s.work == (None, None)
     return quiet and all(p.ex == LIVE and p.phase in "IB" and p.by == held.get(i, "") for i, p in enumerate(s.pods))
 
 
-def check(decide: Decide, count: int, faults: int, moves: tuple[int, int] = (0, 0), bound: bool = False) -> Result:
-    """`bound`: claim A begins on pod 0 and B on pod 1."""
-    first = S(tuple(P() for _ in range(count)), faults=faults, moves=moves)
+def check(
+    decide: Decide,
+    count: int,
+    faults: int,
+    moves: tuple[int, int] = (0, 0),
+    bound: bool = False,
+    times: tuple[int, int] = (0, 0),
+    conditional: bool = True,
+) -> Result:
+    """`bound`: claim A begins on pod 0 and B on pod 1. `times`: how often A expires and is renewed. `conditional`: the
+    deletion of an expired claim has the version that was read as its precondition.
+    """
+    first = S(tuple(P() for _ in range(count)), faults=faults, moves=moves, expiries=times[0], renewals=times[1])
     if bound:
         on = (P(LIVE, "B", "A1", "A1"), P(LIVE, "B", "B1", "B1"))
         first = first._replace(pods=on + first.pods[2:], claims=(C("A1", pod=0), C("B1", pod=1)))
@@ -262,5 +265,6 @@ def check(decide: Decide, count: int, faults: int, moves: tuple[int, int] = (0, 
         "I2": one_owner,
         "under": lambda s: s.wrong != "under",
         "dirty": lambda s: s.wrong != "dirty",
+        "renewed": lambda s: s.wrong != "renewed",
     }
-    return explore(first, Model(decide).step, rules, lambda s: bool(s.wrong) or settled(s))
+    return explore(first, Model(decide, conditional).step, rules, lambda s: bool(s.wrong) or settled(s))

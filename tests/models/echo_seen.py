@@ -277,4 +277,4 @@ def check(f: Flags) -> Result:
         f.edits, f.recreations, f.faults, (Version(1, 0),), touches=f.touches, leaves=f.leaves, swallows=f.swallows
     )
     rules = {"stored what does not exist yet": lambda s: s.queue.snap <= len(s.world)}
-    return explore(init, lambda s: ((kind, label, canon(t)) for kind, label, t in step(s, f)), rules, settled)
+    return explore(init, lambda s: step(s, f), rules, settled, canon)

@@ -1,9 +1,9 @@
 """Explores every state of a small model, breadth first, and says what is wrong with it in the shortest way.
 
 A model gives a first state, `step(state)` (yields (kind, label, next state)), rules that hold in every reachable
-state, and `settled`. SYS is what the program itself does, ENV what happens to it. Checked: the rules; and that from
-each reachable state, if nothing more happens to the program, every way ends, and ends settled. Else: "stuck", or
-"hot loop".
+state, and `settled`; `same` gives one state for all that differ in names alone. SYS is what the program itself does,
+ENV what happens to it. Checked: the rules; and that from each reachable state, if nothing more happens to the program,
+every way ends, and ends settled. Else: "stuck", or "hot loop".
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def explore(
     step: Callable[[State], Iterable[tuple[str, str, State]]],
     rules: Mapping[str, Callable[[State], bool]],
     settled: Callable[[State], bool],
+    same: Callable[[State], State] = lambda state: state,
 ) -> Result:
     graph = Graph(init)
     todo = deque([0])
@@ -57,9 +58,9 @@ def explore(
         here = todo.popleft()
         out: list[int] = []
         for kind, label, state in step(graph.order[here]):
-            there, new = graph.add(state, here, label)
+            there, new = graph.add(same(state), here, label)
             if new:
-                broken = next((name for name, rule in rules.items() if not rule(state)), None)
+                broken = next((name for name, rule in rules.items() if not rule(graph.order[there])), None)
                 if broken:
                     return graph.result(broken, there)
                 todo.append(there)

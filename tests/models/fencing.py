@@ -67,10 +67,6 @@ class Fencing:
         self.flags = flags
 
     def step(self, s: S) -> Iterator[Edge]:
-        for kind, label, after in self.edges(s):
-            yield kind, label, renumbered(after)
-
-    def edges(self, s: S) -> Iterator[Edge]:
         if s.marks:
             yield ENV, "the key is marked", s._replace(marks=s.marks - 1, dirty=True)
         if s.faults:
@@ -159,4 +155,4 @@ def in_time(s: S) -> bool:
 def check(flags: Flags) -> Result:
     model = Fencing(flags)
     rules: dict[str, Callable[[S], bool]] = {TWINS: model.one_holder, LATE: in_time}
-    return explore(S(flags.marks, flags.faults), model.step, rules, settled)
+    return explore(S(flags.marks, flags.faults), model.step, rules, settled, renumbered)

@@ -176,4 +176,4 @@ def settled(s: S) -> bool:
 
 def check(f: Flags) -> Result:
     init = S(f.edits, f.restores, f.restarts)
-    return explore(init, lambda s: ((kind, label, canon(t)) for kind, label, t in step(s, f)), {}, settled)
+    return explore(init, lambda s: step(s, f), {}, settled, canon)

@@ -2,7 +2,9 @@
 
 Two pods of one slot, two jobs of one phase, of which the second waits already. Every message may arrive at any later
 time. Faults, `faults` in a run: a message is lost or comes twice, the answer to a start is lost, a job's process is
-killed, a pod dies or stands still (and may go on later), a runner counts as silent although it lives.
+killed, a pod dies or stands still (and may go on later), a runner counts as silent although it lives, the record of a
+pod is lost. `terminations` in a run: a pod terminates, and goes on for a while, or for ever on a node that is gone,
+where nothing runs.
 
 Shows: no job has two processes, no slot two, no process runs in a slot that is not its own, and no job takes effect
 twice unless a pod died with an outcome that nobody knew. In the end each client has seen its job's end, and all slots
@@ -13,79 +15,39 @@ forced deletion. A flag that is False is a rule taken away.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from berthmaster.jobs.job import JobState
 from berthmaster.jobs.lifecycle import Event
 from tests.models.explore import ENV, SYS, Result, explore
-from tests.models.slot_table import AttemptId, Details, Job, Ledger, Slot, SlotTable, loosened, put
-
-TWO_PROCESSES, TWO_IN_SLOT, TWICE, NOT_ITS_SLOT = (
-    "a job runs twice at the same time",
-    "two jobs run in one slot",
-    "a job takes effect twice, and no pod died with its outcome",
-    "a process runs, and its slot does not say so",
+from tests.models.jobs_states import (
+    JOBS,
+    NO_SLOT,
+    NOT_ITS_SLOT,
+    PODS,
+    TWICE,
+    TWO_IN_SLOT,
+    TWO_PROCESSES,
+    Edge,
+    Flags,
+    Message,
+    Process,
+    Report,
+    Runner,
+    S,
+    work,
 )
-PODS = JOBS = (0, 1)
-
-
-class Flags(NamedTuple):
-    faults: int = 1
-    attempt: bool = True  # start and end name the attempt, and the slot says whose it is
-    gone: bool = True  # the jobs of a silent runner are placed again when its pod is gone
-    list: bool = True  # a runner reports its attempts; one that is missing is lost
-    newer: bool = True  # only a report made after the start was granted counts against an attempt
-    keep: bool = True  # the runner repeats an outcome until it is acknowledged
-    retain: bool = True  # a record of an ended job outlives its client's retries, redelivery, and reports that are late
-    ends: bool = True
-
-
-class Process(NamedTuple):
-    job: int
-    attempt: AttemptId
-    runs: bool = True  # False: it has ended, and the outcome is not acknowledged
-
-
-class Message(NamedTuple):
-    pod: int
-    job: int
-    attempt: AttemptId
-
-
-class Report(NamedTuple):
-    items: frozenset[Process]
-    late: bool = False  # a start was granted since
-
-
-class Runner(NamedTuple):
-    pod: str = "up"  # up | paused | gone
-    silent: bool = False
-    processes: frozenset[Process] = frozenset()
-    report: Report | None = None
-
-
-class S(NamedTuple):
-    ledger: Ledger
-    faults: int
-    clients: tuple[str, ...] = ("submits", "waits")  # then: knows
-    submits: frozenset[int] = frozenset()  # jobs whose submission is on its way
-    runners: tuple[Runner, Runner] = (Runner(), Runner())
-    messages: frozenset[Message] = frozenset()
-    ends: frozenset[tuple[int, AttemptId]] = frozenset()  # calls `finish` on their way
-    effects: tuple[int, ...] = (0, 0)
-    excused: frozenset[int] = frozenset()  # jobs whose outcome died with a pod
-    orphans: frozenset[int] = frozenset()  # jobs whose process outlived its pod
-
-    def less(self) -> S:
-        return self._replace(faults=self.faults - 1)
-
-
-Edge = tuple[str, str, S]
-
-
-def work(s: S, k: int, **values: object) -> S:
-    runner = s.runners[k]._replace(**values)  # type: ignore[arg-type]  # fields of a runner
-    return s._replace(runners=(runner, s.runners[1]) if k == 0 else (s.runners[0], runner))
+from tests.models.slot_table import (
+    NO_RECORD,
+    AttemptId,
+    Details,
+    Job,
+    Ledger,
+    Slot,
+    SlotTable,
+    jobs_have_slots,
+    loosened,
+    put,
+)
 
 
 class Jobs:
@@ -96,7 +58,7 @@ class Jobs:
         self.table = SlotTable((1, 1), exact=flags.attempt, instead=instead)
 
     def init(self) -> S:
-        return S(Ledger((Job(), Job(JobState.WAITING)), (None, None)), self.flags.faults)
+        return S(Ledger((Job(), Job(JobState.WAITING)), (None, None)), self.flags.faults, self.flags.terminations)
 
     def step(self, s: S) -> Iterator[Edge]:
         for n in JOBS:
@@ -134,13 +96,22 @@ class Jobs:
 
     def placing(self, s: S, n: int, job: Job) -> Iterator[Edge]:
         for k in PODS if job.state is JobState.WAITING else ():
-            if s.ledger.slots[k] is None and not s.runners[k].silent:
+            if s.ledger.slots[k] is None and not (s.runners[k].silent or s.runners[k].ending):
                 placed = self.table.after(s.ledger, n, Event.PLACE, Details(pod=k))
-                yield SYS, f"job {n} is placed on pod {k}", s._replace(ledger=placed or s.ledger)
+                after = s._replace(ledger=placed or s.ledger)
+                yield SYS, f"job {n} is placed on pod {k}", after if self.flags.resend else self.sent(after, n)
         message = Message(job.pod, n, job.attempt)
-        if job.state is JobState.PLACED and s.runners[job.pod].pod != "gone" and message not in s.messages:
+        missing = job.state is JobState.PLACED and message not in s.messages
+        if missing and self.flags.resend and s.runners[job.pod].pod != "gone":
             resent = self.table.after(s.ledger, n, Event.RESEND) or s.ledger
-            yield SYS, f"{message} is sent", s._replace(ledger=resent, messages=s.messages | {message})
+            sent = {message} if resent.jobs[n].state is JobState.PLACED else set()
+            yield SYS, f"{message} is sent", s._replace(ledger=resent, messages=s.messages | sent)
+
+    @staticmethod
+    def sent(s: S, n: int) -> S:
+        """Only who has placed the job sends its message, at once."""
+        job = s.ledger.jobs[n]
+        return s._replace(messages=s.messages | {Message(job.pod, n, job.attempt)})
 
     def delivery(self, s: S, message: Message) -> Iterator[Edge]:
         k, n, attempt = message
@@ -194,18 +165,45 @@ class Jobs:
 
     def reported(self, s: S, k: int, report: Report) -> S:
         """What the script `report` does: ends, then what runs, then what is missing."""
-        ledger, processes = s.ledger, s.runners[k].processes
+        ledger, processes = self.recorded(s, k, report), s.runners[k].processes
+        restored = s.ledger.slots[k] == NO_RECORD
         for n, attempt, runs in sorted(report.items, key=lambda item: item.runs):
             event = Event.REPORT_RUNNING if runs else Event.REPORT_END
             details = Details(attempt, pod=k) if runs else Details(attempt, outcome="succeeded")
             ledger = self.table.after(ledger, n, event, details) or ledger
             processes -= set() if runs else {Process(n, attempt, runs=False)}
-        if not (report.late and self.flags.newer) and ledger.slots[k] not in {Slot(*item[:2]) for item in report.items}:
+        is_late = report.late and (self.flags.regrant or not restored)
+        if not (is_late and self.flags.newer) and ledger.slots[k] not in {Slot(*item[:2]) for item in report.items}:
             ledger = self.table.without_pod(ledger, k, Event.UNLISTED)
         return work(s._replace(ledger=ledger), k, processes=processes)
 
+    def recorded(self, s: S, k: int, report: Report) -> Ledger:
+        """A record that was lost is made anew; without the rule, by what the report lists."""
+        if s.ledger.slots[k] != NO_RECORD:
+            return s.ledger
+        ledger = self.table.recorded(s.ledger, k)
+        runs = {Slot(*item[:2]) for item in report.items}
+        if not self.flags.reslot and ledger.slots[k] not in runs:
+            ledger = ledger._replace(slots=put(ledger.slots, k, None))
+        return ledger
+
     def pod(self, s: S, k: int, runner: Runner) -> Iterator[Edge]:
-        if s.faults and runner.pod != "gone":
+        if runner.pod == "lost":
+            return
+        if runner.ending and runner.pod != "gone":
+            yield SYS, f"pod {k} has terminated", self.ended(s, k)
+        if s.terminations and runner.pod != "gone" and not runner.ending:
+            yield from self.termination(s._replace(terminations=s.terminations - 1), k, runner)
+        if s.faults:
+            yield from self.faults(s, k, runner)
+        if runner.pod == "paused":
+            yield ENV, f"pod {k} goes on", work(s, k, pod="up")
+        yield from self.silent_pod(s, k, runner) if runner.silent else self.silence(s, k, runner)
+
+    def faults(self, s: S, k: int, runner: Runner) -> Iterator[Edge]:
+        if s.ledger.slots[k] not in (None, NO_RECORD):
+            yield from self.lost_record(s, k, runner)
+        if runner.pod != "gone":
             yield ENV, f"pod {k} dies", self.ended(s.less(), k)
             left = {process.job for process in runner.processes if process.runs}
             if left and not self.flags.ends:
@@ -213,9 +211,22 @@ class Jobs:
                 yield ENV, f"pod {k} is deleted by force, its processes go on", orphans
             if runner.pod == "up":
                 yield ENV, f"pod {k} stands still", work(s.less(), k, pod="paused")
-        if runner.pod == "paused":
-            yield ENV, f"pod {k} goes on", work(s, k, pod="up")
-        yield from self.silent_pod(s, k, runner) if runner.silent else self.silence(s, k, runner)
+
+    def lost_record(self, s: S, k: int, runner: Runner) -> Iterator[Edge]:
+        without = s.less()._replace(ledger=s.ledger._replace(slots=put(s.ledger.slots, k, NO_RECORD)))
+        yield ENV, f"the record of pod {k} is lost", without
+        if runner.pod == "up":
+            yield ENV, f"pod {k} dies, and its record is lost", self.ended(without, k)
+        if runner.pod != "gone":
+            yield ENV, f"the record of pod {k} is lost, and the pod dies", self.ended(without, k)
+
+    def termination(self, s: S, k: int, runner: Runner) -> Iterator[Edge]:
+        moved = self.table.without_pod(s.ledger, k, Event.POD_ENDS) if self.flags.moves else s.ledger
+        yield ENV, f"pod {k} terminates", work(s._replace(ledger=moved), k, ending=True)
+        if not runner.processes:
+            messages = frozenset(message for message in s.messages if message.pod != k)
+            lost = work(s._replace(ledger=moved, messages=messages), k, pod="lost", ending=True, report=None)
+            yield ENV, f"pod {k} terminates, and its node is gone", lost
 
     def silence(self, s: S, k: int, runner: Runner) -> Iterator[Edge]:
         up = runner.pod == "up"
@@ -228,7 +239,9 @@ class Jobs:
 
     def silent_pod(self, s: S, k: int, runner: Runner) -> Iterator[Edge]:
         if runner.pod == "gone":
-            after = work(s, k, pod="up", silent=False)._replace(ledger=self.table.without_pod(s.ledger, k))
+            remove = self.table.removed if self.flags.onpods else self.table.without_pod
+            ledger = (left := remove(s.ledger, k))._replace(slots=put(left.slots, k, None))
+            after = work(s, k, pod="up", silent=False, ending=False)._replace(ledger=ledger)
             yield SYS, f"pod {k} is gone, and a new one comes", after
             return
         if runner.pod == "up" and not self.flags.gone:
@@ -248,7 +261,9 @@ class Jobs:
             TWO_IN_SLOT: lambda s: all(len([p for p in runner.processes if p.runs]) <= 1 for runner in s.runners),
             TWICE: lambda s: all(s.effects[n] <= 1 or n in s.excused for n in JOBS),
         }
-        return rules | ({NOT_ITS_SLOT: has_its_slot} if all(self.flags[1:]) else {})
+        if self.flags.attempt and self.flags.reslot and self.flags.retain:
+            rules[NO_SLOT] = lambda s: jobs_have_slots(s.ledger)
+        return rules | ({NOT_ITS_SLOT: has_its_slot} if all(self.flags[2:]) else {})
 
 
 def running(s: S) -> list[int]:
@@ -257,7 +272,8 @@ def running(s: S) -> list[int]:
 
 def has_its_slot(s: S) -> bool:
     pairs = zip(s.runners, s.ledger.slots, strict=True)
-    return all(Slot(*process[:2]) == slot for runner, slot in pairs for process in runner.processes)
+    found = [(Slot(*process[:2]), slot) for runner, slot in pairs for process in runner.processes]
+    return all(slot in (process, NO_RECORD) for process, slot in found)
 
 
 def settled(s: S) -> bool:

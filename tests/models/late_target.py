@@ -201,4 +201,4 @@ def norm(s: S) -> S:
 def run(**flags: bool | int) -> Result:
     f = Flags(**flags)  # type: ignore[arg-type]  # a flag or a bound each
     init = S((Key("a", dirty=True), Key()), (Worker(), Worker()), Port(), NONE, f.faults)
-    return explore(init, lambda s: ((kind, label, norm(after)) for kind, label, after in step(s, f)), {}, settled)
+    return explore(init, lambda s: step(s, f), {}, settled, norm)

@@ -2,11 +2,12 @@
 
 Two jobs with one serial key, pods of one slot, and no sweep that places: what gives a slot or the key free must place.
 A person confirms at any time or never, then the reservation runs out; somebody may cancel the first job. Faults,
-`faults` in a run: the first pod is lost and replaced, a call of the first job comes twice. Lost messages and reports
-are in jobs.py.
+`faults` in a run: the first pod is lost and replaced, its record is lost until its runner reports, a call of the first
+job comes twice. Lost messages and late reports are in jobs.py.
 
 Shows: no job has two processes, no slot two, the serial key one apply; each process runs in a slot that is its own; an
-applied plan was confirmed by a person; a confirmed job and a fresh reservation do not expire. In the end all jobs have
+applied plan was confirmed by a person; what succeeds was applied; a confirmed job whose pod lives is not lost, and it
+and a fresh reservation do not expire. In the end all jobs have
 ended, and slots and key are free. A flag that is False is a rule taken away.
 """
 
@@ -18,18 +19,22 @@ from typing import NamedTuple
 
 from berthmaster.jobs.job import JobState
 from berthmaster.jobs.lifecycle import STOPPED, Event, transition
+from berthmaster.jobs.transition import Fact, Key, SlotChange, Transition
 from tests.models.explore import ENV, SYS, Result, explore
-from tests.models.slot_table import NOBODY, AttemptId, Details, Job, Ledger, Slot, SlotTable, loosened
+from tests.models.slot_table import NO_RECORD, NOBODY, AttemptId, Details, Job, Ledger, Slot, SlotTable, loosened, put
 
-TWO_PROCESSES, TWO_IN_SLOT, TWO_APPLIES, NOT_ITS_SLOT, NOT_CONFIRMED, EXPIRED = (
+TWO_PROCESSES, TWO_IN_SLOT, TWO_APPLIES, NOT_ITS_SLOT, NOT_CONFIRMED, EXPIRED, NOT_APPLIED, LOST = (
     "a job runs twice at the same time",
     "two processes run in one slot",
     "two jobs of one serial key apply at the same time",
     "a process runs, and its slot does not say so",
     "a plan is applied that nobody confirmed",
     "a confirmed job or a fresh reservation expires",
+    "a job succeeds without its apply",
+    "a confirmed job is lost although its pod lives",
 )
 JOBS = (0, 1)
+LOSES = Transition(JobState.DONE, outcome="lost", slot=SlotChange.FREE, key=Key.HAND_ON)
 APPLY = 1
 RESERVED = (JobState.RESERVED, JobState.CONFIRMED)
 
@@ -41,6 +46,8 @@ class Flags(NamedTuple):
     plan: bool = True  # a confirmation names the plan that the person saw
     clear: bool = True  # a confirmation ends the deadline, also when the job must wait for its serial key
     hold: bool = True  # a cancelled phase that runs keeps slot and key until it has stopped
+    goeson: bool = True  # a plan that succeeds while the record of its pod is lost goes on to its apply
+    rerun: bool = True  # a confirmed plan whose slot is not known runs again
     wakes: bool = True  # whatever frees a slot or the key gives it to the next; False: a cancellation does not
 
 
@@ -86,6 +93,12 @@ class Phases:
             instead[Event.EXPIRE, JobState.CONFIRMED] = (row,)
         if not flags.hold and (row := transition(JobState.PLACED, Event.CANCEL)):
             instead[Event.CANCEL, JobState.RUNNING] = (row,)
+        if not flags.goeson:
+            facts = (Fact.SAME_ATTEMPT, Fact.HAS_SLOT, Fact.SUCCEEDED, Fact.MORE_PHASES)
+            rows = (transition(JobState.RUNNING, Event.END, facts), transition(JobState.RUNNING, Event.END, facts[:2]))
+            instead[Event.END, JobState.RUNNING] = tuple(row for row in rows if row)
+        if not flags.rerun and (row := transition(JobState.RESERVED, Event.CONFIRM, (Fact.HAS_SLOT,))):
+            instead[Event.CONFIRM, JobState.RESERVED] = (row, LOSES)
         self.table = SlotTable((2, 2), exact=flags.attempt, instead=instead)
         self.cancels = replace(self.table, hands_on=flags.wakes)
         self.timed = RESERVED if not flags.clear else RESERVED[:1]
@@ -133,6 +146,7 @@ class Phases:
         yield from self.cancel(s)
         if s.faults:
             yield from self.loss(s, 0)
+        yield from self.records(s, 0)
 
     def start(self, s: S, message: Call) -> Edge:
         n, phase, attempt, k = message[:4]
@@ -181,6 +195,8 @@ class Phases:
 
     def confirm(self, s: S, n: int, plan: AttemptId) -> Iterator[Edge]:
         ledger = self.confirmation(s.ledger, n, plan)
+        is_lost = s.ledger.jobs[n].state is JobState.RESERVED and ledger and ledger.jobs[n].outcome == "lost"
+        s = s._replace(bad=LOST) if is_lost else s
         label = f"the confirmation of plan {plan} of job {n} is {'taken' if ledger else 'refused'}"
         yield from self.script(s._replace(confirms=s.confirms - {(n, plan)}), label, ledger or s.ledger)
         if s.faults and n == 0:
@@ -209,7 +225,18 @@ class Phases:
         """Processes and queue end with the pod."""
         processes, messages = (frozenset(c for c in calls if c.pod != k) for calls in (s.processes, s.messages))
         without = s.less()._replace(processes=processes, messages=messages)
-        yield from self.script(without, f"pod {k} is gone, a new one comes", self.table.without_pod(s.ledger, k), ENV)
+        yield from self.script(without, f"pod {k} is gone, a new one comes", self.table.removed(s.ledger, k), ENV)
+
+    def records(self, s: S, k: int) -> Iterator[Edge]:
+        """What a start that was refused meanwhile has lost is sent again."""
+        slot = s.ledger.slots[k]
+        if s.faults and slot not in (None, NO_RECORD):
+            ledger = s.ledger._replace(slots=put(s.ledger.slots, k, NO_RECORD))
+            yield ENV, f"the record of pod {k} is lost", s.less()._replace(ledger=ledger)
+        if slot == NO_RECORD:
+            ledger = self.table.recorded(s.ledger, k)
+            for _, label, after in self.script(s, f"the runner of pod {k} reports", ledger):
+                yield SYS, label, after._replace(messages=after.messages | set(unstarted(after.ledger, k)))
 
     def rules(self) -> dict[str, Callable[[S], bool]]:
         return {
@@ -217,9 +244,19 @@ class Phases:
             TWO_APPLIES: lambda s: sum(p.phase == APPLY for p in s.processes) <= 1,
             TWO_IN_SLOT: lambda s: len({p.pod for p in s.processes}) == len(s.processes),
             TWO_PROCESSES: lambda s: len({p.job for p in s.processes}) == len(s.processes),
-            NOT_ITS_SLOT: lambda s: all(s.ledger.slots[p.pod] == Slot(p.job, p.attempt) for p in s.processes),
+            NOT_ITS_SLOT: lambda s: all(
+                s.ledger.slots[p.pod] in (Slot(p.job, p.attempt), NO_RECORD) for p in s.processes
+            ),
+            NOT_APPLIED: lambda s: all(job.outcome != "succeeded" or job.phase == APPLY for job in s.ledger.jobs),
             EXPIRED: lambda s: s.bad != EXPIRED,
+            LOST: lambda s: s.bad != LOST,
         }
+
+
+def unstarted(ledger: Ledger, k: int) -> Iterator[Call]:
+    for n, job in enumerate(ledger.jobs):
+        if job.state is JobState.PLACED and job.pod == k:
+            yield Call(n, job.phase, job.attempt, k)
 
 
 def settled(s: S) -> bool:

@@ -201,4 +201,4 @@ def canon(s: S) -> S:
 
 def check(f: Flags) -> Result:
     init = S(Pod(1, 1, f.keep), b=0 if f.other else 3, left=(f.pods, f.toggles, f.slow, f.crash, f.loss))
-    return explore(init, lambda s: ((kind, label, canon(t)) for kind, label, t in steps(s, f)), rules(f), settled)
+    return explore(init, lambda s: steps(s, f), rules(f), settled, canon)

@@ -4,8 +4,7 @@ What `berthmaster/jobs/lua/lib/apply.lua` does with a row of `berthmaster/jobs/l
 A model takes a rule away by rows of its own (`instead`). Attempts are numbered a job; two incarnations may use one
 number, and only `unique` tells such attempts apart.
 
-No model has delayed jobs, messages that cannot be sent, or a first phase behind a serial key: of events `delay_over`
-and `unsent`, and of `key_free` for a waiting job, no model says anything.
+Delayed jobs, messages that cannot be sent, and first phases behind a serial key are in key_line.py.
 """
 
 from __future__ import annotations
@@ -14,19 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from berthmaster.jobs.job import JobState
-from berthmaster.jobs.lifecycle import (
-    AS_REPORTED,
-    Attempt,
-    Event,
-    Fact,
-    Key,
-    PhaseChange,
-    Plan,
-    SlotChange,
-    Transition,
-    transition,
-)
+from berthmaster.jobs.job import JobState, Limit
+from berthmaster.jobs.lifecycle import COUNTED, IN_SLOT, Event, transition
+from berthmaster.jobs.transition import AS_REPORTED, Attempt, Fact, Key, PhaseChange, Plan, SlotChange, Transition
 
 AttemptId = tuple[int, int]  # incarnation, number
 NO_ATTEMPT: AttemptId = (0, 0)
@@ -42,11 +31,17 @@ class Job(NamedTuple):
     pod: int = NOBODY
     plan: AttemptId = NO_ATTEMPT
     outcome: str = ""
+    limit: Limit | None = None
+    counts: Limit | None = None  # whose time runs
 
 
 class Slot(NamedTuple):
     job: int
     attempt: AttemptId
+
+
+NO_RECORD = Slot(NOBODY, (-1, -1))
+"""In place of the slot of a pod whose record is lost: nothing is placed there, and no job has it."""
 
 
 class Ledger(NamedTuple):
@@ -72,13 +67,14 @@ def put(items: tuple[Item, ...], at: int, item: Item) -> tuple[Item, ...]:
 @dataclass(frozen=True)
 class SlotTable:
     """`phases`: how many each job has; a later phase needs the serial key. `exact`: a slot names the attempt in it.
-    `hands_on`: who frees the serial key gives it to the next.
+    `hands_on`: who frees the serial key gives it to the next. `limited`: jobs have a time limit in each state.
     """
 
     phases: tuple[int, ...]
     exact: bool = True
     unique: bool = True
     hands_on: bool = True
+    limited: bool = False
     instead: Mapping[tuple[Event, JobState], tuple[Transition, ...]] = field(default_factory=dict)
 
     def after(self, ledger: Ledger, n: int, event: Event, details: Details | None = None) -> Ledger | None:
@@ -100,13 +96,18 @@ class SlotTable:
         holds = {
             Fact.FIRST_PHASE: job.phase == 0,
             Fact.MORE_PHASES: details.phase + 1 < self.phases[n],
-            Fact.HAS_SLOT: job.pod != NOBODY and ledger.slots[job.pod] is not None,
+            Fact.HAS_SLOT: job.pod != NOBODY and self.has_slot(ledger.slots[job.pod], n, job.attempt),
             Fact.REPEATABLE: True,
             Fact.SUCCEEDED: "succeeded" in (details.outcome, job.outcome),
             Fact.SAME_ATTEMPT: self.is_same(job.attempt, details.attempt),
             Fact.LATER_ATTEMPT: self.is_older(job.attempt, details.attempt),
+            Fact.LIMITED: job.counts is not None,
+            Fact.OVER_TIME: job.limit is not None,
         }
         return {fact for fact, is_true in holds.items() if is_true}
+
+    def has_slot(self, slot: Slot | None, n: int, attempt: AttemptId) -> bool:
+        return slot == Slot(n, attempt) if self.exact else slot is not None
 
     def is_same(self, one: AttemptId, other: AttemptId) -> bool:
         return one == other if self.unique else one[1] == other[1]
@@ -143,8 +144,14 @@ class SlotTable:
             pod = job.pod
         if row.key is Key.TAKE and phase > 0 and key == NOBODY:
             key = n
-        job = Job(state, phase, attempt, pod, plan, outcome)
+        job = Job(state, phase, attempt, pod, plan, outcome, row.limit, self.counting(ledger.jobs[n], state, row))
         return Ledger(put(ledger.jobs, n, job), slots, key, ledger.incarnation)
+
+    def counting(self, before: Job, state: JobState, row: Transition) -> Limit | None:
+        """What `lib/limits.lua` does: which limit's time runs after the row."""
+        if not self.limited or row.begins:
+            return row.begins if self.limited else None
+        return before.counts if COUNTED.get(before.state) is COUNTED.get(state) else None
 
     def freed(self, ledger: Ledger, n: int) -> Ledger:
         job, slots = ledger.jobs[n], ledger.slots
@@ -153,12 +160,30 @@ class SlotTable:
             slots = put(slots, job.pod, None)
         return ledger._replace(jobs=put(ledger.jobs, n, job._replace(pod=NOBODY)), slots=slots)
 
+    def recorded(self, ledger: Ledger, pod: int) -> Ledger:
+        """The record of the pod is made anew, with the slot of the job that names the pod."""
+        there = [n for n, job in enumerate(ledger.jobs) if job.pod == pod and job.state in IN_SLOT]
+        slot = Slot(there[0], ledger.jobs[there[0]].attempt) if there else None
+        return ledger._replace(slots=put(ledger.slots, pod, slot))
+
+    def removed(self, ledger: Ledger, pod: int) -> Ledger:
+        """The pod is gone: its jobs are those that name it, whatever its slot says."""
+        for n, job in enumerate(ledger.jobs):
+            if job.pod == pod:
+                ledger = self.after(ledger, n, Event.LOSE) or ledger
+        return ledger._replace(slots=put(ledger.slots, pod, None))
+
     def without_pod(self, ledger: Ledger, pod: int, event: Event = Event.LOSE) -> Ledger:
         """The pod is gone, or its runner does not list the job of its slot."""
         slot = ledger.slots[pod]
-        if slot is None or ledger.jobs[slot.job].attempt != slot.attempt:
+        if slot is None or slot == NO_RECORD or ledger.jobs[slot.job].attempt != slot.attempt:
             return ledger
         return self.after(ledger, slot.job, event) or ledger
+
+
+def jobs_have_slots(ledger: Ledger) -> bool:
+    there = ((n, job, ledger.slots[job.pod]) for n, job in enumerate(ledger.jobs) if job.state in IN_SLOT)
+    return all(slot in (Slot(n, job.attempt), NO_RECORD) for n, job, slot in there)
 
 
 def loosened(event: Event, state: JobState) -> tuple[Transition, ...]:

@@ -1,5 +1,7 @@
 """One key of the queue, two workers, hints in a lossy queue: mark, take, done, wait, sweep, deaths, pauses, lost state.
 
+Several keys, and hints that name none, are in tests/models/drain_queue.py.
+
 One lease a key with two counters, `marked` (generation of the last mark) and `done` (the one that the last valid end
 had taken), and one place a key: - nothing to do, Q a hint is outstanding, H held under a lease, W waits for a time.
 
@@ -32,7 +34,7 @@ class Flags(NamedTuple):
     lease: bool = True  # an ended lease makes the key dirty
     holder: bool = True  # the end checks the token
     stale: bool = True  # a refused end makes the key dirty
-    lostsweep: bool = True  # lost hints alone are sent again; False: every dirty key that nobody holds, by a timer
+    forget: bool = True  # lost hints alone are replaced; False: one is sent for every dirty key without a holder
     timer: bool = True  # a wait leaves the key clean, and a mark ends it; False: it stays dirty until the time is over
     promote: bool = True  # a due timer becomes a hint in one script; False: it is removed first
     unknown: bool = True  # no snapshot means unknown; False: deleted
@@ -87,10 +89,6 @@ class Queue:
         self.flags = flags
 
     def step(self, s: S) -> Iterator[Edge]:
-        for kind, label, after in self.edges(s):
-            yield kind, label, renumbered(after)
-
-    def edges(self, s: S) -> Iterator[Edge]:
         yield from self.publisher(s)
         yield from self.sweeps(s)
         yield from self.timers(s)
@@ -120,12 +118,12 @@ class Queue:
     def sweeps(self, s: S) -> Iterator[Edge]:
         key, dirty = s.key, s.key.marked > s.key.done
         popped = sum(w.at in ("popped", "read") for w in s.workers)
-        if self.flags.lostsweep and key.place == "Q" and not s.messages:
+        if self.flags.forget and key.place == "Q" and not s.messages:
             if not s.unsent and not popped:
-                yield SYS, "the hint was lost, it is sent again", s._replace(unsent=1)
+                yield SYS, "the hint was lost, another is sent", s._replace(unsent=1)
             elif s.faults:
-                yield ENV, "a sweep suspects a hint", s._replace(unsent=s.unsent + 1, faults=s.faults - 1)
-        if not self.flags.lostsweep and dirty and key.place in "QW":
+                yield ENV, "the tick forgets a hint that is late", s._replace(unsent=s.unsent + 1, faults=s.faults - 1)
+        if not self.flags.forget and dirty and key.place in "QW":
             yield SYS, "a sweep sends a hint of a dirty key", s._replace(messages=s.messages + 1)
         if key.place == "H" and self.flags.lease and all(w.token != key.token for w in s.workers):
             yield SYS, "the lease of a dead holder ends", send(s, *expired(key))
@@ -241,4 +239,4 @@ def check(flags: Flags) -> Result:
         LATE: lambda s: s.key.place != "W" or s.applied == s.key.snapshot or s.relist,
         MISTAKEN: lambda s: not s.mistaken,
     }
-    return explore(S(0, flags.faults, flags.waits), Queue(flags).step, rules, settled)
+    return explore(S(0, flags.faults, flags.waits), Queue(flags).step, rules, settled, renumbered)

@@ -22,5 +22,6 @@ def places_of(kube: Kube, redis_url: str) -> dict[str, str]:
         "BERTHMASTER_REDIS__URL": redis_url,
         "BERTHMASTER_KUBERNETES__SERVER": settings.server or "",
         "BERTHMASTER_KUBERNETES__TOKEN": settings.token.get_secret_value() if settings.token else "",
+        "BERTHMASTER_PUBLISHER__LEASE__NAMESPACE": kube.namespace,
         **({"BERTHMASTER_KUBERNETES__CA_FILE": str(settings.ca_file)} if settings.ca_file else {}),
     }

@@ -11,9 +11,13 @@ import orjson
 import yaml
 
 from compose.sandbox.kube.real import executables
+from scripts.release import version_of
 
 Json = dict[str, Any]
+Name = tuple[str, str, str]
+"""Kind, namespace ('' for an object of the cluster) and name."""
 DEPLOY = Path(__file__).parents[2] / "deploy"
+VERSION = version_of(DEPLOY.parent)
 ACCOUNTS = "system:serviceaccount:berthmaster:"
 
 
@@ -27,6 +31,13 @@ def kubectl(*arguments: str, told: str | None = None) -> str:
 
 def rendered(folder: Path) -> list[Json]:
     return [body for body in yaml.safe_load_all(kubectl("kustomize", str(folder))) if body]
+
+
+def by_name(objects: list[Json]) -> dict[Name, Json]:
+    """No two objects have the same name."""
+    named = {(b["kind"], b["metadata"].get("namespace", ""), b["metadata"]["name"]): b for b in objects}
+    assert len(named) == len(objects)
+    return named
 
 
 class Permission(NamedTuple):

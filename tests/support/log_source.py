@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,10 +22,11 @@ class Line(NamedTuple):
     module: str
 
 
-def lines() -> list[Line]:
-    """Every call of a logger with an event in so many words, and its keys."""
+@cache
+def lines() -> tuple[Line, ...]:
+    """Every call of a logger with an event in so many words, and its keys. Read once: each event has a test."""
     texts = [(path, text) for tree in TREES for path, text in sources(ROOT, ".py", (tree,))]
-    return sorted(line for path, text in texts for line in _lines(path, ast.parse(text, path)))
+    return tuple(sorted(line for path, text in texts for line in _lines(path, ast.parse(text, path))))
 
 
 def _lines(path: str, tree: ast.Module) -> Iterator[Line]:

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from kombu import Connection
 
-from berthmaster.broker.address import broker_of, connection, in_brief
-from berthmaster.redis.incarnation import IncarnationAware
+from berthmaster.broker.address import OF_RABBITMQ, broker_of, connection, in_brief
 from berthmaster.runner.install import fitted
 from berthmaster.runner.settings import RunnerSettings
-from events.publisher.process import broker
 
 OURS = "redis+sentinel://us%3Aer:p%3B%40@one:1,two/berths/2?sentinel_password=x&socket_timeout=3"
 
@@ -32,10 +30,19 @@ def test_kombu_reads_what_we_mean() -> None:
     assert len(read.alt) == 2
 
 
-@pytest.mark.parametrize("url", ["redis://one/1", "rediss://one", "amqp://one", "sentinel://one;sentinel://two"])
+@pytest.mark.parametrize("url", ["redis://one/1", "rediss://one", "sentinel://one;sentinel://two"])
 def test_any_other_address_stays_as_it_is(url: str) -> None:
     assert broker_of(url) == (url, {})
     assert isinstance(connection(url, {}), Connection)
+
+
+@pytest.mark.row("ST-45")
+@pytest.mark.parametrize("url", ["amqp://one/v", "amqps://u:p@one", "amqp://one;amqp://two"])
+def test_rabbitmq_confirms_each_message_and_no_option_of_redis_reaches_it(url: str) -> None:
+    read: Any = connection(url, {"socket_timeout": 5})
+    assert broker_of(url) == (url, OF_RABBITMQ)
+    assert read.transport_options == OF_RABBITMQ
+    assert read.transport_options["confirm_publish"]
 
 
 def test_an_error_of_sentinels_is_a_line_and_not_a_page() -> None:
@@ -69,9 +76,3 @@ def test_with_a_user_of_its_own_it_keeps_to_its_keys_as_well() -> None:
 
 def test_another_broker_is_the_applications_own_business() -> None:
     assert fitted(runner(username="pool", password="p"), conf("amqp://one")) == {}
-
-
-def test_a_publisher_reaches_a_broker_behind_sentinels_as_it_does_the_state() -> None:
-    behind, plain = broker(OURS).connection_pool, broker("redis://one").connection_pool
-    assert issubclass(behind.connection_class, IncarnationAware)
-    assert not issubclass(plain.connection_class, IncarnationAware)

@@ -15,9 +15,11 @@ from berthmaster.jobs.job import JobState
 from berthmaster.jobs.result import LONGEST
 from berthmaster.runner.settings import RunnerSettings
 from compose.sandbox.kube.kubelet.runners import EXAMPLE
+from compose.sandbox.workload import NAMESPACE, POOL
 from domain.claims.pod_claim import PodClaimSpec
+from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.port_pools.port_pool import PortPoolSpec
-from domain.ports.pod import KNOWN_ANNOTATIONS, PortsState
+from domain.ports.pod import LIMITS, PortsState
 from domain.ports.request import parse_ports
 from tests.support.registries import all_metrics
 from tests.support.variables import unknown_variables, variables
@@ -40,7 +42,7 @@ def named(path: Path) -> str:
 
 def examples(kind: str) -> list[dict[str, Any]]:
     texts = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
-    return [each for each in map(yaml.safe_load, texts) if each.get("kind") == kind]
+    return [each for text in texts for each in yaml.safe_load_all(text) if each.get("kind") == kind]
 
 
 @pytest.mark.row("EV-21")
@@ -122,14 +124,27 @@ def test_the_pool_of_the_readme_is_valid() -> None:
 def test_the_pod_of_the_readme_asks_for_two_ports() -> None:
     (pod,) = examples("Pod")
     annotations = pod["metadata"]["annotations"]
-    assert annotations.keys() <= KNOWN_ANNOTATIONS
+    assert annotations.keys() <= LIMITS.keys()
     assert len(parse_ports(annotations["berthmaster.dev/ports"])) == 2
 
 
 @pytest.mark.row("EV-21")
 def test_the_claim_of_the_readme_is_valid() -> None:
     (claim,) = examples("PodClaim")
-    assert PodClaimSpec.model_validate(claim["spec"]).owner_name == "alice"
+    (pool,) = examples("PodPool")
+    assert PodPoolSpec.model_validate(pool["spec"]).slots == ()
+    assert PodClaimSpec.model_validate(claim["spec"]).pool_name == pool["metadata"]["name"]
+    assert claim["metadata"]["namespace"] == pool["metadata"]["namespace"]
+
+
+@pytest.mark.row("CL-41", "EV-21")
+def test_the_examples_of_the_readme_fit_the_sandbox() -> None:
+    (pool,) = examples("PortPool")
+    assert pool["metadata"]["name"] != POOL, "the sandbox has one of that name"
+    (claimed,) = examples("PodPool")
+    assert claimed["metadata"]["namespace"] == NAMESPACE, "workers may create pods there"
+    asking = claimed["spec"]["template"]["metadata"]["annotations"]["berthmaster.dev/ports"]
+    assert asking.endswith(f"@{POOL}")
 
 
 @pytest.mark.row("EV-21")
@@ -146,7 +161,7 @@ def test_the_runner_of_the_documents_is_the_one_that_the_sandbox_runs() -> None:
 
 
 @pytest.mark.row("EV-21")
-@pytest.mark.parametrize("word", [*JobState, "succeeded", "failed", "cancelled", "expired", "lost"])
+@pytest.mark.parametrize("word", [*JobState, "succeeded", "failed", "cancelled", "expired", "timed_out", "lost"])
 def test_the_documents_say_what_each_state_and_outcome_of_a_job_means(word: str) -> None:
     table = JOBS[JOBS.index("| state |") :].split("\n\n")[0]
     assert f"`{word}`" in table
@@ -189,3 +204,17 @@ def test_every_field_of_a_resource_that_is_named_exists(name: str) -> None:
     said = {each for each in re.findall(r"`([a-z]+[A-Z][a-zA-Z.]+)(?:: [^`]*)?`", text) if each != GRACE}
     assert [each for each in said if f"{each.split('.')[-1]} |" not in FIELDS] == []
     assert len(said) > 3
+
+
+@pytest.mark.row("ST-48")
+def test_the_table_of_servers_says_of_each_offer_whether_it_works_and_how_that_is_known() -> None:
+    install = (REPOSITORY / "docs" / "install.md").read_text(encoding="utf-8")
+    section = install.partition("## Which Redis, Valkey or RabbitMQ\n")[2].partition("\n### ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    offers = rows[2:]
+    for name in ("ElastiCache", "MemoryDB", "Memorystore", "Azure", "Upstash", "Sentinel", "operators", "Amazon MQ"):
+        assert any(name in offer for offer, *_ in offers), name
+    for offer, state, broker, why, known in offers:
+        assert {state, broker} <= {"yes", "no", "not known"}, offer
+        assert why, offer
+        assert known.startswith(("tested", "by its documents")), offer

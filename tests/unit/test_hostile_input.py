@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from berthmaster.events import AllocationFailed, Changed, CloudEvent
 from berthmaster.jobs import payloads as job_payloads
 from berthmaster.jobs.messages import Body, placed_of
 from berthmaster.jobs.payload import Payload
@@ -31,8 +32,8 @@ from domain.ports.pod import PodView, family_of
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.retain_annotation import parse_retention
 from domain.ports.want import Protocol
-from events.protocol.schemas import AllocationFailed, Changed, CloudEvent, pod_snapshot, spec_snapshot
-from workers.kube.claimable_pods import claimable
+from events.protocol.schemas import pod_snapshot, spec_snapshot
+from workers.kube.claim_pods import pool_pod
 from workers.tasks import claim_payloads, payloads
 from workers.tasks.payloads import PayloadRefused, read
 
@@ -63,7 +64,13 @@ labels = st.dictionaries(st.one_of(st.sampled_from(MARKS).map(PREFIX.__add__), t
 
 def pod(marks: dict[str, str], notes: dict[str, str]) -> dict[str, Any]:
     """What an author may write into one; the API server vouches for the rest."""
-    meta = {"namespace": "a", "name": "p", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    meta = {
+        "namespace": "a",
+        "name": "p",
+        "uid": "u",
+        "resourceVersion": "7",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+    }
     return {"metadata": {**meta, "labels": marks, "annotations": notes}}
 
 
@@ -92,10 +99,10 @@ def test_a_request_for_ports_is_read_or_refused(text: str, default: str) -> None
 def test_every_pod_can_be_looked_at(marks: dict[str, str], notes: dict[str, str]) -> None:
     body = pod(marks, notes)
     view = PodView.from_snapshot(1, pod_snapshot(body))
-    assert len(view.warnings) <= 512
+    assert len(view.warnings or "") <= 512
     assert all(row.name for row in parse_endpoints(view.outputs.endpoints))
     assert view.enabled in (True, False)
-    assert not claimable(Pod(body), NOW).claimed_by  # no pool made it
+    assert not pool_pod(Pod(body), NOW).claimed_by  # no pool made it
 
 
 @pytest.mark.parametrize("model", SPECS)
@@ -149,7 +156,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "endpoints": parse_endpoints,
     "address": family_of,
     "pod": lambda text: PodView.from_snapshot(1, pod_snapshot(pod({}, {PREFIX + text: text}))).warnings,
-    "labels": lambda text: claimable(Pod(pod({PREFIX + "phase": text}, {PREFIX + "sessions": text})), NOW),
+    "labels": lambda text: pool_pod(Pod(pod({PREFIX + "phase": text}, {PREFIX + "sessions": text})), NOW),
     "body": Body.decoded,
     **{model.__name__: partial(in_payload, model) for model in PAYLOADS},
     **{f"{model.__name__}.{name}": partial(in_spec, model, name) for model in SPECS for name in names_of(model)},

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from berthmaster import routing
-from berthmaster.kinds import BY_PREFIX, GROUP, KINDS, OUR_KINDS, POD, POD_CLAIM, PORT_POOL, ResourceKind
+from berthmaster.kinds import BY_PREFIX, GROUP, KINDS, OUR_KINDS, POD, POD_CLAIM, PORT_POOL, ReadyClass, ResourceKind
 from compose.sandbox.kube.apply import manifests
 from domain.definitions import DEFINITIONS
 from events.publisher.resources import snapshot_resources
@@ -24,7 +24,12 @@ from workers.settings import WorkerSettings
 
 REPOSITORY = Path(__file__).parents[2]
 UNSERVED = ResourceKind(
-    "Unserved", prefix="unserved", plural="unserveds", task="unserved.reconcile", worker_verbs=("get",)
+    "Unserved",
+    prefix="unserved",
+    plural="unserveds",
+    task="unserved.reconcile",
+    ready_class=ReadyClass.POOL,
+    worker_verbs=("get",),
 )
 """A row that nobody serves."""
 PLACE = {True: ("games", "lobby-0"), False: ("arena",)}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from berthmaster.names import is_full_name, is_name, is_uid
+from berthmaster.names import is_name, is_uid
 
 
 @pytest.mark.row("HO-02")
 @pytest.mark.parametrize("text", ["a", "lobby-0", "game.server-1", "a" * 253, "0"])
 def test_a_name_of_kubernetes_is_a_name(text: str) -> None:
     assert is_name(text)
-    assert is_full_name(f"games/{text}")
     assert is_uid(text[:128])
 
 
@@ -41,9 +40,6 @@ def test_a_name_of_kubernetes_is_a_name(text: str) -> None:
 )
 def test_what_would_split_a_key_or_a_path_is_no_name(value: object) -> None:
     assert not is_name(value)
-    if isinstance(value, str):
-        assert not is_full_name(f"games/{value}")
-        assert not is_full_name(f"{value}/lobby")
 
 
 @pytest.mark.row("HO-02")

@@ -12,10 +12,11 @@ import pytest
 
 from berthmaster import routing
 from berthmaster.jobs import payloads as job_payloads
-from berthmaster.jobs.messages import ATTEMPT, Body, placed_of
+from berthmaster.jobs.job import ATTEMPT
+from berthmaster.jobs.messages import Body, placed_of
 from berthmaster.jobs.payload import Payload
 from berthmaster.jobs.result import LONGEST, kept
-from berthmaster.names import is_full_name, is_name, is_uid
+from berthmaster.names import is_name, is_uid
 from domain.claims.labels import moment, proper_key, proper_value
 from domain.kubernetes.names import PREFIX
 from domain.kubernetes.objects import KubeObject, Pod
@@ -28,7 +29,7 @@ from events.protocol.schemas import pod_snapshot
 from events.publisher.claim_feed import sets_of
 from events.publisher.resources import labelled_pool
 from tests.support.faults.odd_messages import VALUES, encoded
-from workers.kube.claimable_pods import claimable
+from workers.kube.claim_pods import pool_pod
 from workers.tasks import claim_payloads, payloads
 from workers.tasks.payloads import PayloadRefused, read
 from workers.telemetry.logs import as_json
@@ -65,7 +66,13 @@ class Odd:
         return {name: self.value() for name in names if self.chance.random() < 0.8}
 
     def pod(self) -> dict[str, Any]:
-        meta = {"namespace": "a", "name": "p", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
+        meta = {
+            "namespace": "a",
+            "name": "p",
+            "uid": "u",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "resourceVersion": "1",
+        }
         labels = {PREFIX + name: self.text() for name in ("pool", "phase", "claimed-by", "claimset", "owner")}
         notes = {PREFIX + name: self.text() for name in ("ports", "endpoints", "added-labels", "sessions")}
         kind = self.chance.choice(("PodPool", "PodClaimSet", "Pod"))
@@ -75,7 +82,7 @@ class Odd:
 
 def names(odd: Odd) -> None:
     text = odd.text()
-    for of in (is_name, is_uid, is_full_name):
+    for of in (is_name, is_uid):
         assert not (of(text) and ({"\n", ":", "\x00", ".."} & {text, *text} or text.startswith((".", "/"))))
     assert not is_name(text) or "/" not in text
     assert not ATTEMPT.fullmatch(text) or text.replace("-", "").isdigit()
@@ -101,8 +108,8 @@ def labels_and_annotations(odd: Odd) -> None:
     pod = odd.pod()
     view = PodView.from_snapshot(1, pod_snapshot(pod))
     assert all(is_name(row.pool) for row in parse_endpoints(view.outputs.endpoints))
-    seen = claimable(Pod(pod), NOW)
-    assert seen.pool == "" or is_name(seen.pool)
+    seen = pool_pod(Pod(pod), NOW)
+    assert seen.pool is None or is_name(seen.pool)
     proper_key(odd.text())
     proper_value(odd.value())
     moment(odd.text())

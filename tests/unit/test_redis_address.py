@@ -164,6 +164,15 @@ def test_other_addresses_stay_as_they_are(url: str) -> None:
     assert checked_broker("amqp://one") == "amqp://one"
 
 
+@pytest.mark.row("ST-44")
+@pytest.mark.parametrize("url", ["sqs://", "memory://", "kafka://one", "one:5672", "https://s3cret@one"])
+def test_a_broker_of_another_kind_is_refused_with_the_forms_that_are_taken(url: str) -> None:
+    with pytest.raises(ValueError, match="amqps://") as caught:
+        checked_broker(url)
+    assert "redis://" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
 @pytest.mark.row("EV-17")
 def test_a_setting_that_is_refused_is_named_and_not_repeated() -> None:
     wrong = "sentinel://:s3cret@one"

@@ -9,7 +9,7 @@ import pytest
 from berthmaster import routing
 from berthmaster.kinds import OUR_KINDS
 from events.settings import ProcessSettings
-from scripts import command_line, reference
+from scripts import command_line, event_types, reference
 from tests.support.commands import number_of_commands, options_of, unknown_words
 from tests.support.variables import variables
 from workers.settings import WorkerSettings
@@ -77,3 +77,13 @@ def test_every_task_is_in_the_reference_and_those_for_other_services_with_their_
     assert "| job.serial_key | string, ≤ 200 characters |" in text
     assert "| key | string |  | **required**, `pod/NAMESPACE/NAME` |" in text
     assert "| `pools.scale_up` | `berthmaster.maintenance` | pool, epoch, token |" in text
+
+
+@pytest.mark.row("EV-21", "EV-31")
+def test_the_page_about_events_is_what_the_models_say(tmp_path: Path) -> None:
+    text = event_types.PAGE.read_text(encoding="utf-8")
+    assert event_types.current(text) == text, "run `make reference`"
+    (page := tmp_path / "events.md").write_text(text.replace("NoFreePort", "Full"), encoding="utf-8")
+    assert event_types.main(page, ["--check"]) == 1
+    assert event_types.main(page, []) == 0
+    assert page.read_text(encoding="utf-8") == text

@@ -26,21 +26,29 @@ def delivered(raw: bytes) -> Any:
     return Message(orjson.loads(raw), channel=channel, accept=["application/json"])
 
 
+def test_a_hint_begins_a_drain_and_names_no_key() -> None:
+    message = delivered(routing.hint("1700000000000000-7"))
+    assert (message.headers["task"], message.headers["id"]) == (routing.QUEUE_DRAIN, "1700000000000000-7")
+    args, kwargs, embedded = message.decode()
+    assert (args, kwargs) == (["1700000000000000-7"], {})
+    assert set(embedded.values()) == {None}
+
+
+def test_a_script_makes_the_hint_that_python_makes() -> None:
+    assert "7-1".join(routing.hint_parts()).encode() == routing.hint("7-1")
+
+
 @pytest.mark.parametrize(
     ("key", "task"),
     [("pod/games/lobby-0", routing.PORTS_RECONCILE), ("portpool/arena", routing.POOLS_RECONCILE)],
 )
-def test_a_hint_asks_the_reconciler_of_its_kind_for_the_key(key: str, task: str) -> None:
-    message = delivered(routing.hint(key))
-    assert message.headers["task"] == task
-    args, kwargs, embedded = message.decode()
-    assert (args, kwargs) == ([key], {})
-    assert set(embedded.values()) == {None}
+def test_a_key_has_the_task_of_its_kind(key: str, task: str) -> None:
+    assert routing.reconciler(key) == task
 
 
-def test_a_kind_that_nobody_reconciles_has_no_hint() -> None:
+def test_a_kind_that_nobody_reconciles_has_no_task() -> None:
     with pytest.raises(KeyError):
-        routing.hint("node/a")
+        routing.reconciler("node/a")
 
 
 @pytest.mark.parametrize("task", sorted(routing.QUEUES))
@@ -49,14 +57,9 @@ def test_a_message_returns_to_the_queue_of_its_task_when_it_is_given_back(task: 
     assert info == {"exchange": "", "routing_key": routing.QUEUES[task]}
 
 
-def test_no_two_hints_are_the_same_message() -> None:
-    tags = {delivered(routing.hint("portpool/arena")).delivery_tag for _ in range(1000)}
+def test_no_two_messages_are_the_same() -> None:
+    tags = {delivered(routing.message(routing.POOLS_RECONCILE, "portpool/arena")).delivery_tag for _ in range(1000)}
     assert len(tags) == 1000
-
-
-def test_a_sweep_for_lost_hints_goes_through_the_queue_of_the_hints() -> None:
-    hinted = {routing.QUEUES[task] for task in routing.RECONCILERS.values()}
-    assert hinted == {routing.QUEUES[routing.QUEUE_SWEEP_LOST]}
 
 
 def test_keys_are_split_into_what_they_were_made_of() -> None:

@@ -16,8 +16,14 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 OURS = {"berthmaster", "domain", "events", "workers", "compose", "tests", "scripts"}
 PINNED_BY = {"pydantic-core": "pydantic", "mypy-boto3-elbv2": "boto3-stubs-lite"}  # exact versions, not ours to choose
-EXTRAS = {"berthmaster": ["runner", "tracing"], "domain": [], "events": [], "workers": [], "compose": ["sandbox"]}
-EXTRAS |= {"tests": ["sandbox", "tracing", "dev"], "scripts": ["sandbox", "dev"]}
+EXTRAS = {
+    "berthmaster": ["runner", "tracing"],
+    "domain": [],
+    "events": [],
+    "workers": ["flower"],
+    "compose": ["sandbox"],
+}
+EXTRAS |= {"tests": ["flower", "sandbox", "tracing", "docs", "dev"], "scripts": ["sandbox", "docs", "dev"]}
 
 
 def normal(name: str) -> str:
@@ -36,7 +42,7 @@ def declared(package: str) -> set[str]:
     described, extras = project(package), EXTRAS[package]
     optional = described["optional-dependencies"]
     requirements = [*described["dependencies"], *(each for extra in extras for each in optional[extra])]
-    if "berthmaster[tracing]==0.1.0" in requirements:
+    if any(requirement.startswith("berthmaster[tracing]") for requirement in requirements):
         requirements += project("berthmaster")["optional-dependencies"]["tracing"]
     return {normal(re.split(r"[\[<>=!~ ;]", requirement, maxsplit=1)[0]) for requirement in requirements}
 
@@ -44,8 +50,9 @@ def declared(package: str) -> set[str]:
 def imported(package: str) -> Iterator[str]:
     """The top-level modules of other people that run when the package does; what only types need is left out."""
     for path in (REPOSITORY / package).rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for block in ast.walk(tree):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        for block in ast.walk(tree) if "TYPE_CHECKING" in text else ():
             if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test):
                 block.body = []
         for node in ast.walk(tree):

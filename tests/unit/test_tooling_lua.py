@@ -10,6 +10,7 @@ import pytest
 
 from berthmaster.redis.scripts import TABLE, script_text
 from scripts import lua_expanded, lua_includes
+from scripts.sources import TREES
 from tests.unit.test_tooling_style import written
 
 LUA = "workers/stores/lua"
@@ -109,7 +110,7 @@ def test_a_name_that_a_file_makes_its_own_needs_no_include(tmp_path: Path) -> No
 
 def test_every_script_is_checked_as_redis_gets_it() -> None:
     root = lua_expanded.REPOSITORY
-    paths = set(root.glob("*/**/lua/*.lua"))
+    paths = {path for tree in TREES for path in root.glob(f"{tree}/**/lua/*.lua") if "build" not in path.parts}
     tables: dict[str, str] = defaultdict(lambda: "{}")
     found = lua_expanded.scripts(root)
     assert {root / path for path in found} >= paths

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import exemptions, lua_headers, raw_metadata, sizes, skeleton, style, words
+from scripts import exemptions, lua_headers, provider_names, raw_metadata, sizes, skeleton, style, words
 
 
 def written(root: Path, name: str, text: str) -> Path:
@@ -35,6 +35,10 @@ class TestSizes:
         assert list(sizes.offences(tmp_path)) == []
         written(tmp_path, "tests/long.py", "\n" + function(41))
         assert list(sizes.offences(tmp_path)) == ["tests/long.py:2 grown: 41 lines, at most 40"]
+
+    def test_a_copy_that_a_build_left_is_no_source(self, tmp_path: Path) -> None:
+        written(tmp_path, "berthmaster/build/lib/berthmaster/long.py", "x = 1\n" * 301)
+        assert list(sizes.offences(tmp_path)) == []
 
     def test_a_method_and_a_function_within_a_function_are_measured_too(self, tmp_path: Path) -> None:
         inner = "".join(f"    {line}\n" for line in function(41).splitlines())
@@ -188,11 +192,50 @@ class TestSkeleton:
         assert "take it out of ELSEWHERE" in fault
 
 
+class TestProviderNames:
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "from workers.cloud.aws.settings import Rates",
+            "import boto3",
+            "NLB_LISTENERS = 50",
+            "def aws_calls() -> int: ...",
+            "class AwsSettings: ...",
+            "x = settings.aws",
+            "x = f(aws=1)",
+            'x = "{aws:"',
+            'x = "arn:aws:elb"',
+        ],
+    )
+    def test_a_provider_is_named_by_its_package_and_the_registrations_alone(self, tmp_path: Path, line: str) -> None:
+        for allowed in ("workers/cloud/aws/x.py", "workers/cloud/providers.py", "domain/port_pools/providers.py"):
+            written(tmp_path, allowed, f"{line}\n")
+        assert list(provider_names.offences(tmp_path)) == []
+        written(tmp_path, "workers/cli/probe.py", f"{line}\n")
+        faults = list(provider_names.offences(tmp_path))
+        assert faults
+        assert all(fault.startswith("workers/cli/probe.py:1: ") for fault in faults)
+
+    @pytest.mark.parametrize("line", ['x = f"{error.call}: AWS"', '"""Of aws."""', "x = 1  # aws", "laws = 1"])
+    def test_texts_for_people_may_name_it(self, tmp_path: Path, line: str) -> None:
+        written(tmp_path, "workers/cli/probe.py", f"{line}\n")
+        assert list(provider_names.offences(tmp_path)) == []
+
+
 class TestTogether:
     def test_a_tree_without_faults_is_green(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         write_skeleton(tmp_path)
         assert style.main(tmp_path) == 0
-        parts = ("sizes", "lua headers", "lua includes", "exemptions", "raw metadata", "words", "skeleton")
+        parts = (
+            "sizes",
+            "lua headers",
+            "lua includes",
+            "exemptions",
+            "raw metadata",
+            "provider names",
+            "words",
+            "skeleton",
+        )
         assert capsys.readouterr().out == f"style: {', '.join(f'{part} ok' for part in parts)}\n"
 
     def test_one_fault_anywhere_is_red(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ tracing.start("http://127.0.0.1:1", 1.0, "test")
 
 
 def test_without_traces_there_are_no_headers_no_spans_and_no_packages() -> None:
-    assert tracing.HEADER not in orjson.loads(routing.hint("pod/games/a"))["headers"]
+    assert tracing.HEADER not in orjson.loads(routing.message(routing.PORTS_RECONCILE, "pod/games/a"))["headers"]
     assert tracing.span("anything") is tracing.OFF
     loaded = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, timeout=60, check=True)
     assert loaded.stdout == "[]\n"
@@ -31,7 +31,13 @@ def test_a_message_made_outside_of_a_span_names_none() -> None:
     with spans():
         assert tracing.headers() == {}
         with tracing.span("publish"):
-            assert orjson.loads(routing.hint("pod/games/a"))["headers"].keys() >= {tracing.HEADER}
+            message = routing.message(routing.PORTS_RECONCILE, "pod/games/a")
+            assert orjson.loads(message)["headers"].keys() >= {tracing.HEADER}
+
+
+def test_a_hint_is_of_no_trace_because_it_names_no_key() -> None:
+    with spans(), tracing.span("publish"):
+        assert tracing.HEADER not in orjson.loads(routing.hint("1-1"))["headers"]
 
 
 def test_without_its_packages_a_process_that_shall_send_traces_says_what_to_install() -> None:

@@ -75,7 +75,7 @@ def test_what_doctor_audit_and_explain_print_of_aws_and_pods_is_inert(capsys: py
     audit.show(audit.AuditReport({difference: HOSTILE}, 1, {HOSTILE: 1}, [HOSTILE]))
     InertConsole(width=300).print(line(Check(HOSTILE, ok=False, finding=HOSTILE)))
     pools = PortPoolExplanation(HOSTILE, HOSTILE, epoch="1", quota=HOSTILE, auto_create=HOSTILE, trouble=HOSTILE)
-    run = KeyState(dirty=True, held=False, hint_ms=None, due_ms=None, now_ms=0, tries=0, pools=())
+    run = KeyState(dirty=True, held=False, ready_ms=None, due_ms=None, now_ms=0, tries=0, pools=())
     explain.show(PodExplanation(HOSTILE, None, HOSTILE, run, None, (pools,)))
     told = capsys.readouterr()
     assert sent_raw(told.out + told.err) == []

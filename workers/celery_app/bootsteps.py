@@ -13,8 +13,9 @@ from celery.worker import state
 from prometheus_client import REGISTRY
 
 from berthmaster import tracing
-from berthmaster.redis.client import other_fleet
-from berthmaster.redis.identity import OTHER_FLEET
+from berthmaster.broker.address import broker_refusal
+from berthmaster.redis.client import unusable
+from berthmaster.redis.unusable import UNUSABLE
 from workers.celery_app.unsettled import UnsettledMessages
 from workers.telemetry import gauges, heartbeat, shared_counters
 from workers.wiring.process import services
@@ -33,13 +34,13 @@ class RefuseAutoscale(bootsteps.Step):
             raise SystemExit("berthmaster refuses --autoscale: set celery.concurrency, and scale by worker processes")
 
 
-class RefuseAnotherFleet(bootsteps.Step):
-    """Ends a worker at its start if Redis belongs to another fleet. A running worker waits: see OwnConsumer."""
+class RefuseUnusableRedis(bootsteps.Step):
+    """Ends a worker at its start if its Redis must not be used. A running worker waits: see OwnConsumer."""
 
     def __init__(self, worker: Any, **_options: Any) -> None:  # noqa: ARG002 - Celery's signature
-        if refusal := other_fleet(services().redis):
+        if refusal := unusable(services().redis) or broker_refusal(services().settings.broker_url):
             sys.stderr.write(f"{refusal}\n")
-            raise SystemExit(OTHER_FLEET)
+            raise SystemExit(UNUSABLE)
 
 
 class ShareInterpreter(bootsteps.Step):
@@ -146,5 +147,5 @@ class RunningTasks:
         return any(now - since > after for since in self._since.values())
 
 
-WORKER_STEPS = (RefuseAutoscale, RefuseAnotherFleet, ShareInterpreter, ServeMetrics, SendTraces)
+WORKER_STEPS = (RefuseAutoscale, RefuseUnusableRedis, ShareInterpreter, ServeMetrics, SendTraces)
 CONSUMER_STEPS = (Heartbeat,)

@@ -16,13 +16,15 @@ from typing import Any, Final
 from celery.beat import ScheduleEntry, Scheduler
 from celery.schedules import BaseSchedule, schedule
 
-from berthmaster.redis.client import connect_briefly, other_fleet
-from berthmaster.redis.identity import OTHER_FLEET, Identity
+from berthmaster.broker.address import broker_refusal
+from berthmaster.redis.client import connect_briefly, unusable
+from berthmaster.redis.identity import Identity
+from berthmaster.redis.unusable import UNUSABLE, UnusableRedis
 from workers.settings import WorkerSettings
 from workers.telemetry import heartbeat
 
 LOOK_EVERY: Final = 60
-"""Ticks between two checks of the fleet that Redis belongs to."""
+"""Ticks between two checks of whether Redis may be used."""
 
 ORIGIN: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The date that stands for zero of the monotonic clock, as Celery counts in dates."""
@@ -52,7 +54,7 @@ class Schedule(Scheduler):
     """The schedule. Touches the heartbeat file while every entry is sent in time.
 
     A beat that hangs in a call, whose messages nobody takes, or that leaves one entry out touches nothing. Beat ends
-    when its Redis belongs to another fleet.
+    when its Redis must not be used.
     """
 
     Entry = SteadyEntry
@@ -61,7 +63,7 @@ class Schedule(Scheduler):
         super().__init__(*arguments, **options)
         settings = WorkerSettings()
         self._redis, self._ticks = connect_briefly(settings.redis, Identity(settings.cluster)), 0
-        self._refuse_another_fleet()
+        self._refuse(unusable(self._redis) or broker_refusal(settings.broker_url))
         self._sent: dict[str, float] = {}
         self._file = heartbeat.of_beat(settings.celery.heartbeat_file)
         heartbeat.forget(self._file)
@@ -70,16 +72,17 @@ class Schedule(Scheduler):
         """Send what is due. Returns the seconds until the next tick."""
         self._ticks += 1
         if self._ticks % LOOK_EVERY == 0:
-            self._refuse_another_fleet()
+            self._refuse(unusable(self._redis))
         wait: float = super().tick(*arguments, **options)
         if not self.late(time.monotonic()):
             heartbeat.beat(self._file)
         return wait
 
-    def _refuse_another_fleet(self) -> None:
-        if refusal := other_fleet(self._redis):
+    @staticmethod
+    def _refuse(refusal: UnusableRedis | None) -> None:
+        if refusal:
             sys.stderr.write(f"{refusal}\n")
-            raise SystemExit(OTHER_FLEET)
+            raise SystemExit(UNUSABLE)
 
     def apply_async(self, entry: Any, *arguments: Any, **options: Any) -> Any:
         """Send an entry. Raises SchedulingError when the broker does not take the message."""

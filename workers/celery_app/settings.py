@@ -10,7 +10,7 @@ from typing import Any
 from kombu import Queue
 
 from berthmaster import routing
-from berthmaster.broker.address import TIMEOUTS, broker_of
+from berthmaster.broker.address import TIMEOUTS, broker_of, is_amqp
 from workers.settings import WorkerSettings
 
 
@@ -43,22 +43,23 @@ def messages() -> dict[str, Any]:
 def transport(settings: WorkerSettings) -> dict[str, Any]:
     """Return the settings of the broker and its connections."""
     timeout, broker = settings.celery.visibility_timeout.total_seconds(), broker_of(settings.broker_url)
+    of_redis = {
+        "visibility_timeout": timeout,  # the time until a dead worker's messages are delivered again
+        "unacked_restore_interval": settings.celery.restore_every.total_seconds(),  # looked for this often ...
+        "unacked_restore_throttle": 1,  # ... and every time: the default looks on every tenth look only
+        "unacked_restore_limit": 1000,  # the default of 10 at a time takes minutes after a big crash
+        "health_check_interval": settings.celery.health_check_every.total_seconds(),  # half-open connections
+        **TIMEOUTS,
+        "max_connections": 200,  # many threads acknowledge at once (default 10: "Too many connections")
+    }
     return {
         "broker_url": broker.url,
         "broker_connection_retry_on_startup": True,  # Redis may start after the worker
         "broker_connection_max_retries": None,  # the default gives up after 100 attempts and ends the worker
         "broker_pool_limit": 10,  # publishers at a time; consumers have connections of their own
         "visibility_timeout": timeout,  # said in two places, because kombu reads either (celery#9339)
-        "broker_transport_options": {
-            "visibility_timeout": timeout,  # the time until a dead worker's messages are delivered again
-            "unacked_restore_interval": settings.celery.restore_every.total_seconds(),  # looked for this often ...
-            "unacked_restore_throttle": 1,  # ... and every time: the default looks on every tenth look only
-            "unacked_restore_limit": 1000,  # the default of 10 at a time takes minutes after a big crash
-            "health_check_interval": settings.celery.health_check_every.total_seconds(),  # half-open connections
-            **TIMEOUTS,
-            "max_connections": 200,  # many threads acknowledge at once (default 10: "Too many connections")
-            **broker.options,  # of Sentinel
-        },
+        "broker_transport_options": {**({} if is_amqp(settings.broker_url) else of_redis), **broker.options},
+        "broker_heartbeat": 30,  # RabbitMQ: a connection that is dead without a word ends within a minute
     }
 
 
@@ -69,13 +70,16 @@ def worker(settings: WorkerSettings) -> dict[str, Any]:
         "worker_pool": settings.celery.pool,  # tasks wait for AWS and Kubernetes: threads, at a tenth of the memory
         "worker_concurrency": settings.celery.concurrency,
         "worker_prefetch_multiplier": 1,  # what a worker has reserved waits behind its slowest task
+        # RabbitMQ: restored by the thread of a task, which writes into the event loop's connection, and may raise
+        "worker_enable_prefetch_count_reduction": not is_amqp(settings.broker_url),
         "worker_cancel_long_running_tasks_on_connection_loss": False,  # they end soon, and done twice costs more
         "worker_soft_shutdown_timeout": 25 if settings.celery.pool == "prefork" else 0,  # threads end with their runs
         "worker_send_task_events": settings.celery.task_events,  # 15-40 % of the throughput of short tasks
+        "task_annotations": {tick: {"send_events": settings.celery.tick_events} for tick in settings.tick_periods},
         "worker_hijack_root_logger": False,  # our log set-up stands
         "worker_redirect_stdouts": False,  # nothing of ours prints
         "worker_max_tasks_per_child": 10_000,  # prefork: a leak is bounded
-        "worker_detect_quorum_queues": False,  # RabbitMQ only
+        "worker_detect_quorum_queues": False,  # we declare no type: kombu knows the versions without a global prefetch
     }
 
 

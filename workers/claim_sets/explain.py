@@ -27,7 +27,8 @@ class SetClaimRow:
     """A claim of the set.
 
     Attributes:
-        revision: the revision of the claim's pod.
+        pod: the pod that the claim names, None if it names none.
+        revision: the revision of the claim's pod, None if it is unknown.
         current: the claim was created from the set's present template.
         cost: the deletion cost of the claim's pod.
 
@@ -35,8 +36,8 @@ class SetClaimRow:
 
     claim: str
     phase: str
-    pod: str
-    revision: str
+    pod: str | None
+    revision: str | None
     current: bool
     ready: bool
     cost: int
@@ -52,7 +53,7 @@ class ClaimSetExplanation:
         wanted: how many claims the set asks for.
         step: the first step of the next run.
         surge: claims beyond `wanted` during a rollout.
-        first: the claim that scaling in takes first, '' for none.
+        first: the claim that scaling in takes first, None for none.
         claims: in the order in which scaling in takes them, then those that it leaves alone.
 
     """
@@ -63,7 +64,7 @@ class ClaimSetExplanation:
     step: SetStep
     why: Reason
     surge: int
-    first: str
+    first: str | None
     claims: tuple[SetClaimRow, ...]
     run: KeyState
 
@@ -88,7 +89,7 @@ def explain_claim_set(
         step=step,
         why=why(view, step),
         surge=max(0, view.surplus) if view.old else 0,
-        first=going[0].name if going else "",
+        first=going[0].name if going else None,
         claims=tuple(_rows(observed, going)),
         run=queue.key_state(pod_claim_set_key(namespace, name)),
     )
@@ -97,13 +98,13 @@ def explain_claim_set(
 def _rows(observed: ClaimSetObservation, going: tuple[SetMember, ...]) -> Iterator[SetClaimRow]:
     chosen = {member.name for member in going}
     for member in (*going, *(member for member in observed.view.members if member.name not in chosen)):
-        pod = observed.objects[member.name].spec.get("podName") or ""
-        labels = observed.pods[pod].labels if pod in observed.pods else {}
+        pod = observed.objects[member.name].spec.get("podName") or None
+        labels = observed.pods[pod].labels if pod and pod in observed.pods else {}
         yield SetClaimRow(
             claim=member.name,
             phase=member.phase.value,
             pod=pod,
-            revision=labels.get(REVISION, ""),
+            revision=labels.get(REVISION),
             current=member.current,
             ready=member.ready,
             cost=member.cost,

@@ -60,7 +60,8 @@ class ClaimSetRun:
     def __init__(self, services: ClaimSetServices, run: Run, namespace: str, name: str) -> None:
         self._services, self._run, self._namespace, self._name = services, run, namespace, name
         self._context = ClaimSetContext(services, run, namespace, name)
-        self._actions, self._problem = ClaimSetActions(self._context), ""
+        self._actions = ClaimSetActions(self._context)
+        self._problem: str | None = None
 
     def outcome(self) -> Outcome:
         """Take steps until nothing is left to do now."""

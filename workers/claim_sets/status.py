@@ -1,4 +1,4 @@
-"""Write what people read on a claim set: its status and its Events, when they have changed."""
+"""Write the status of a claim set when it has changed, and publish its Events."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Json = dict[str, Any]
 log = structlog.get_logger()
 
 
-def publish_status(context: ClaimSetContext, observed: ClaimSetObservation, step: SetStep, problem: str) -> None:
-    """Publish the status of a set whose spec is valid. `problem` says why Kubernetes refuses the step, '' if not."""
+def publish_status(context: ClaimSetContext, observed: ClaimSetObservation, step: SetStep, problem: str | None) -> None:
+    """Publish the status of a set whose spec is valid. `problem` says why Kubernetes refuses the step, None if not."""
     claim_set = observed.claim_set
     status = set_status(observed.view, observed.spec.selector, claim_set.generation, problem)
     if step.action is not SetAction.REST:

@@ -1,1 +1,1 @@
-"""Reconciles PodClaims: a claim binds a warm pod, keeps it, moves to another and gives it back."""
+"""Reconciles PodClaims: a claim binds a warm pod, keeps it, moves to another one and gives it back."""

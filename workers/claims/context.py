@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from domain.kubernetes.objects import KubeObject
+from domain.kubernetes.objects import KubeObject, Pod
+from workers.claims.pod_additions import PodAdditions
 from workers.claims.services import ClaimServices
 from workers.kube.our_kinds import as_snapshot
 from workers.run import Run
@@ -16,13 +17,18 @@ log = structlog.get_logger()
 
 @dataclass
 class ClaimContext:
-    """One run of one claim. `claim` is the object as it was read, or as this run wrote it last."""
+    """One run of one claim. `claim` is the object as it was read, or as this run wrote it last.
+
+    `bound` is the pod as the run's own write left it, None if the run bound none or has observed its pods since.
+    """
 
     services: ClaimServices
     run: Run
     namespace: str
     name: str
     claim: KubeObject
+    additions: PodAdditions
+    bound: Pod | None = None
 
     def extend_lease(self) -> None:
         """Keep the run's lease for the time of one call. Call this before every write."""

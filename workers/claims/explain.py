@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from berthmaster.jobs.slot_ledger import SlotLedger
@@ -12,24 +13,26 @@ from berthmaster.routing import pod_claim_key
 from domain.claims.claim import Claim
 from domain.claims.decision import Action, ClaimView, Step, next_step
 from domain.claims.fitting import unfit
-from domain.claims.pod import ClaimablePod
+from domain.claims.pod import PoolPod
 from domain.kubernetes.names import POOL
 from domain.kubernetes.objects import KubeObject, Pod
+from domain.pod_pools.pod_steps import LedgerState
 from events.workqueue import KeyState
-from workers.claims.observe import request_of
+from workers.claims.observe import lacks_ports, outdated, request_of
 from workers.claims.services import ClaimServices
-from workers.kube.claimable_pods import ClaimPods, claimable
+from workers.kube.claim_pods import ClaimPods, pool_pod
 from workers.kube.pods import pods_path
 from workers.stores.slots.claimable import present_revision
-from workers.stores.slots.view import PodSlots, view
+from workers.stores.slots.pod_records import PodSlots
+from workers.stores.slots.view import view
 
 CLOSED: Final = {
-    "": "its runner has not reported",
-    "claimed": "a claim has taken it",
-    "fenced": "it is being removed",
-    "away": "it was not ready, and its pool has not looked again",
-    "new": "its pool has not opened it yet",
-    "ending": "it is being removed",
+    LedgerState.UNKNOWN: "its runner has not reported",
+    LedgerState.CLAIMED: "a claim has taken it",
+    LedgerState.FENCED: "it is being removed",
+    LedgerState.AWAY: "it was not ready, and its pool has not looked again",
+    LedgerState.NEW: "its pool has not opened it yet",
+    LedgerState.ENDING: "it is being removed",
 }
 """State of a pod in the slot ledger -> why no claim can have the pod."""
 UNREADABLE: Final = "the slot ledger of its pool cannot be read"
@@ -42,6 +45,8 @@ STEP_TEXTS: Final = {
     Action.DISCARD: "gives {pod} back for good: no claim can use it",
     Action.CLEAR: "names no pod any more",
     Action.COMPLETE: "has moved",
+    Action.RENEW: "records that it was renewed",
+    Action.EXPIRE: "is deleted: it has expired",
     Action.FINISH: "lets itself be removed",
     Action.REST: "nothing is left to do",
     Action.WAIT: "waits: the pod that it names is missing",
@@ -50,12 +55,12 @@ STEP_TEXTS: Final = {
 
 @dataclass(frozen=True)
 class PodCandidate:
-    """A pod of a pool. `why` says why the claim cannot have it, '' if it can."""
+    """A pod of a pool. `why` says why the claim cannot have it, None if it can."""
 
     pod: str
-    pool: str
+    pool: str | None
     phase: str
-    why: str
+    why: str | None
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,10 @@ class ClaimExplanation:
     Attributes:
         pods: the pods that carry the claim's label, with their phases.
         step: the first step of the next run.
+        expiry: when the claim expires unless it is renewed, None if it never does.
         candidates: the pods that the claim could have, and those that it cannot have.
-        ahead: how many claims have waited longer, -1 if this one does not wait.
-        nominated: the pool that grows for the claim, '' if none does.
+        ahead: how many claims have waited longer, None if this one does not wait.
+        nominated: the pool that grows for the claim, None if none does.
 
     """
 
@@ -77,8 +83,9 @@ class ClaimExplanation:
     step: Step
     candidates: tuple[PodCandidate, ...]
     run: KeyState
-    ahead: int = -1
-    nominated: str = ""
+    expiry: datetime | None = None
+    ahead: int | None = None
+    nominated: str | None = None
 
 
 def explain_claim(services: ClaimServices, namespace: str, name: str) -> ClaimExplanation | None:
@@ -89,28 +96,34 @@ def explain_claim(services: ClaimServices, namespace: str, name: str) -> ClaimEx
     existing = services.claims.read(namespace, name)
     if existing is None:
         return None
-    claim, pods = request_of(existing).claim, _pods(services, namespace)
-    pods |= _unlisted(services, namespace, {claim.pod, claim.source} - pods.keys() - {""})
+    request, pods, now = request_of(existing), _pods(services, namespace), services.now()
+    claim, lifetime = request.claim, request.lifetime
+    pods |= _unlisted(services, namespace, set(claim.names) - pods.keys())
     mine = tuple(pod for pod in pods.values() if pod.claimed_by == claim.uid)
-    named = {pod: pods[pod] for pod in (claim.pod, claim.source) if pod in pods}
+    named = {pod: pods[pod] for pod in claim.names if pod in pods}
+    renewed, expired = lifetime.renewed(now), lifetime.expired(now)
+    given_up = outdated(request, mine, lambda pool: present_revision(services.ledger(f"{namespace}/{pool}")))
+    view = ClaimView(mine, named, grace=services.missing_grace, renewed=renewed, expired=expired, outdated=given_up)
     needs_pod = not claim.pod and not claim.deleting
     waiting = services.waiting.all(namespace)
-    ahead = next((position for position, entry in enumerate(waiting) if entry.name == name), -1)
+    ahead = next((position for position, entry in enumerate(waiting) if entry.name == name), None)
     return ClaimExplanation(
         name=f"{namespace}/{name}",
         claim=existing,
         pods=tuple(sorted((pod.name, pod.phase.value) for pod in mine)),
-        step=next_step(claim, ClaimView(mine, named, grace=services.missing_grace)),
+        step=next_step(claim, view),
+        expiry=lifetime.expiry,
         candidates=_candidates(services, namespace, name, claim, pods) if needs_pod else (),
         run=services.queue.key_state(pod_claim_key(namespace, name)),
         ahead=ahead,
-        nominated=waiting[ahead].pool if ahead >= 0 else "",
+        nominated=None if ahead is None else waiting[ahead].pool,
     )
 
 
-def why_not(services: ClaimServices, namespace: str, existing: KubeObject, target: str) -> str:
-    """Say why a claim cannot move to a pod now, '' if it can."""
-    claim, pods = request_of(existing).claim, _pods(services, namespace)
+def why_not(services: ClaimServices, namespace: str, existing: KubeObject, target: str) -> str | None:
+    """Say why a claim cannot move to a pod now; None if it can."""
+    request, pods = request_of(existing), _pods(services, namespace)
+    claim = request.claim
     if claim.deleting:
         return "the claim is being deleted"
     if claim.moves:
@@ -121,55 +134,61 @@ def why_not(services: ClaimServices, namespace: str, existing: KubeObject, targe
         return f"it is on {target}"
     if target not in pods:
         return f"there is no pod {target} of a pool in {namespace}"
-    return next(_judge(services, namespace, existing.name, claim, [pods[target]])).why
+    why = next(_judge(services, namespace, existing.name, claim, [pods[target]])).why
+    pod = ClaimPods(services.kube, namespace).read(target)
+    return why or (lacks_ports(request, pod) if pod else "it is gone")
 
 
-def _pods(services: ClaimServices, namespace: str) -> dict[str, ClaimablePod]:
+def _pods(services: ClaimServices, namespace: str) -> dict[str, PoolPod]:
     """Read the pods of all pools of the namespace."""
     listed = services.kube.list(pods_path(namespace), labelSelector=POOL)["items"]
-    pods = (claimable(Pod(body), services.now()) for body in listed)
+    pods = (pool_pod(Pod(body), services.now()) for body in listed)
     return {pod.name: pod for pod in pods}
 
 
-def _unlisted(services: ClaimServices, namespace: str, names: Iterable[str]) -> dict[str, ClaimablePod]:
+def _unlisted(services: ClaimServices, namespace: str, names: Iterable[str]) -> dict[str, PoolPod]:
     """Read pods that the claim names and that carry no pool's label."""
     pods = (ClaimPods(services.kube, namespace).read(name) for name in names)
-    return {pod.name: claimable(pod, services.now()) for pod in pods if pod}
+    return {pod.name: pool_pod(pod, services.now()) for pod in pods if pod}
 
 
 def _candidates(
-    services: ClaimServices, namespace: str, name: str, claim: Claim, pods: dict[str, ClaimablePod]
+    services: ClaimServices, namespace: str, name: str, claim: Claim, pods: dict[str, PoolPod]
 ) -> tuple[PodCandidate, ...]:
     """Judge the pods of the claim's pools. Those that the claim can have come first."""
-    of_pools = [pod for pod in pods.values() if not claim.pool or pod.pool == claim.pool]
+    of_pools = [pod for pod in pods.values() if claim.request.pool in (None, pod.pool)]
     judged = _judge(services, namespace, name, claim, of_pools)
     return tuple(sorted(judged, key=lambda candidate: (bool(candidate.why), candidate.pod)))
 
 
 def _judge(
-    services: ClaimServices, namespace: str, name: str, claim: Claim, pods: list[ClaimablePod]
+    services: ClaimServices, namespace: str, name: str, claim: Claim, pods: list[PoolPod]
 ) -> Iterator[PodCandidate]:
     """Say of each pod why the claim cannot have it."""
     named = services.index.named_by_others(namespace, (pod.name for pod in pods), name)
-    ledgers = {pod.pool: services.ledger(f"{namespace}/{pod.pool}") for pod in pods}
-    slots_of = {pool: _slots(ledger) for pool, ledger in ledgers.items()}
+    pools = {pod.pool for pod in pods}
+    slots_of = {pool: _slots(services.ledger(f"{namespace}/{pool}")) for pool in pools if pool is not None}
     for pod in pods:
-        revision, slots = slots_of[pod.pool]
-        others = "another claim names it" if pod.name in named else ""
+        revision, slots = (None, None) if pod.pool is None else slots_of[pod.pool]
+        others = "another claim names it" if pod.name in named else None
         closed = UNREADABLE if slots is None else _closed(slots.get(pod.uid))
-        yield PodCandidate(pod.name, pod.pool, pod.phase.value, unfit(claim, pod, revision) or others or closed)
+        why = unfit(claim.request, pod, revision) or others or closed
+        yield PodCandidate(pod.name, pod.pool, pod.phase.value, why)
 
 
-def _slots(ledger: SlotLedger) -> tuple[str, dict[str, PodSlots] | None]:
-    """Read the revision of the pool, and its pods by UID: None where the ledger cannot be read."""
+def _slots(ledger: SlotLedger) -> tuple[str | None, dict[str, PodSlots] | None]:
+    """Read the revision of the pool, and its pods by UID: no pods where the ledger cannot be read."""
     try:
         return present_revision(ledger), {pod.uid: pod for pod in view(ledger).pods}
     except UnreadableLedger:
-        return "", None
+        return None, None
 
 
-def _closed(slots: PodSlots | None) -> str:
-    return CLOSED.get(slots.view if slots else "", "") or ("it has jobs" if slots and slots.busy else "")
+def _closed(slots: PodSlots | None) -> str | None:
+    """Say why the slot ledger gives the pod to no claim; None if it would."""
+    if slots is None:
+        return CLOSED[LedgerState.UNKNOWN]
+    return CLOSED.get(LedgerState(slots.view)) or ("it has jobs" if slots.busy else None)
 
 
 def in_words(step: Step) -> str:

@@ -1,4 +1,4 @@
-"""Nominate a pool that grows for a claim without a pod."""
+"""Nominate the pool that creates a pod for a waiting claim."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from berthmaster.jobs.unreadable import UnreadableLedger
 from berthmaster.routing import pod_pool_key
-from domain.claims.claim import Claim
+from domain.claims.pod_request import PodRequest, PodTraits
 from domain.claims.status import Reason
 from domain.kubernetes.objects import KubeObject
 from domain.pod_pools.pod_pool import PodPoolSpec
@@ -20,9 +20,9 @@ from workers.stores.claims.waiting import WaitingClaim
 
 @dataclass(frozen=True)
 class Nomination:
-    """The pool that grows for a claim, '' if there is none, and why the claim waits."""
+    """The pool that grows for a claim, None if there is none, and why the claim waits."""
 
-    pool: str
+    pool: str | None
     reason: Reason
 
 
@@ -32,26 +32,25 @@ class PoolNominator:
     def __init__(self, services: ClaimServices, namespace: str, pools: list[str]) -> None:
         self._services, self._namespace, self._pools = services, namespace, pools
 
-    def nominate(self, claim: Claim) -> Nomination:
-        """Choose a pool whose pods fit the claim; a pool with room comes first."""
+    def nominate(self, request: PodRequest) -> Nomination:
+        """Choose a pool whose pods fit the request; a pool with room comes first."""
         specs = {pool: spec for pool in self._pools if (spec := self._spec(pool))}
-        fitting = sorted(pool for pool, spec in specs.items() if claim.selector.items() <= _labels(spec).items())
+        fitting = sorted(pool for pool, spec in specs.items() if request.fits(_traits(pool, spec)))
         with_room = [pool for pool in fitting if self._has_room(pool, specs[pool])]
         if with_room:
             return Nomination(with_room[0], Reason("WaitingForPod", f"pool {with_room[0]} has no free pod yet"))
         if fitting:
             message = f"no pod is free, and pool {fitting[0]} is at its maximum"
             return Nomination(fitting[0], Reason("PoolFull", message))
-        return Nomination("", Reason("NoPool", _no_pool(claim, exists=bool(specs))))
+        return Nomination(None, Reason("NoPool", _no_pool(request, exists=bool(specs))))
 
-    def enqueue(self, claim: Claim, name: str, created: str, pool: str) -> None:
-        """Put the claim on the waiting list. A new entry wakes its pool."""
-        entry = WaitingClaim(name, claim.uid, created, pool, bool(claim.pool), claim.owner, dict(claim.selector))
-        if self._services.waiting.put(self._namespace, entry) and pool:
-            self._services.queue.touch([pod_pool_key(self._namespace, pool)])
+    def enqueue(self, waiting: WaitingClaim) -> None:
+        """Record that a claim waits. A new entry wakes the pool that the claim is nominated to."""
+        if self._services.waiting.put(self._namespace, waiting) and waiting.pool:
+            self._services.queue.touch([pod_pool_key(self._namespace, waiting.pool)])
 
     def _spec(self, pool: str) -> PodPoolSpec | None:
-        """None: there is no such pool, or it cannot grow."""
+        """Read the spec of a pool. None: there is no such pool, it is being deleted, or its spec is invalid."""
         snapshot = self._services.queue.snapshot(pod_pool_key(self._namespace, pool))
         snapshot = snapshot or PodPools(self._services.kube).read(self._namespace, pool)
         if snapshot is None or snapshot.gone or snapshot.body["deleting"]:
@@ -68,14 +67,14 @@ class PoolNominator:
             return False
 
 
-def _labels(spec: PodPoolSpec) -> dict[str, str]:
-    return dict(KubeObject(spec.template).labels)
+def _traits(pool: str, spec: PodPoolSpec) -> PodTraits:
+    """Return the traits of the pods that the pool creates."""
+    return PodTraits.of(pool, KubeObject(spec.template))
 
 
-def _no_pool(claim: Claim, *, exists: bool) -> str:
-    labels = ", ".join(f"{key}={value}" for key, value in sorted(claim.selector.items()))
-    if not claim.pool:
-        return f"no pool of the namespace makes pods with the labels {labels}"
+def _no_pool(request: PodRequest, *, exists: bool) -> str:
+    if request.pool is None:
+        return f"no pool of the namespace makes pods with {request.in_words()}"
     if exists:
-        return f"pool {claim.pool} makes no pods with the labels {labels}"
-    return f"there is no pool {claim.pool} in the namespace"
+        return f"pool {request.pool} makes no pods with {request.in_words()}"
+    return f"there is no pool {request.pool} in the namespace"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from berthmaster.claims.answers import ClaimAnswers
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.slot_ledger import SlotLedger
 from events.kube.api import KubeApi
@@ -14,6 +15,7 @@ from workers.kube.events import KubeEvents
 from workers.kube.pod_claims import PodClaims
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaims
+from workers.stores.journal import EventJournal
 from workers.stores.pool_names import PodPoolNames
 
 
@@ -36,8 +38,10 @@ class ClaimServices:
     queue: Workqueue
     claims: PodClaims
     events: KubeEvents
+    journal: EventJournal
     index: ClaimIndex
     waiting: WaitingClaims
+    answers: ClaimAnswers
     pools: PodPoolNames
     ledger: Callable[[str], SlotLedger]
     dispatcher: Callable[[SlotLedger], Dispatcher]

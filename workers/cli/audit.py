@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,25 +13,29 @@ from berthmaster.errors import TerminalError, TransientError
 from berthmaster.redis.outage import OUTAGE
 from domain.port_audit.difference import Difference
 from domain.port_audit.plan import plan
+from domain.quantity import quantity
 from events.kube.api import KubeError
 from workers.cli.configured import Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
 from workers.cli.output import console, say, say_json
 from workers.cli.progress import Progress
 from workers.cli.troubles import in_words
-from workers.cloud.aws.metrics import calls
 from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:
+    from workers.cloud.provider import CloudProvider
     from workers.port_audit.observe import AuditObservation
     from workers.port_services import PortServices
+    from workers.settings import WorkerSettings
 
 Fix = Annotated[bool, typer.Option("--fix", help="Repair, once, the differences in what belongs to us")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="With --fix: show what it would do; change nothing")]
-Only = Annotated[list[str] | None, typer.Option("--pool", help="Audit only this pool; may be given several times")]
-Targets = Annotated[int, typer.Option(min=0, help="Compare the targets of at most this many target groups a pool")]
+Only = Annotated[
+    list[str] | None, typer.Option("--port-pool", help="Audit only this port pool; may be given several times")
+]
+Targets = Annotated[int, typer.Option(min=0, help="Compare the targets of at most this many target groups a port pool")]
 DONE = "done, or in progress"
-COLUMNS = ("pool", "load balancer", "port", "kind", "pod", "what", "repair")
+COLUMNS = ("port pool", "load balancer", "port", "kind", "pod", "what", "repair")
 
 
 @dataclass
@@ -54,13 +59,14 @@ class AuditReport:
 
 
 def audit(
-    as_json: AsJson = False, fix: Fix = False, dry_run: DryRun = False, pool: Only = None, targets: Targets = 200
+    as_json: AsJson = False, fix: Fix = False, dry_run: DryRun = False, port_pool: Only = None, targets: Targets = 200
 ) -> None:
     """Compare AWS, ledgers and pods. Exit status 1 if a difference remains or something cannot be read."""
     report = AuditReport()
     try:
-        with Progress("audit", lambda: f"{calls()} AWS calls") as progress:
-            _examine(report, pool or [], targets, _Pass(fix, dry_run), progress)
+        settings = configured()
+        with Progress("audit", lambda: calls_so_far(settings.providers)) as progress:
+            _examine(settings, report, port_pool or [], targets, _Pass(fix, dry_run), progress)
     except (*OUTAGE, KubeError, Unconfigured, TransientError, TerminalError) as error:
         report.problems.append(in_words(error))
     if as_json:
@@ -78,11 +84,17 @@ class _Pass:
     dry: bool
 
 
-def _examine(report: AuditReport, only: list[str], targets: int, how: _Pass, progress: Progress) -> None:
+def calls_so_far(providers: Sequence[CloudProvider]) -> str:
+    """The calls of this process by provider, for the line of progress."""
+    return ", ".join(quantity(provider.calls(), f"{provider.rules.title} call") for provider in providers)
+
+
+def _examine(
+    settings: WorkerSettings, report: AuditReport, only: list[str], targets: int, how: _Pass, progress: Progress
+) -> None:
     from workers.port_audit.observe import live_pods_of, observe
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
-    settings = configured()
     set_up(settings.log)
     kubernetes(settings)
     services = build(settings).ports
@@ -91,11 +103,13 @@ def _examine(report: AuditReport, only: list[str], targets: int, how: _Pass, pro
     progress.at("reading the pods")
     pods = live_pods_of(services.pods.all()) if names else {}
     for number, name in enumerate(names, 1):
-        progress.at(f"pool {name} ({number} of {len(names)}), up to {targets} target groups one by one")
+        progress.at(
+            f"port pool {name} ({number} of {len(names)}), up to {quantity(targets, 'target group')} one by one"
+        )
         try:
             observed = observe(services, name, lambda: pods, targets, who="audit-by-hand")
         except (TransientError, TerminalError) as error:
-            report.problems.append(f"pool {name}: {error}")
+            report.problems.append(f"port pool {name}: {error}")
             continue
         if observed:
             report.targets[name] = observed.targets
@@ -123,7 +137,7 @@ def show(report: AuditReport) -> None:
         out.print(_table(report))
     if report.targets or not report.problems:
         looked = ", ".join(f"{name} {number}" for name, number in report.targets.items())
-        out.print(f"{len(report.outcomes)} differences; target groups compared: {looked or 'none'}")
+        out.print(f"{quantity(len(report.outcomes), 'difference')}; target groups compared: {looked or 'none'}")
     for problem in report.problems:
         say(problem, err=True)
 

@@ -64,10 +64,10 @@ def document(explanation: ClaimSetExplanation) -> Json:
         "name": explanation.name,
         "wanted": explanation.wanted,
         "surge": explanation.surge,
-        "first": explanation.first,
+        "first": explanation.first or "",
         "next": step,
     }
-    rows = [asdict(row) for row in explanation.claims]
+    rows = [asdict(row) | {"pod": row.pod or "", "revision": row.revision or ""} for row in explanation.claims]
     return summary | {"conditions": conditions(explanation.claim_set), "claims": rows, "run": explanation.run._asdict()}
 
 

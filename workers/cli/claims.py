@@ -13,7 +13,9 @@ from rich.table import Table
 
 from berthmaster.kinds import POD_CLAIM
 from berthmaster.redis.outage import OUTAGE
+from domain.claims.labels import stamp
 from domain.kubernetes.objects import KubeObject
+from domain.quantity import quantity
 from domain.spec_errors import spec_problem
 from events.kube.api import Conflict, KubeApi, KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
@@ -69,7 +71,7 @@ def _moved(services: ClaimServices, namespace: str, name: str, target: str, dry_
         "source": source,
         "target": target,
         "asked": not (why or dry_run),
-        "why": why,
+        "why": why or "",
     }
 
 
@@ -93,15 +95,20 @@ def document(explanation: ClaimExplanation, step: str) -> Json:
     """Return the explanation for `--json`."""
     rest = {
         "pods": dict(explanation.pods),
+        "endpoints": endpoints(explanation.claim),
         "next": step,
-        "ahead": explanation.ahead,
-        "nominated": explanation.nominated,
+        "expires": stamp(explanation.expiry) if explanation.expiry else "",
+        "ahead": -1 if explanation.ahead is None else explanation.ahead,
+        "nominated": explanation.nominated or "",
     }
     head = {"name": explanation.name, **summary(explanation.claim), "conditions": conditions(explanation.claim)}
     return {
         **head,
         **rest,
-        "candidates": [asdict(candidate) for candidate in explanation.candidates],
+        "candidates": [
+            asdict(candidate) | {"pool": candidate.pool or "", "why": candidate.why or ""}
+            for candidate in explanation.candidates
+        ],
         "run": explanation.run._asdict(),
     }
 
@@ -113,19 +120,28 @@ def lines(explanation: ClaimExplanation, step: str) -> Iterator[str]:
     yield f"{explanation.name}: {row['phase'] or 'no worker has reconciled it yet'}{where}"
     yield from condition_lines(explanation.claim)
     yield f"  pods with its label: {', '.join(f'{pod} ({phase})' for pod, phase in explanation.pods) or 'none'}"
+    if shown := endpoints(explanation.claim):
+        yield f"  endpoints: {', '.join(shown)}"
     yield f"  next: {step}; run: {run_in_words(explanation.run)}"
-    if explanation.ahead >= 0:
+    if explanation.expiry:
+        yield f"  expires: {stamp(explanation.expiry)}, unless it is renewed"
+    if explanation.ahead is not None:
         grows = f"; pool {explanation.nominated} grows for it" if explanation.nominated else "; no pool grows for it"
-        yield f"  waits, behind {explanation.ahead} claims{grows}"
+        yield f"  waits, behind {quantity(explanation.ahead, 'claim')}{grows}"
 
 
 def _table(explanation: ClaimExplanation) -> Table:
     table = Table("pod", "pool", "phase", "why not")
     for candidate in explanation.candidates[:MOST_ROWS]:
-        table.add_row(*(candidate.pod, candidate.pool, candidate.phase, candidate.why or "-"))
+        table.add_row(*(candidate.pod, candidate.pool or "-", candidate.phase, candidate.why or "-"))
     if len(explanation.candidates) > MOST_ROWS:
         table.add_row(f"... and {len(explanation.candidates) - MOST_ROWS} more")
     return table
+
+
+def endpoints(resource: KubeObject) -> list[str]:
+    """Return the addresses of a claim's public endpoints."""
+    return [endpoint["address"] for endpoint in resource.status.get("endpoints") or ()]
 
 
 def conditions(resource: KubeObject) -> list[Json]:
@@ -178,17 +194,23 @@ def show(out: Console, rows: list[Json]) -> None:
     out.print(table)
 
 
-def ask(name: str, what: str, question: Callable[[Services, str, str], T]) -> T:
-    """Ask our services about one claim or claim set. Prints what is wrong to standard error and raises typer.Exit."""
+def parts_or_exit(name: str, what: str) -> tuple[str, str]:
+    """Return namespace and name. Prints what is wrong and raises typer.Exit."""
     if name.count("/") != 1 or not all(name.split("/")):
         say(f"name the {what.lower()} as NAMESPACE/{what}", err=True)
         raise typer.Exit(MISUSE)
+    namespace, short = name.split("/")
+    return namespace, short
+
+
+def ask(name: str, what: str, question: Callable[[Services, str, str], T]) -> T:
+    """Ask our services about one claim or claim set. Prints what is wrong to standard error and raises typer.Exit."""
+    namespace, short = parts_or_exit(name, what)
     from workers.wiring.process import build  # here: it needs every client, which takes longer than most commands
 
     settings = configured()
     try:
         kubernetes(settings)
-        namespace, short = name.split("/")
         return question(build(settings), namespace, short)
     except ValidationError as error:
         raise refused(f"{name}: the spec is not valid: {spec_problem(error)}") from None

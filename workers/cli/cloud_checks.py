@@ -1,36 +1,29 @@
-"""What `doctor` asks AWS: read-only calls, which cost nothing, in each region that a port pool names."""
+"""What `doctor` asks the providers: read-only calls, which cost nothing, in each region that a port pool names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from berthmaster.kinds import PORT_POOL
+from domain.port_pools.providers import rules_of
 from workers.cli.check import Check
 from workers.cli.cluster_checks import listed
-from workers.cloud.aws.access_check import CHECKS, check_access
-from workers.cloud.aws.settings import AwsSettings
-from workers.cloud.errors import CloudDenied, CloudError
 
 if TYPE_CHECKING:
     from events.kube.api import KubeApi
-
-NO_CREDENTIALS: Final = ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError")
-BAD_CREDENTIALS: Final = (
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "InvalidClientTokenId",
-    "UnrecognizedClientException",
-    "SignatureDoesNotMatch",
-    "AuthFailure",
-    "RequestExpired",
-)
+    from workers.cloud.provider import CloudProvider
 
 
-def cloud_checks(kube: KubeApi, settings: AwsSettings) -> Iterator[Check]:
-    """Check AWS in each region that a port pool names."""
+def cloud_checks(kube: KubeApi, providers: Sequence[CloudProvider]) -> Iterator[Check]:
+    """Check the provider of each region that a port pool names."""
+    by_rules = {provider.rules: provider for provider in providers}
     for region in regions(listed(kube, PORT_POOL)):
-        yield from region_checks(settings, region)
+        rules = rules_of(region)
+        if rules:
+            yield from region_checks(by_rules[rules], region)
+        else:
+            yield Check(f"Provider of {region}", ok=False, finding="no provider of load balancers has this region")
 
 
 def regions(pools: list[dict[str, Any]]) -> list[str]:
@@ -38,13 +31,14 @@ def regions(pools: list[dict[str, Any]]) -> list[str]:
     return sorted({str(region) for pool in pools if (region := (pool.get("spec") or {}).get("region"))})
 
 
-def region_checks(settings: AwsSettings, region: str) -> Iterator[Check]:
+def region_checks(provider: CloudProvider, region: str) -> Iterator[Check]:
     """Check one region. Yields a line for each action that fails, but only one line if all fail in the same way."""
-    problems = {action: in_plain(error) for action, error in check_access(settings, region).items() if error}
-    name = f"AWS in {region}"
+    name, answers = f"{provider.rules.title} in {region}", provider.check_access(region)
+    problems = {action: problem for action, problem in answers.items() if problem}
     if not problems:
-        yield Check(name, ok=True, finding=f"answers {', '.join(CHECKS)}; actions that change something were not tried")
-    elif len(problems) == len(CHECKS) and len(set(problems.values())) == 1:
+        finding = f"answers {', '.join(answers)}; actions that change something were not tried"
+        yield Check(name, ok=True, finding=finding)
+    elif len(problems) == len(answers) and len(set(problems.values())) == 1:
         yield Check(name, ok=False, finding=next(iter(problems.values())))
     else:
         yield from problem_checks(name, problems)
@@ -54,14 +48,3 @@ def problem_checks(name: str, problems: Mapping[str, str]) -> Iterator[Check]:
     """Yield a failed check for each action."""
     for action, problem in problems.items():
         yield Check(f"{name}: {action}", ok=False, finding=problem)
-
-
-def in_plain(error: CloudError) -> str:
-    """Explain an error of AWS, and say what to do."""
-    if error.code in NO_CREDENTIALS:
-        return "no credentials: give the pod's service account a role (IRSA), or set AWS_ACCESS_KEY_ID or AWS_PROFILE"
-    if error.code in BAD_CREDENTIALS:
-        return f"AWS does not accept the credentials ({error.code}): renew them, and look at this machine's clock"
-    if isinstance(error, CloudDenied):
-        return f"not allowed ({error.code}): attach deploy/iam/policy.json to the role"
-    return f"no answer ({error.reason}): is the region right, and may this machine reach AWS?"

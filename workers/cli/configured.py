@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterator
+from itertools import starmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import typer
 
-from events.settings import AnySettings, Misconfigured, settings_of
+from events.setting_names import in_words, names_of, unread
+from events.settings import AnySettings, Misconfigured, ProcessSettings, settings_of
 from workers.cli.output import say
 from workers.settings import WorkerSettings
 
@@ -14,20 +19,42 @@ if TYPE_CHECKING:
     from events.kube.api import KubeApi
 
 MISUSE = 2
+SANDBOX: Final = Path(".sandbox", "env")
+"""Settings of a sandbox that runs in the current folder. The sandbox deletes the file when it ends."""
 
 
 def configured() -> WorkerSettings:
-    """Return the settings of the worker. Prints which variables are wrong and raises typer.Exit(2)."""
+    """Return the settings of the worker; see `or_exit`."""
     return or_exit(WorkerSettings)
 
 
 def or_exit(kind: type[AnySettings]) -> AnySettings:
-    """Return the settings of any process. Prints which variables are wrong and raises typer.Exit(2)."""
+    """Return the settings of any process.
+
+    If one is missing or wrong, prints which variables and where settings come from, and raises typer.Exit(2).
+    """
     try:
         return settings_of(kind)
     except Misconfigured as error:
-        say(*str(error).splitlines(), err=True)
+        say(*str(error).splitlines(), *source(), err=True)
         raise typer.Exit(MISUSE) from None
+
+
+def unread_settings() -> dict[str, str | None]:
+    """Return the `BERTHMASTER_` variables that no process reads, each with the nearest setting, if one is near."""
+    return unread({*names_of(WorkerSettings), *names_of(ProcessSettings)}, os.environ)
+
+
+def warn_of_unread() -> None:
+    """Print a line for each variable that no process reads, to standard error."""
+    say(*starmap(in_words, unread_settings().items()), err=True)
+
+
+def source() -> Iterator[str]:
+    """Yield where settings come from, and how to get those of a sandbox that runs in the current folder."""
+    yield "Settings come from environment variables; docs/reference/settings.md lists them"
+    if SANDBOX.is_file():
+        yield f"A sandbox runs here. To use its settings in this shell: . {SANDBOX}"
 
 
 class Unconfigured(Exception):  # noqa: N818 - says what is, not what failed
@@ -41,4 +68,12 @@ def kubernetes(settings: WorkerSettings) -> KubeApi:
     try:
         return KubeApi.connect(settings.kubernetes)
     except Exception as error:  # the client raises errors of many types for a missing or wrong kubeconfig
-        raise Unconfigured(str(error)) from error
+        raise Unconfigured(f"{_kubeconfig(settings)}: {error}") from error
+
+
+def _kubeconfig(settings: WorkerSettings) -> str:
+    """Return the kubeconfig that was read, with the variable that names it."""
+    if path := settings.kubernetes.kubeconfig:
+        return f"BERTHMASTER_KUBERNETES__KUBECONFIG={path}"
+    place = os.environ.get("KUBECONFIG")
+    return f"KUBECONFIG={place}" if place else "~/.kube/config"

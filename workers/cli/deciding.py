@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import time
 from typing import Annotated, Any, Final
 
@@ -10,36 +11,81 @@ import typer
 from berthmaster import routing
 from berthmaster.jobs.job import JobRecord, JobState
 from berthmaster.jobs.slot_ledger import SlotLedger
-from workers.cli.configured import configured
+from workers.cli.configured import MISUSE, configured
 from workers.cli.doctor import AsJson
-from workers.cli.jobs import Job, Pool, read, refused
+from workers.cli.jobs import Job, Pool, read, refused, unknown_job
 from workers.cli.output import say, say_json
 
 Plan = Annotated[
-    str,
-    typer.Argument(metavar="PLAN", help="Id of the plan that you have reviewed; `berthmaster explain job` shows it"),
+    str | None,
+    typer.Argument(
+        metavar="PLAN", help="Id of the plan that you have reviewed; without it, the command names the one that waits"
+    ),
+]
+Person = Annotated[
+    str | None,
+    typer.Option("--as", metavar="NAME", help="Who decides, for the job and the log; without it, the system's user"),
 ]
 Trial = Annotated[bool, typer.Option("--dry-run", help="Show whether it can be done; send nothing")]
+Call = tuple[str, *tuple[str | None, ...]]
+"""Name of a task, and its arguments."""
+LONGEST_NAME: Final = 200
 PATIENCE: Final = 15.0
 """Seconds that a worker has to carry the decision out."""
 
 
-def confirm(pool: Pool, name: Job, plan: Plan, dry_run: Trial = False, as_json: AsJson = False) -> None:
+def confirm(
+    pool: Pool, name: Job, plan: Plan = None, person: Person = None, dry_run: Trial = False, as_json: AsJson = False
+) -> None:
     """Let a job go on with the plan that you have reviewed. Exit status 1 if another plan waits, or none."""
-    decide(pool, name, (routing.SLOTS_CONFIRM, pool, name, plan), dry_run, as_json)
+    if plan is None:
+        raise unnamed_plan(pool, known_job(pool, name))
+    decide(pool, name, (routing.SLOTS_CONFIRM, pool, name, plan, decided_by(person)), dry_run, as_json, plan)
 
 
-def cancel(pool: Pool, name: Job, dry_run: Trial = False, as_json: AsJson = False) -> None:
+def cancel(pool: Pool, name: Job, person: Person = None, dry_run: Trial = False, as_json: AsJson = False) -> None:
     """Cancel a job, also while it runs. Exit status 1 if it has ended or does not exist."""
-    decide(pool, name, (routing.SLOTS_CANCEL, pool, name), dry_run, as_json)
+    decide(pool, name, (routing.SLOTS_CANCEL, pool, name, decided_by(person)), dry_run, as_json)
 
 
-def decide(pool: str, name: str, call: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+def unnamed_plan(pool: str, record: JobRecord) -> typer.Exit:
+    """Say which plan waits and how to confirm it; the exit to raise. Nobody confirms what he has not named."""
+    if record.state is not JobState.RESERVED:
+        return refused(f"{record.id}: {why_not(record, 'none was named')}")
+    command = f"{pool} {record.id}"
+    say(
+        f"{record.id}: name the plan that you have reviewed. Plan {record.plan} waits",
+        f"  berthmaster explain job {command}   # shows it",
+        f"  berthmaster confirm {command} {record.plan}",
+        err=True,
+    )
+    return typer.Exit(MISUSE)
+
+
+def known_job(pool: str, name: str) -> JobRecord:
+    """Return the record of a job. Prints what is wrong and raises typer.Exit if there is none."""
+    record = read(pool, lambda ledger: ledger.record(name) or unknown_job(ledger, name))
+    if isinstance(record, str):
+        raise refused(record)
+    return record
+
+
+def decided_by(name: str | None) -> str | None:
+    """Return the name given, else that of the system's user; None for a user without a name, as in a container."""
+    if name is not None:
+        if not 0 < len(name) <= LONGEST_NAME:
+            raise typer.BadParameter(f"a name has 1 to {LONGEST_NAME} characters", param_hint="--as")
+        return name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return None
+
+
+def decide(pool: str, name: str, call: Call, dry_run: bool, as_json: bool, plan: str = "") -> None:
     """Send the task `call`, and wait until a worker has carried it out."""
-    before = read(pool, lambda ledger: ledger.record(name))
-    if before is None:
-        raise refused(f"{pool} knows no job {name}: it was never submitted, or ended long ago")
-    now, why = before, why_not(before, *call[3:])
+    before = known_job(pool, name)
+    now, why = before, why_not(before, plan)
     if not why and not dry_run:
         now, why = carried_out(pool, before, call)
     if as_json:
@@ -68,7 +114,7 @@ def why_not(record: JobRecord, plan: str = "") -> str:
     return ""
 
 
-def carried_out(pool: str, before: JobRecord, call: tuple[str, ...]) -> tuple[JobRecord, str]:
+def carried_out(pool: str, before: JobRecord, call: Call) -> tuple[JobRecord, str]:
     """Send the task. Returns the job afterwards, and why it did not change ('' if it did)."""
     from berthmaster.broker.sending import Sender  # here: it needs the client of the broker, which takes long to load
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from berthmaster import time_words
 from berthmaster.errors import TransientError
 from berthmaster.redis.outage import OUTAGE
+from domain.quantity import quantity
 from events.kube.api import KubeError
 from workers.cli.configured import MISUSE, Unconfigured, configured, kubernetes
 from workers.cli.doctor import AsJson
@@ -21,11 +23,11 @@ from workers.telemetry.logs import set_up
 
 if TYPE_CHECKING:
     from events.workqueue import KeyState
-    from workers.ports.explain import PodExplanation, PortPoolExplanation
+    from workers.ports.explain import LoadBalancerCandidate, PodExplanation, PortPoolExplanation
 
 MOST_ROWS = 15
 explain = typer.Typer(
-    help="Explain why a pod, claim, claim set, job or pod pool is in its state.", no_args_is_help=True
+    help="Explain why a pod, claim, claim set, job, port pool or pod pool is in its state.", no_args_is_help=True
 )
 Pod = Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")]
 
@@ -74,7 +76,9 @@ def _explanation(namespace: str, name: str) -> PodExplanation:
 def document(explanation: PodExplanation) -> dict[str, Any]:
     """Return the explanation for `--json`."""
     pod = explanation.pod
-    summary = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs)} if pod else None
+    summary = None
+    if pod:
+        summary = {"uid": pod.uid, "phase": pod.phase, "ips": pod.ips, **asdict(pod.outputs), "mistyped": pod.mistyped}
     run = explanation.run._asdict() | {"doing": run_in_words(explanation.run)}
     rest = {
         "trouble": asdict(explanation.trouble) if explanation.trouble else None,
@@ -91,7 +95,7 @@ def show(explanation: PodExplanation) -> None:
     for pool in explanation.pools:
         for line in pool_lines(pool, explanation):
             out.print(line)
-        for table in (_entries(pool), _candidates(pool)):
+        for table in (_entries(pool), candidate_table(pool.candidates)):
             if table.row_count:
                 out.print(table)
 
@@ -105,21 +109,23 @@ def lines(explanation: PodExplanation) -> Iterator[str]:
         asks = "" if explanation.pod.wants_ports else " (it asks for no ports, or has ended)"
         yield f"{explanation.name}: {state}{asks}{', ' + message if message else ''}"
         yield f"  phase {explanation.pod.phase}, address {', '.join(explanation.pod.ips) or 'none yet'}"
+        for name, meant in explanation.pod.mistyped.items():
+            yield f"  annotation {name} is unknown: is {meant} meant?"
     if explanation.problem:
         yield f"  annotation: {explanation.problem}"
     yield f"  run: {run_in_words(explanation.run)}"
     if trouble := explanation.trouble:
         age = timedelta(seconds=max(0, explanation.run.now_ms // 1000 - trouble.at))
-        yield f"  last AWS error, {age} ago: {trouble.action}: {trouble.reason}"
+        yield f"  last AWS error, {time_words.in_words(age)} ago: {trouble.action}: {trouble.reason}"
 
 
 def run_in_words(run: KeyState) -> str:
     """Describe the state of a key in the workqueue."""
-    tries = f", after {run.tries} failures in a row" if run.tries else ""
+    tries = f", after {quantity(run.tries, 'failure')} in a row" if run.tries else ""
     if run.held:
         return f"a worker runs it{tries}"
-    if run.hint_ms is not None:
-        return f"queued for {_seconds(run.now_ms - run.hint_ms)}{tries}"
+    if run.ready_ms is not None:
+        return f"ready for {_seconds(run.now_ms - run.ready_ms)}{tries}"
     if run.due_ms is not None:
         return f"next run in {_seconds(run.due_ms - run.now_ms)}, or when something changes{tries}"
     return "dirty, but no worker has it" if run.dirty else "none until something changes"
@@ -130,9 +136,9 @@ def _seconds(ms: int) -> str:
 
 
 def pool_lines(pool: PortPoolExplanation, explanation: PodExplanation) -> Iterator[str]:
-    """Yield what concerns one of the pod's pools."""
+    """Yield what concerns one of the pod's port pools."""
     yield ""
-    yield f"pool {pool.name}: {pool.state}"
+    yield f"port pool {pool.name}: {pool.state}"
     if not pool.epoch:
         return
     asked = " + ".join(str(ports) for ports in pool.ranges) or "0"
@@ -155,11 +161,12 @@ def _entries(pool: PortPoolExplanation) -> Table:
     return table
 
 
-def _candidates(pool: PortPoolExplanation) -> Table:
+def candidate_table(load_balancers: Sequence[LoadBalancerCandidate]) -> Table:
+    """Return the load balancers in the order in which a run tries them."""
     table = Table("candidate", "in use", "can carry", "listeners of others", "why not")
-    for lb in pool.candidates[:MOST_ROWS]:
+    for lb in load_balancers[:MOST_ROWS]:
         table.add_row(lb.name, str(lb.used), str(lb.capacity), str(lb.foreign), lb.why_not or "-")
-    _more(table, len(pool.candidates))
+    _more(table, len(load_balancers))
     return table
 
 

@@ -50,3 +50,8 @@ def say(*lines: str, err: bool = False) -> None:
 def say_json(document: Any) -> None:
     """Print JSON. Control characters are escaped, so programs read the original and people see it."""
     typer.echo(visible(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))  # noqa: TID251 - the one place
+
+
+def say_json_line(document: Any) -> None:
+    """Print JSON on one line, escaped as by `say_json`."""
+    typer.echo(visible_line(orjson.dumps(document).decode()))  # noqa: TID251 - the one place

@@ -40,6 +40,7 @@ PUBLISHER: Final[Rules] = {
 POD_POOLS: Final[Rules] = {
     (CORE, "pods"): ("create", "delete"),
     (CORE, "secrets"): ("get", "create", "patch"),
+    ("policy", "poddisruptionbudgets"): ("get", "create", "delete"),
 }
 """Needed in each namespace that has pod pools."""
 WHOLE_CLUSTER: Final = frozenset(kind.plural for kind in KINDS if not kind.namespaced)

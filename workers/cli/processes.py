@@ -9,26 +9,32 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Annotated, Final, NamedTuple
 
 import typer
 
 from berthmaster import routing
 from events.grace import hold
+from events.settings import ProcessSettings
 from workers.cli import flower_pages, launch
-from workers.cli.configured import configured
+from workers.cli.configured import MISUSE, configured, or_exit
 from workers.cli.output import say
 from workers.settings import WorkerSettings
 
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 QUEUES = ",".join(routing.ALL)
+FLOWER: Final = "workers.fleet_pages"
+"""Runs Celery's command line as `launch` does, with the pages of the fleet in Flower."""
 FLOWER_TASKS = 10_000
 GRACE: Final = 10.0
 """Seconds that beat and Flower have to end; Kubernetes kills their pods after 15."""
 AFTER_LEASE: Final = 25.0
 """Seconds beyond the lease that a worker has to end; Kubernetes kills its pod after 60, with a lease of 30."""
 Concurrency = Annotated[int | None, typer.Option(help="Number of tasks at a time; default: celery.concurrency")]
-Pool = Annotated[str | None, typer.Option(help="threads, prefork or solo; default: celery.pool")]
+Pool = Annotated[
+    str | None, typer.Option(help="Celery's pool for these tasks: threads, prefork or solo; default: celery.pool")
+]
 Port = Annotated[int, typer.Option(help="The port to listen on")]
 Address = Annotated[
     str, typer.Option(help="The address to listen on; Flower serves its metrics there without a password")
@@ -37,7 +43,10 @@ Address = Annotated[
 
 Open = Annotated[
     bool,
-    typer.Option("--unauthenticated", help="Start without a password: everybody who reaches the address has access"),
+    typer.Option(
+        "--unauthenticated",
+        help="Start without a password: everybody who reaches the address may look, and nobody may decide",
+    ),
 ]
 AUTHENTICATION = frozenset({"--basic-auth", "--basic_auth", "--auth"})
 UNGUARDED = """Flower would let everybody in. Do one of these:
@@ -75,9 +84,11 @@ def worker_command(
     return celery(grace, "worker", *options, *rest, environment=environment)
 
 
-def celery(grace: float, *arguments: str, environment: Mapping[str, str] | None = None) -> ProcessCommand:
+def celery(
+    grace: float, *arguments: str, environment: Mapping[str, str] | None = None, module: str = launch.__name__
+) -> ProcessCommand:
     """Return a command of Celery. `grace`: seconds that it has to end; less than the grace period of its pod."""
-    return ProcessCommand(["-m", launch.__name__, f"{grace:g}", "-A", "workers.app", *arguments], environment or {})
+    return ProcessCommand(["-m", module, f"{grace:g}", "-A", "workers.app", *arguments], environment or {})
 
 
 def beat_command(rest: Sequence[str]) -> ProcessCommand:
@@ -88,7 +99,7 @@ def beat_command(rest: Sequence[str]) -> ProcessCommand:
 def flower_command(address: str, port: int, rest: Sequence[str]) -> ProcessCommand:
     """Return the command of Flower. `rest`: arguments that are passed on."""
     own = [f"--address={address}", f"--port={port}", f"--max-tasks={FLOWER_TASKS}", f"--conf={flower_pages.__file__}"]
-    return celery(GRACE, "flower", *own, *rest)
+    return celery(GRACE, "flower", *own, *rest, module=FLOWER)
 
 
 def asks_who_comes(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -106,6 +117,7 @@ def add_to(application: typer.Typer) -> None:
 
 def publisher(context: typer.Context) -> None:
     """Watch the Kubernetes API and queue what changed."""
+    or_exit(ProcessSettings)
     become(ProcessCommand(["-m", "events", *context.args]))
 
 
@@ -129,12 +141,15 @@ def flower(
     not start without a password or an OAuth provider.
     """
     configured()
+    if find_spec("flower") is None:
+        say("Flower is not installed: pip install 'berthmaster-server[flower]'", err=True)
+        raise typer.Exit(MISUSE)
     if any(":" not in pair for pair in os.environ.get("FLOWER_BASIC_AUTH", ":").split(",")):
         say("FLOWER_BASIC_AUTH must be USER:PASSWORD, or several of them separated by commas", err=True)
-        raise typer.Exit(2)
+        raise typer.Exit(MISUSE)
     if not unauthenticated and not asks_who_comes(context.args, os.environ):
         say(*UNGUARDED.splitlines(), err=True)
-        raise typer.Exit(2)
+        raise typer.Exit(MISUSE)
     become(flower_command(address, port, context.args))
 
 

@@ -13,10 +13,13 @@ from rich.text import Text
 from berthmaster.jobs.job import slot_class
 from berthmaster.jobs.scripts import load_scripts
 from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.jobs.unreadable import unreadable_record
 from berthmaster.kinds import POD_POOL
 from domain.kubernetes.objects import KubeObject
 from events.kube.api import KubeApi
-from workers.stores.slots.view import PodSlots, view
+from workers.cli.job_words import STOP_TIME, pod_names, unstopped
+from workers.stores.slots.pod_records import PodSlots
+from workers.stores.slots.view import jobs_beside, unreadable_jobs, unstopped_jobs, view
 
 Json = dict[str, Any]
 POD_POOLS: Final = POD_POOL.collection()
@@ -53,6 +56,21 @@ def slots(redis: Any, pool: str) -> list[Json]:
     return [{"pod": pod.name, "view": pod.view, "slots": list(_cells(pod))} for pod in view(_ledger(redis, pool)).pods]
 
 
+def wrong_jobs(redis: Any, pool: str) -> list[str]:
+    """Return a line for each job that is not right.
+
+    Its record cannot be read, it runs while another job has its serial key, or its runner does not stop it.
+    """
+    ledger = _ledger(redis, pool)
+    beside = (
+        f"job {job} runs while another job has its serial key: see docs/operations.md" for job in jobs_beside(ledger)
+    )
+    jobs = unstopped_jobs(ledger, STOP_TIME)
+    names = pod_names(view(ledger).pods) if jobs else {}
+    hung = (f"job {job.id}: {unstopped(names.get(job.uid, job.uid), since)}" for job, since in jobs)
+    return [*map(unreadable_record, unreadable_jobs(ledger)), *beside, *hung]
+
+
 def _ledger(redis: Any, pool: str) -> SlotLedger:
     return SlotLedger(redis, load_scripts(redis), pool)
 
@@ -76,10 +94,10 @@ def show(out: Console, pools: list[Json]) -> None:
         why = pool["problem"] or pool["reason"] or "no worker has reconciled it yet"
         table.add_row(pool["name"], pods or "none", *numbers, _counted(pool), why)
     out.print(table)
-    for pool in pools:
-        if pool["slots"]:
-            out.print(pool["name"], "", grid(pool["slots"]))
-    if any(pool["slots"] for pool in pools):
+    with_slots = [pool for pool in pools if any(pod["slots"] for pod in pool["slots"] or ())]
+    for pool in with_slots:
+        out.print(pool["name"], "", grid(pool["slots"]))
+    if with_slots:
         out.print(Text("slots: ") + Text(", ").join(Text.assemble(CELLS[state], f" {state}") for state in CELLS))
 
 

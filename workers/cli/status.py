@@ -1,4 +1,4 @@
-"""`berthmaster status`: the state of pools, slots, claims and the workqueue."""
+"""`berthmaster status`: the state of port pools, pod pools with their slots, claims and the workqueue."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ T = TypeVar("T")
 
 
 def status(as_json: AsJson = False) -> None:
-    """Show pools with their slots, claims and the workqueue. Exit status 1 if one of them cannot be read."""
+    """Show port pools, pod pools with their slots, claims and the workqueue. Exit status 1 if one cannot be read."""
     settings = configured()
     problems: list[str] = []
     redis = connect_state(settings.redis, Identity(settings.cluster))
     report: Json = {
-        "pools": read_or_note(lambda: pools(settings), problems) or [],
+        "portPools": read_or_note(lambda: port_pools(settings), problems) or [],
         "podPools": read_or_note(lambda: slots_grid.pod_pools(kubernetes(settings)), problems) or [],
         "claims": read_or_note(lambda: claims.claims(kubernetes(settings)), problems) or [],
         "queue": read_or_note(queue(redis).depth, problems) or {},
@@ -45,6 +45,8 @@ def status(as_json: AsJson = False) -> None:
     for pool in report["podPools"]:
         try:
             pool["slots"] = read_or_note(partial(slots_grid.slots, redis, pool["name"]), problems)
+            broken = read_or_note(partial(slots_grid.wrong_jobs, redis, pool["name"]), problems) or ()
+            problems.extend(f"{pool['name']}: {problem}" for problem in broken)
         except UnreadableLedger as error:  # one broken pool is one row with the error
             pool["slots"], pool["problem"] = None, str(error)
             problems.append(f"{pool['name']}: {error}")
@@ -68,7 +70,7 @@ def read_or_note(question: Callable[[], T], problems: list[str]) -> T | None:
         return None
 
 
-def pools(settings: WorkerSettings) -> list[Json]:
+def port_pools(settings: WorkerSettings) -> list[Json]:
     """Return all port pools as rows, sorted by name. Raises KubeError."""
     listed = [KubeObject(pool) for pool in kubernetes(settings).list(PATH)["items"]]
     return [summary(pool) for pool in sorted(listed, key=lambda pool: pool.name)]
@@ -90,11 +92,11 @@ def summary(pool: KubeObject) -> Json:
 def show(report: Json) -> None:
     """Print everything as tables."""
     out = console()
-    table = Table("pool", *COLUMNS, "load balancers", "problem")
-    for pool in report["pools"]:
+    table = Table("port pool", *COLUMNS, "load balancers", "problem")
+    for pool in report["portPools"]:
         cells = ["-" if pool[name] is None else str(pool[name]) for name in COLUMNS]
         table.add_row(pool["name"], *cells, str(len(pool["loadBalancers"])), pool["problem"])
-    if report["pools"] or not report["problems"]:  # an empty table says that there are none
+    if report["portPools"] or not report["problems"]:  # an empty table says that there are none
         out.print(table)
     if report["podPools"]:
         slots_grid.show(out, report["podPools"])

@@ -45,7 +45,7 @@ class LoadBalancer:
 class Listener:
     """A listener. Ours have the `protocol` TCP, UDP, TCP_UDP or TLS.
 
-    `target_group_arn` is '' when it forwards to none or to several, `certificate` is '' when it needs none.
+    `target_group_arn` is '' when it forwards to none or to several, `certificate` is None when it needs none.
     """
 
     arn: str
@@ -54,7 +54,7 @@ class Listener:
     protocol: str
     target_group_arn: str
     tags: Mapping[str, str] = field(default_factory=dict)
-    certificate: str = ""
+    certificate: str | None = None
 
 
 @dataclass(frozen=True)
@@ -116,14 +116,15 @@ class LoadBalancerApi(Protocol):
     ) -> LoadBalancerApi:
         """Return the same cloud for one run. `caller` names it in the call budget (the key of the run).
 
-        `keep(at_least)` is called right before each call, with the longest time that the call can take (Run.keep). What
-        it raises ends the method. `patience` is how long a method may sleep for a token (default 200 ms). Only lists of
-        whole accounts (rebuild, audit) should ask for more, because a list that stops in the middle starts again.
+        `keep(at_least)` is called right before each call, with the longest time that the call can take (Run.keep), and
+        before each wait: for a token, for a mutex, or for a list that another caller reads. What it raises ends the
+        method. `patience` is how long a method may sleep for a token (default 200 ms). Only lists of whole accounts
+        (rebuild, audit) should ask for more, because a list that stops in the middle starts again.
         """
         ...
 
     def limits(self) -> Limits:
-        """The limits of the account, at most an hour old (AwsSettings.limits_for)."""
+        """The limits of the account, which may be a while old: the settings of the provider say how long."""
         ...
 
     def find_load_balancers(self, arns: Collection[str] = (), names: Collection[str] = ()) -> list[LoadBalancer]:
@@ -163,7 +164,7 @@ class LoadBalancerApi(Protocol):
         protocol: str,
         target_group_arn: str,
         tags: Mapping[str, str],
-        certificate: str = "",
+        certificate: str | None = None,
     ) -> str:
         """Create or adopt the listener on that port that forwards to that target group, and return its ARN.
 

@@ -18,14 +18,16 @@ from berthmaster.errors import TerminalError, TransientError
 class CloudError(Exception):
     """`action` is the provider's action, `code` its own code (or the class of the client's error), `reason` for people.
 
-    `result` is the value of the label `result` in the metrics.
+    `call` is the action as people read it, after the provider's title: `AWS CreateListener`. `result` is the value of
+    the label `result` in the metrics.
     """
 
     result: ClassVar[str] = "error"
 
-    def __init__(self, action: str, code: str, message: str) -> None:
+    def __init__(self, action: str, code: str, message: str, provider: str = "cloud") -> None:
         super().__init__(f"{action}: {code}: {message}")
         self.action, self.code, self.reason = action, code, f"{code}: {message}"
+        self.call = f"{provider} {action}"
 
 
 class CloudNotFound(CloudError, TransientError):

@@ -19,8 +19,8 @@ class MutexHeld(TransientError):  # noqa: N818 - an ordinary wait
 class LoadBalancerMutexes(Protocol):
     """One mutex a load balancer."""
 
-    def acquire(self, load_balancer_arn: str, longest: timedelta) -> str:
-        """A token to release the mutex with, or '' while another caller holds it. It ends by itself after `longest`."""
+    def acquire(self, load_balancer_arn: str, longest: timedelta) -> str | None:
+        """A token to release the mutex with, None while another caller holds it. It ends by itself after `longest`."""
         ...
 
     def release(self, load_balancer_arn: str, token: str) -> None:

@@ -29,9 +29,9 @@ def join_if_unchanged(kube: KubeApi, path: str, read: Precondition, metadata: Js
     return kube.join(path, _conditional(read, metadata, parts))
 
 
-def delete_if_unchanged(kube: KubeApi, path: str, read: Precondition) -> None:
-    """Delete the object. Raises Conflict or NotFound when the object has changed since it was read."""
-    kube.delete(path, {"preconditions": {"uid": read.uid, "resourceVersion": read.resource_version}})
+def delete_if_unchanged(kube: KubeApi, path: str, read: Precondition) -> Json:
+    """Delete the object, and return the answer. Raises Conflict or NotFound when it has changed since it was read."""
+    return kube.delete(path, {"preconditions": {"uid": read.uid, "resourceVersion": read.resource_version}})
 
 
 def _conditional(read: Precondition, metadata: Json | None, parts: Mapping[str, Json]) -> Json:

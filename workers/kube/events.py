@@ -1,7 +1,7 @@
 """Kubernetes Events, for people who run `kubectl describe`: one a transition, never one a retry.
 
 The name of an Event is derived from the object, its version after the transition and the reason. So the API server
-answers a repeated Event with "exists already".
+answers a repeated Event with "exists already". A run does not wait for an Event (see event_outbox.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from berthmaster.routing import split_key
 from domain.kubernetes.objects import body_of
 from events.kube.api import AlreadyExists, Denied, Invalid, KubeApi, KubeError, RefusedWrite, path_of
 from events.workqueue import Snapshot
+from workers.kube.event_outbox import EventOutbox
 from workers.telemetry import metrics
 
 log = structlog.get_logger()
@@ -26,9 +27,9 @@ WARNING_STATES = frozenset({"Failed", "NoPortAvailable", "PoolNotFound", "PoolNo
 class KubeEvents:
     """Writes Kubernetes Events about pods and pools."""
 
-    def __init__(self, kube: KubeApi, namespace: str = "default") -> None:
-        """`namespace` is where events of cluster-scoped objects go."""
-        self._kube, self._namespace = kube, namespace
+    def __init__(self, kube: KubeApi, outbox: EventOutbox | None = None, namespace: str = "default") -> None:
+        """`outbox` None writes each Event at once. `namespace` is where events of cluster-scoped objects go."""
+        self._kube, self._outbox, self._namespace = kube, outbox, namespace
 
     def pod_state(self, namespace: str, name: str, uid: str, version: int, state: str, message: str) -> None:
         """Write an Event about the state of a pod's ports; `version` is the pod's, after the transition."""
@@ -83,6 +84,12 @@ class KubeEvents:
             firstTimestamp=now,
             lastTimestamp=now,
         )
+        if self._outbox is None:
+            self._write(namespace, body)
+        elif not self._outbox.put(lambda: self._write(namespace, body)):
+            log.warning("event_dropped", object=involved["name"], reason=reason, error="too many Events wait")
+
+    def _write(self, namespace: str, body: dict[str, Any]) -> None:
         try:
             self._kube.create(path_of("/api/v1", "namespaces", namespace, "events"), body)
         except AlreadyExists:
@@ -90,7 +97,7 @@ class KubeEvents:
         except KubeError as error:  # an Event is for people: work never stops for it
             if isinstance(error, Denied | Invalid):
                 metrics.count_refused_write(metrics.EVENTS, "create")
-            log.warning("event_dropped", object=involved["name"], reason=reason, error=str(error))
+            log.warning("event_dropped", object=body["involvedObject"]["name"], reason=body["reason"], error=str(error))
 
 
 def _involved(kind: ResourceKind, namespace: str, name: str, uid: str) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from berthmaster.kinds import POD_CLAIM
-from domain.kubernetes.names import BOUND_AT, TARGET_TAKEN
-from domain.kubernetes.objects import KubeObject
-from events.kube.api import KubeApi, NotFound
-from workers.kube.conditional_writes import patch_if_unchanged
-from workers.kube.our_kinds import path
+from domain.kubernetes.names import BOUND_AT, RENEWAL, REQUESTED, TARGET_TAKEN
+from domain.kubernetes.objects import KubeObject, new_object
+from events.kube.api import AlreadyExists, KubeApi, NotFound
+from workers.kube.conditional_writes import delete_if_unchanged, patch_if_unchanged
+from workers.kube.our_kinds import API_VERSION, path
 
 Json = dict[str, Any]
 
@@ -33,6 +33,24 @@ class PodClaims:
     def all(self, namespace: str, **query: Any) -> list[KubeObject]:
         """List the claims of a namespace, consistently; `query` may have a labelSelector."""
         return [KubeObject(claim) for claim in self._kube.list(claim_path(namespace), **query)["items"]]
+
+    def create(self, namespace: str, name: str, annotations: dict[str, str], spec: Json) -> KubeObject | None:
+        """Create a claim. None: a claim of this name exists."""
+        metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+        body = new_object(API_VERSION, POD_CLAIM.name, metadata, spec=spec)
+        try:
+            return KubeObject(self._kube.create(claim_path(namespace), body))
+        except AlreadyExists:
+            return None
+
+    def renew(self, claim: KubeObject, renewal: str) -> KubeObject:
+        """Renew a claim that has a ttl."""
+        return self._write(claim, {"annotations": {RENEWAL: renewal}})
+
+    def set_calls(self, claim: KubeObject, calls: str, renewal: str | None = None) -> KubeObject:
+        """Replace the ids of the calls that ask for the claim. With `renewal` the claim is renewed too."""
+        renewed = {} if renewal is None else {RENEWAL: renewal}
+        return self._write(claim, {"annotations": {REQUESTED: calls, **renewed}})
 
     def set_finalizers(self, claim: KubeObject, finalizers: list[str]) -> KubeObject:
         """Replace the claim's finalizers."""
@@ -59,6 +77,10 @@ class PodClaims:
         spec = claim.spec
         source = {"podName": spec["podName"], "nodeName": spec.get("nodeName") or None}
         return self._write(claim, {}, {"podName": target, "nodeName": None, "sourcePod": source})
+
+    def delete(self, claim: KubeObject) -> None:
+        """Delete the claim in the version that was read. Raises Conflict or NotFound."""
+        delete_if_unchanged(self._kube, claim_path(claim.namespace, claim.name), claim.precondition)
 
     def set_status(self, claim: KubeObject, status: Json) -> KubeObject:
         """Write the status. Raises Conflict or NotFound when the claim has changed since it was read."""

@@ -58,7 +58,7 @@ class PodClient:
         endpoints.
         """
         annotations = {PORTS_STATE: outputs.state, ENDPOINTS: outputs.endpoints, PORTS_MESSAGE: outputs.message}
-        metadata = {"annotations": {key: value or None for key, value in annotations.items()}}
+        metadata = {"annotations": annotations}
         path, read = pod_path(pod.namespace, pod.name), Precondition(pod.uid, str(pod.version))
         if pod.gate is None:
             obj = patch_if_unchanged(self._kube, path, read, metadata)

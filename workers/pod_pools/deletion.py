@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from berthmaster.jobs.runner_ledger import NotVerified
 from berthmaster.jobs.slot_ledger import SlotLedger
 from domain.outcome import Outcome, Settled, Wait
+from domain.pod_pools.pod_steps import LedgerState
+from domain.quantity import quantity
 from workers.kube.pool_pods import PoolPods
 from workers.pod_pools.actions import find_unlisted_pod
 from workers.pod_pools.claim_index_repair import repair_claim_index
 from workers.pod_pools.runner_tokens import forget_user
 from workers.pod_pools.services import PodPoolServices
+from workers.pod_pools.side_by_side import side_by_side
 from workers.run import Run
 from workers.stores.slots.claimable import forget_claimable
+from workers.stores.slots.pod_records import PodSlots
 from workers.stores.slots.view import pool_sizing, view
 
 RETRY_AFTER: Final = timedelta(seconds=30)
@@ -35,18 +41,34 @@ def delete_pool(services: PodPoolServices, run: Run, namespace: str, name: str) 
     forget_claimable(ledger)
     services.shown.forget(ledger.prefix)
     run.keep(services.call_time)  # a new pool of this name would have pods in the ledger
-    pods, entries = PoolPods(services.kube, namespace, name, owner={}), view(ledger).pods
+    pods, slots = PoolPods(services.kube, namespace, name, owner={}), view(ledger)
+    entries = (*slots.pods, *slots.unrecorded)
     with suppress(NotVerified):  # nothing is placed then
-        for entry in entries:
-            ledger.quarantine(entry.uid, for_good=True)
-        running = [entry for entry in entries if find_unlisted_pod(services, run, pods, ledger, entry)]
+        close_pods(services, ledger, entries)
+        running = count_present(services, run, pods, ledger, entries)
         if running:
-            return Wait(RETRY_AFTER, f"{len(running)} pods of the pool are still there")
+            return Wait(RETRY_AFTER, f"{quantity(running, 'pod of the pool is', 'pods of the pool are')} still there")
         if not verify_ledger(services, run, pods, ledger, mark):
             return Wait(RETRY_AFTER, "pods of the pool may still be there: Redis was new, and not all have reported")
-        ledger.sweep(services.remember)
+        ledger.sweep(services.remember, pause=2 * JOBS_END)  # runs are an hour apart, and limits go on meanwhile
     repair_claim_index(services, run, namespace)
     return Settled() if ledger.forget(run.token) else Wait(JOBS_END, "jobs wait for the pool, or are remembered")
+
+
+def close_pods(services: PodPoolServices, ledger: SlotLedger, entries: Collection[PodSlots]) -> None:
+    """Close pods for good, several side by side."""
+    unclosed = [entry for entry in entries if entry.view != LedgerState.ENDING]
+    side_by_side(services.pod_writes, (partial(ledger.quarantine, entry.uid, for_good=True) for entry in unclosed))
+
+
+def count_present(
+    services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, entries: Collection[PodSlots]
+) -> int:
+    """Count the pods of the ledger that are still there: by one list, and by name those that it lacks, side by side."""
+    listed = {pod.uid for pod in pods.labelled()} if entries else set[str]()
+    unlisted = [entry for entry in entries if entry.uid not in listed]
+    calls = (partial(find_unlisted_pod, services, run, pods, ledger, entry) for entry in unlisted)
+    return len(entries) - len(unlisted) + sum(map(bool, side_by_side(services.pod_writes, calls)))
 
 
 def verify_ledger(services: PodPoolServices, run: Run, pods: PoolPods, ledger: SlotLedger, mark: str) -> bool:

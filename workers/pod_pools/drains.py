@@ -1,4 +1,4 @@
-"""Drains of pods that claims gave back: their sessions end, then the pods are warm again or go.
+"""Drains of pods that claims gave back: their sessions end, then the pods are warm again or are replaced.
 
 Every write is conditional on the version of the pod that was read.
 """
@@ -7,23 +7,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from berthmaster.jobs.slot_ledger import SlotLedger
-from domain.claims.draining import Drain, Next, counted, due, in_order, next_of
+from domain.claims.draining import Drain, Next, due, in_order, next_of, parse_report
 from domain.claims.labels import moment
 from domain.claims.pod import Phase
 from domain.kubernetes.names import DRAIN, GIVEN_BACK, PHASE, SESSIONS
 from domain.kubernetes.objects import Pod
 from domain.pod_pools.pod_pool import PodPoolSpec
 from domain.pod_pools.pod_steps import LedgerState, Member
-from events.kube.api import Conflict, Denied, Invalid, NotFound
-from workers.kube.claimable_pods import ClaimPods
+from workers.kube.claim_pods import unreadable_records
 from workers.kube.pool_pods import PoolPods
 from workers.pod_pools.observe import PodPoolObservation
 from workers.pod_pools.services import PodPoolServices
+from workers.pod_pools.side_by_side import side_by_side
 from workers.run import Run
 
 log = structlog.get_logger()
@@ -36,9 +37,9 @@ WAITING: Final = (Next.WAIT, Next.ASK)
 
 @dataclass(frozen=True)
 class DrainResult:
-    """`returned` pods are warm again. `wait`: when the next drain is due, None without any drain."""
+    """`reused` pods are warm again. `wait`: when the next drain is due, None without any drain."""
 
-    returned: int = 0
+    reused: int = 0
     changed: bool = False
     wait: timedelta | None = None
 
@@ -55,9 +56,11 @@ class PodDrains:
     current: str
 
     def advance(self, observed: PodPoolObservation) -> DrainResult:
-        """Do the next step of each drain."""
+        """Do the next step of each drain, several side by side."""
         wait, steps = self.spec.drain_wait, next_steps(observed, self.spec, self.current)
-        done = [step for member, drain, step in steps if self._apply(member, drain, step, observed.objects[member.uid])]
+        calls = (partial(self._apply, *step, observed.objects[step[0].uid]) for step in steps)
+        applied = side_by_side(self.services.pod_writes, calls)
+        done = [step for (*_, step), changed in zip(steps, applied, strict=True) if changed]
         asked = [replace(drain, asked=drain.id) if step is Next.ASK else drain for _, drain, step in steps]
         left = [due(drain, wait) for drain, (*_, step) in zip(asked, steps, strict=True) if step in WAITING]
         return DrainResult(done.count(Next.IDLE), bool(done), max(SOON, min(left)) if left else None)
@@ -89,14 +92,7 @@ class PodDrains:
 
     def _write(self, pod: Pod, labels: Json, annotations: Json) -> bool:
         self.run.keep(self.services.call_time)
-        try:
-            ClaimPods(self.services.kube, pod.namespace).write(pod, labels, annotations)
-        except (Conflict, NotFound):
-            return False
-        except (Denied, Invalid) as error:
-            log.warning("pod_write_refused", pool=self.ledger.pool, pod=pod.name, reason=str(error))
-            return False
-        return True
+        return self.pods.set(pod, labels, annotations) is not None
 
 
 def next_steps(observed: PodPoolObservation, spec: PodPoolSpec, current: str) -> list[tuple[Member, Drain, Next]]:
@@ -107,13 +103,17 @@ def next_steps(observed: PodPoolObservation, spec: PodPoolSpec, current: str) ->
         if member.drains
     )
     return [
-        (member, drain, next_of(drain, spec.drain_wait, _is_reusable(member, spec, current)))
+        (
+            member,
+            drain,
+            next_of(drain, spec.drain_wait, _is_reusable(member, observed.objects[member.uid], spec, current)),
+        )
         for member, drain in drains
     ]
 
 
-def _is_reusable(member: Member, spec: PodPoolSpec, current: str) -> bool:
-    return spec.recycle == "reuse" and member.fingerprint == current
+def _is_reusable(member: Member, pod: Pod, spec: PodPoolSpec, current: str) -> bool:
+    return spec.recycle == "reuse" and member.fingerprint == current and not unreadable_records(pod)
 
 
 def drain_of(member: Member, pod: Pod, now: datetime) -> Drain:
@@ -125,10 +125,10 @@ def drain_of(member: Member, pod: Pod, now: datetime) -> Drain:
     notes = pod.annotations
     start = moment(notes.get(GIVEN_BACK, "").partition(" ")[2])
     if start is None or start > now + CLOCK_ERROR:
-        return Drain("", timedelta(0))
-    sessions, answers = counted(notes.get(SESSIONS, ""))
+        return Drain(None, timedelta(0))
     usable = member.phase == "Running" and member.ready and not _started_after(pod, start)
-    return Drain(member.drain, max(timedelta(0), now - start), notes.get(DRAIN, ""), answers, sessions, usable)
+    report, asked = parse_report(notes.get(SESSIONS, "")), notes.get(DRAIN) or None
+    return Drain(member.drain or None, max(timedelta(0), now - start), asked, report, usable)
 
 
 def _started_after(pod: Pod, began: datetime) -> bool:

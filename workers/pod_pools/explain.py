@@ -11,8 +11,10 @@ from pydantic import ValidationError
 from berthmaster.jobs.slot_ledger import Size, SlotLedger
 from berthmaster.spec import length
 from domain.claims.draining import Next
+from domain.pod_pools.new_pods import NewPods
 from domain.pod_pools.pod_pool import PodPoolSpec
-from domain.pod_pools.pod_steps import PodTimeouts, fingerprint
+from domain.pod_pools.pod_steps import Member, PodStep, PodTimeouts, removal_reason, retirement_reason
+from domain.pod_pools.signals import ScalingPolicy
 from domain.spec_errors import spec_problem
 from events.workqueue import Snapshot
 from workers.kube.pod_pools import owner_reference
@@ -33,12 +35,13 @@ class PodPoolDryRun:
     """What a run would do to the pods that there are now. If it changes one, the real run observes again.
 
     `gone`: pods whose jobs are placed again. `steps`: pod -> what is done to it. `token`: what becomes of it.
-    `problem`: why nothing is decided, '' if something is.
+    `schedules`: the pool's, in words. `problem`: why nothing is decided, '' if something is.
     """
 
     gone: tuple[str, ...] = ()
     steps: tuple[tuple[str, str], ...] = ()
     token: str = ""
+    schedules: tuple[str, ...] = ()
     change: int = 0
     reason: str = ""
     size: int = 0
@@ -75,39 +78,51 @@ def _plan_run(services: PodPoolServices, ledger: SlotLedger, pool: Snapshot, spe
     observed = observation_of(listed, pods.owns, view(ledger), services.kube.clock.now())
     tokens = tokens_of(services, None, ledger, pool, spec)
     name, token = tokens.preview(observed.now, not any(pod.busy for pod in observed.slots.pods))
-    current = fingerprint(revision_of(spec), name or "")
-    timeouts = PodTimeouts(length(spec.ready_timeout), services.silence)
+    new = NewPods(revision_of(spec), name or "", token if name is None else "")
+    schedules = spec.schedules_at(observed.now)
+    current = None if schedules.frozen else new.fingerprint
+    timeouts = PodTimeouts(length(spec.ready_timeout), services.silence, rest=spec.rest)
     since_start = observed_for(ledger, services.silence, record=False)
     since_request, token_known = sizing.asked, name is not None
     steps = pending_steps(observed, current, timeouts, since_request, since_start, token_known=token_known)
     plan = PodPoolDryRun(
-        gone=tuple(pod.name for pod in observed.slots.pods if pod.uid in observed.gone),
-        steps=(*((member.name, step.value) for member, step in steps), *_drains(observed, spec, current)),
+        gone=tuple(pod.name for pod in (*observed.slots.pods, *observed.slots.unrecorded) if pod.uid in observed.gone),
+        steps=(
+            *((member.name, _said(step, member, timeouts)) for member, step in steps),
+            *_drains(observed, spec, new.fingerprint),
+        ),
         token=token,
+        schedules=schedules.lines,
     )
     if sizing.size is None:
         return replace(plan, problem="not every pod has reported since Redis was new: the size stays until then")
     claims = count_waiting(waiting, pool.body["name"], observed.members)
-    return _with_size(plan, observed, sizing.size, spec, claims, (current, token if name is None else ""))
+    return _with_size(plan, observed, sizing.size, spec.policy_under(schedules), claims, new)
+
+
+def _said(step: PodStep, member: Member, timeouts: PodTimeouts) -> str:
+    reasons = {PodStep.REMOVE: removal_reason, PodStep.RETIRE: retirement_reason}
+    reason = reasons[step](member, timeouts) if step in reasons else None
+    return f"{step.value}: {reason}" if reason else step.value
 
 
 def _drains(observed: PodPoolObservation, spec: PodPoolSpec, current: str) -> Iterator[tuple[str, str]]:
     for member, drain, step in next_steps(observed, spec, current):
-        yield member.name, f"drains: {WORDS[step]}, {max(0, drain.sessions)} sessions"
+        yield member.name, f"drains: {WORDS[step]}, {drain.sessions or 0} sessions"
 
 
 def _with_size(
     plan: PodPoolDryRun,
     observed: PodPoolObservation,
     size: Size,
-    spec: PodPoolSpec,
+    policy: ScalingPolicy,
     claims: int,
-    new_pods: tuple[str, str],
+    new: NewPods,
 ) -> PodPoolDryRun:
-    """`new_pods`: their fingerprint, and why they would have no token."""
     present = expected_pods(observed)[1]
-    size = replace(size, pods=_within_bounds(spec, size.pods if size.pods >= 0 else present))
-    scaling = make_plan(observed, size, spec, claims, *new_pods)
+    pods = size.pods if size.pods >= 0 else present
+    size = replace(size, pods=max(policy.min_pods, min(policy.max_pods, pods)))
+    scaling = make_plan(observed, size, policy, claims, new)
     return replace(
         plan,
         change=scaling.decision.change,
@@ -116,7 +131,3 @@ def _with_size(
         create=len(scaling.names) + scaling.create,
         remove=tuple(member.name for member in scaling.remove),
     )
-
-
-def _within_bounds(spec: PodPoolSpec, pods: int) -> int:
-    return max(spec.min_replicas, min(spec.max_replicas, pods))

@@ -177,7 +177,7 @@ class RunnerTokens:
     def preview(self, now: datetime, idle: bool) -> tuple[str | None, str]:
         """The token that pods have now, and what a run would do with it; without any effect.
 
-        '': there is none. None: it cannot be known.
+        '': there is none. None: it cannot be cached.
         """
         if self._barrier:
             return None, self._barrier[1]

@@ -9,7 +9,7 @@ import structlog
 
 from berthmaster.jobs.slot_ledger import SlotLedger
 from domain.pod_pools.pod_steps import Member
-from workers.kube.claimable_pods import held
+from workers.kube.claim_pods import held
 from workers.kube.pool_pods import PoolPods
 from workers.pod_pools.services import PodPoolServices
 from workers.run import Run
@@ -41,3 +41,19 @@ def close_and_delete(
             log.info("pod_deleted", pool=ledger.pool, pod=member.name)
             return True
     return False
+
+
+def retire_and_delete(services: PodPoolServices, run: Run, ledger: SlotLedger, pods: PoolPods, member: Member) -> bool:
+    """Remove a pod that is not open and that nothing runs on. False: it is used, claimed or open after all.
+
+    It is never opened again: a later run deletes it where this one could not.
+    """
+    run.keep(services.call_time)
+    pod = pods.read(member.name, member.uid)
+    if pod is None or pod.deleting:
+        return True
+    if held(pod) or pod.ready or not ledger.retire(member.uid):
+        return False
+    log.info("pod_retired", pool=ledger.pool, pod=member.name)
+    run.keep(services.call_time)
+    return pods.delete(pod)

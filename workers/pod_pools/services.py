@@ -12,6 +12,7 @@ from berthmaster.jobs.slot_ledger import SlotLedger
 from events.kube.api import KubeApi
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
+from workers.pod_pools.pod_cache import PodCache
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames, ShownStatus
@@ -28,7 +29,9 @@ class PodPoolServices:
     `withheld`: why runners cannot reach Redis without a secret of the workers, '' when they can.
     `call_time`: how long a call may take. `silence`: after which a runner counts as dead.
     `remember`: for how long jobs are kept once they have ended.
-    `many`: from so many pods on, the runs of a pool pause between them.
+    `many`: from so many pods on, the lists of a pool pause between them.
+    `pod_cache`: the pods of pools as this process knows them.
+    `pod_writes`: how many pods a run writes at a time.
     """
 
     kube: KubeApi
@@ -47,3 +50,5 @@ class PodPoolServices:
     silence: timedelta
     remember: timedelta
     many: int
+    pod_cache: PodCache
+    pod_writes: int

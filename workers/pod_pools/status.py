@@ -6,7 +6,15 @@ import orjson
 
 from berthmaster.jobs.slot_ledger import SlotLedger
 from domain.pod_pools.pod_steps import LedgerState
-from domain.pod_pools.status import SlotCounts, invalid_status, pod_pool_status, ready, runner_token
+from domain.pod_pools.status import (
+    SlotCounts,
+    invalid_status,
+    pod_pool_status,
+    pods_lost,
+    ready,
+    runner_token,
+    schedules,
+)
 from domain.status import write_refused
 from events.kube.api import refused_so_far
 from events.workqueue import Snapshot
@@ -30,6 +38,11 @@ class PodPoolReporter:
         about = (self._namespace, self._name, self._pool.uid)
         self._services.events.pod_pool(*about, reason, words, once or self._run.token, warning)
 
+    def publish(self, result: ScalingResult) -> None:
+        """Record what the run did as Events, then write the status."""
+        self.scaling_events(result)
+        self.status(result)
+
     def scaling_events(self, result: ScalingResult) -> None:
         """Record that the pool has a new size, and that pods were refused."""
         if result.change:
@@ -43,26 +56,36 @@ class PodPoolReporter:
         conditions = [ready(result.obstacle, result.created.refusal, grant.withheld)]
         if grant.name or grant.problem:
             conditions.append(runner_token(grant.problem, grant.name, grant.caution))
+        scheduled = schedules(result.schedules)
+        conditions += [condition for condition in (scheduled, pods_lost(observed.members)) if condition]
         if refused := refused_so_far():
             conditions.append(write_refused(str(refused[0])))
         waiting = sum(observed.slots.waiting.values()), result.claims
         counts, reason = slot_counts(observed.slots), result.problem or result.decision.reason
         about = (self._name, self._generation)
-        self._write(pod_pool_status(observed.members, counts, waiting, result.size, reason, conditions, about))
+        status = pod_pool_status(observed.members, counts, waiting, result.size, reason, conditions, about)
+        before = self._write(status)
+        if scheduled and before is not None and orjson.dumps(scheduled.message) not in before:
+            words = scheduled.message
+            self.event(f"Schedules{scheduled.reason}", words, words, warning=scheduled.status == "False")
 
     def invalid(self, problem: str) -> None:
         """Write what is wrong with the spec, and leave the rest of the status."""
         self._write(invalid_status(problem, self._generation))
 
-    def _write(self, status: dict[str, object]) -> None:
-        """Write a status that is not the one written last. Another pool of this name has another UID."""
+    def _write(self, status: dict[str, object]) -> bytes | None:
+        """Write a status that is not the one written last, and return that one. None: it is the same.
+
+        Another pool of this name has another UID.
+        """
         text = orjson.dumps([self._run.history, self._pool.uid, status])
-        if self._services.shown.get(self._ledger.prefix) == text:
-            return
+        if (before := self._services.shown.get(self._ledger.prefix)) == text:
+            return None
         self._run.keep(self._services.call_time)
         self._pool = self._services.pools.set_status(self._namespace, self._pool, status)
         self._run.record_write(self._pool)
         self._services.shown.put(self._ledger.prefix, text)
+        return before
 
 
 def slot_counts(slots: SlotsView) -> SlotCounts:

@@ -9,11 +9,11 @@ from typing import Final
 from domain.port_audit.rebuild import Place, TaggedEntry
 from domain.port_audit.sides import CloudResource
 from domain.port_pools.placement import positions
-from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
-from workers.cloud.arns import is_load_balancer
+from domain.port_pools.port_pool import PortPoolSpec
 from workers.cloud.driver import Listener, LoadBalancer, LoadBalancerApi, LoadBalancerState, TargetGroup
 from workers.cloud.errors import CloudNotFound
 from workers.cloud.names import load_balancer_name
+from workers.cloud.providers import is_load_balancer, load_balancer_name_in
 from workers.cloud.tags import PRECREATED, RETIRING, belongs_to
 from workers.ports.listeners.precreate import is_stock
 from workers.ports.listeners.tags import read_tags
@@ -61,7 +61,8 @@ class InventoryReader:
     def __init__(
         self, driver: LoadBalancerApi, cluster: str, pool: str, spec: PortPoolSpec, recorded: Collection[str] = ()
     ) -> None:
-        self._driver, self._cluster, self._pool, self._spec, self._recorded = driver, cluster, pool, spec, recorded
+        self._driver, self._cluster, self._pool, self._spec = driver, cluster, pool, spec
+        self._recorded = frozenset(recorded)
 
     def read(self, with_groups: bool = True) -> Inventory:
         """Read the inventory. Without target groups it costs fewer calls, and leaves out former load balancers."""
@@ -70,20 +71,19 @@ class InventoryReader:
         faults = ((arn, self._fault(existing.get(arn))) for arn in self._spec.load_balancers)
         inventory.unusable = {arn: fault for arn, fault in faults if fault}
         named = [existing[arn] for arn in self._spec.load_balancers if arn not in inventory.unusable]
-        created = self._created()
+        groups = self._driver.target_groups_owned(self._cluster, self._pool) if with_groups else []
+        created = self._created(groups)
         ranks = positions([lb.name for lb in named], [(slot, lb.name) for slot, lb in created])
         ours = {lb.arn for _, lb in created}  # a created load balancer that the spec names counts once, in its slot
         for slot, lb in [(-1, lb) for lb in named if lb.arn not in ours] + created:
             self._add(inventory, lb, slot, ranks[lb.name])
-        if with_groups:
-            groups = self._driver.target_groups_owned(self._cluster, self._pool)
-            for lb in self._former_load_balancers(groups, inventory):
-                self._add(inventory, lb, -1, len(ranks))
-            inventory.target_groups += resources_of(groups)
+        for lb in self._former_load_balancers(groups, inventory):
+            self._add(inventory, lb, -1, len(ranks))
+        inventory.target_groups += resources_of(groups)
         return inventory
 
-    def _fault(self, lb: LoadBalancer | None) -> str:
-        """Why it gives no ports, '' when it does."""
+    def _fault(self, lb: LoadBalancer | None) -> str | None:
+        """Why it gives no ports, None when it does."""
         if lb is None:
             return NOT_FOUND
         if lb.kind != "network":
@@ -91,7 +91,7 @@ class InventoryReader:
         if lb.state is LoadBalancerState.FAILED:
             return "its setup failed"
         elsewhere = bool(lb.vpc_id) and lb.vpc_id != self._spec.vpc_id
-        return f"it is in {lb.vpc_id}, not in {self._spec.vpc_id}" if elsewhere else ""
+        return f"it is in {lb.vpc_id}, not in {self._spec.vpc_id}" if elsewhere else None
 
     def _former_load_balancers(self, groups: list[TargetGroup], inventory: Inventory) -> list[LoadBalancer]:
         """Load balancers that have left the pool, and still have a listener of ours."""
@@ -99,16 +99,18 @@ class InventoryReader:
         former = arns - {lb.arn for lb in inventory.load_balancers}
         return self._driver.find_load_balancers(arns=sorted(former)) if former else []
 
-    def _created(self) -> list[tuple[int, LoadBalancer]]:
-        """Load balancers with our tags and a name made from a slot. One with another name is not ours."""
+    def _created(self, groups: Iterable[TargetGroup]) -> list[tuple[int, LoadBalancer]]:
+        """Load balancers with a name made from a slot, and our tags or a target group of ours: people remove tags."""
         owned = {lb.arn: lb for lb in self._driver.find_owned_load_balancers(self._cluster, self._pool)}
-        unlisted = sorted(arn for arn in self._recorded if is_load_balancer(arn) and arn not in owned)
-        owned |= {lb.arn: lb for lb in self._driver.find_load_balancers(arns=unlisted)}
-        slots = ((self._slot(lb), lb) for lb in owned.values())
+        arns = self._recorded | {arn for group in groups for arn in group.load_balancer_arns}
+        unlisted = (arn for arn in arns - owned.keys() if is_load_balancer(arn))
+        ours = sorted(arn for arn in unlisted if self._slot(load_balancer_name_in(arn)) is not None)
+        owned |= {lb.arn: lb for lb in self._driver.find_load_balancers(arns=ours)}
+        slots = ((self._slot(lb.name), lb) for lb in owned.values())
         return sorted(((slot, lb) for slot, lb in slots if slot is not None), key=lambda pair: pair[0])
 
-    def _slot(self, lb: LoadBalancer) -> int | None:
-        return slot_of(self._cluster, self._pool, lb.name, self._spec.auto_create.parameters.name_prefix)
+    def _slot(self, name: str) -> int | None:
+        return slot_of(self._cluster, self._pool, name, self._spec.auto_create.parameters.name_prefix)
 
     def _add(self, inventory: Inventory, lb: LoadBalancer, slot: int, position: int) -> None:
         try:
@@ -117,7 +119,7 @@ class InventoryReader:
             return
         foreign = tuple(sorted(listener.port for listener in listeners if not self._is_ours(listener)))
         former = slot < 0 and lb.arn not in self._spec.load_balancers
-        fault = "" if former else self._fault(lb)
+        fault = None if former else self._fault(lb)
         if fault:
             inventory.unusable[lb.arn] = fault
         retiring = slot >= 0 and RETIRING in lb.tags
@@ -137,7 +139,8 @@ class InventoryReader:
         if tagged:
             entry = replace(tagged.entry, lb=lb, port=listener.port)
             tagged = replace(tagged, entry=entry, shared=self._is_stock(listener))
-        return CloudResource(listener.arn, (lb, listener.port), listener.tags, tagged, listener.target_group_arn)
+        lone = ours and not tagged and not self._is_stock(listener)
+        return CloudResource(listener.arn, (lb, listener.port), listener.tags, tagged, listener.target_group_arn, lone)
 
     def _is_ours(self, listener: Listener) -> bool:
         return listener.arn in self._recorded or belongs_to(listener.tags, self._cluster, self._pool)
@@ -146,7 +149,7 @@ class InventoryReader:
         return self._is_ours(listener) and is_stock(self._spec, listener, listener.arn in self._recorded)
 
     def _capacity(self, slot: int, foreign: tuple[int, ...]) -> int:
-        quota = self._spec.listener_quota if slot < 0 and self._spec.listener_quota else NLB_LISTENERS
+        quota = self._spec.listeners_of_one if slot < 0 else self._spec.provider.listeners
         quota = min(quota, self._driver.limits().listeners)
         inside = sum(port in self._spec.ports for port in foreign)
         room = max(0, min(quota - len(foreign), len(self._spec.ports) - inside))
@@ -161,7 +164,7 @@ def resources_of(groups: Iterable[TargetGroup]) -> list[CloudResource]:
 def _target_group(group: TargetGroup) -> CloudResource:
     tagged = read_tags(group.tags, "", group.arn)
     place = (tagged.entry.lb, tagged.entry.port) if tagged else ("", 0)
-    lone = PRECREATED in group.tags and not group.load_balancer_arns
+    lone = (PRECREATED in group.tags or not tagged) and not group.load_balancer_arns
     return CloudResource(group.arn, place, group.tags, tagged, lone=lone)
 
 

@@ -15,11 +15,11 @@ from domain.port_audit.sides import AuditedLoadBalancer, CloudSide, Held, Ledger
 from domain.ports.entry import Entry
 from domain.ports.pod import PodView
 from events.workqueue import Workqueue
-from workers.cloud.arns import load_balancer_name_in
 from workers.cloud.call_budget import OverBudget
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.errors import CloudNotFound
 from workers.cloud.priority import Priority
+from workers.cloud.providers import load_balancer_name_in
 from workers.cloud.tags import RETAIN, created_tags, port_tags, stock_tags
 from workers.port_audit.inventory import Inventory, InventoryReader, resources_of
 from workers.port_services import PortServices
@@ -29,6 +29,7 @@ from workers.stores.ports.ledger import Ledger
 from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger
 from workers.stores.ports.precreated import Stock
 from workers.stores.ports.view import known_arns, owners, view
+from workers.stores.ticks import Keep, unkept
 
 MOST_UNLISTED: Final = 40
 """Target groups that no list shows and one audit reads by their ARNs: two calls."""
@@ -58,14 +59,20 @@ def live_pods_of(pods: Iterable[PodView]) -> Pods:
 
 
 def observe(
-    services: PortServices, pool: str, pods: Callable[[], Pods], most_targets: int, who: str = "audit"
+    services: PortServices,
+    pool: str,
+    pods: Callable[[], Pods],
+    most_targets: int,
+    keep: Keep = unkept,
+    who: str = "audit",
 ) -> AuditObservation | None:
-    """Observe a pool. None: it has no accepted spec yet. Raises CloudError, TransientError.
+    """Observe a pool. None: it has no accepted spec yet. Raises CloudError, TransientError, StaleToken.
 
-    `who` names the caller in the call budget; `most_targets` bounds the target groups whose targets are read.
+    `keep` is called before each call of AWS, also of repairs. `who` names the caller in the call budget; `most_targets`
+    bounds the target groups whose targets are read.
     """
     config = decode_config(PortPoolLedger(services.ledger(pool)).config())
-    return AuditObserver(services, pool, config, who).observe(pods, most_targets) if config else None
+    return AuditObserver(services, pool, config, keep, who).observe(pods, most_targets) if config else None
 
 
 def next_round(arns: Iterable[str], after: str, most: int) -> list[str]:
@@ -78,11 +85,11 @@ def next_round(arns: Iterable[str], after: str, most: int) -> list[str]:
 class AuditObserver:
     """One observation of one pool, on behalf of one caller."""
 
-    def __init__(self, services: PortServices, pool: str, config: PoolConfig, who: str) -> None:
+    def __init__(self, services: PortServices, pool: str, config: PoolConfig, keep: Keep, who: str) -> None:
         self._services, self._pool, self._config = services, pool, config
         self._ledger = services.ledger(pool)
         self._driver = services.driver(config.spec.region).on_behalf_of(
-            f"{who}/{pool}", Priority.REPAIR, patience=services.call_time
+            f"{who}/{pool}", Priority.REPAIR, keep, services.call_time
         )
 
     def observe(self, pods: Callable[[], Pods], most_targets: int) -> AuditObservation:
@@ -183,10 +190,10 @@ def place_of(key: str) -> Place:
     return lb, int(port)
 
 
-def _stale_target_group(difference: str) -> str:
-    """The target group in the id of a difference about a stale target, '' for any other."""
+def _stale_target_group(difference: str) -> str | None:
+    """The target group in the id of a difference about a stale target, None for any other."""
     kind, _, _, arn, *_ = difference.split("|")
-    return arn if kind == DifferenceKind.STALE_TARGET else ""
+    return arn if kind == DifferenceKind.STALE_TARGET else None
 
 
 def _registered(driver: LoadBalancerApi, arn: str) -> frozenset[str] | None:

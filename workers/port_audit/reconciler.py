@@ -20,19 +20,25 @@ from workers.port_services import PortServices
 from workers.stores.ports.audit_memory import Noted
 from workers.stores.ports.ledger import NotReady
 from workers.stores.ports.pool_ledger import PortPoolLedger
+from workers.stores.ticks import STEP, Keep, unkept
 
 log = structlog.get_logger()
 
 
-def audit(services: PortServices) -> None:
-    """Audit one pool after the other. A failure at one does not stop the rest."""
+def audit(services: PortServices, keep: Keep = unkept) -> None:
+    """Audit one pool after the other. A failure at one does not stop the rest.
+
+    `keep` is called before each pool and each call of AWS. Raises StaleToken when it does.
+    """
     pods = lru_cache(maxsize=1)(lambda: live_pods(services.queue))
     for pool in services.pool_names.all():
+        keep(STEP)
         try:
-            if observed := observe(services, pool, pods, services.audit_targets):  # 1. read the ledger and the cloud
+            # 1. read the ledger and the cloud
+            if observed := observe(services, pool, pods, services.audit_targets, keep):
                 repair_plan = plan(observed.comparison)  # 2. decide: domain, pure
                 repair(services, pool, observed, repair_plan)  # 3. act, within the call budget
-            PortPoolLedger(services.ledger(pool)).prune_fences()
+            PortPoolLedger(services.ledger(pool)).prune_fences(services.queue.newest_token())
         except NotReady:
             log.info("ledger_not_ready", pool=pool)
         except (TransientError, TerminalError) as error:
@@ -62,13 +68,13 @@ def dry_run(services: PortServices, pool: str, repair_plan: RepairPlan) -> dict[
     return {difference: _too_early(difference, noted) or str(difference.remedy) for difference in repair_plan}
 
 
-def _too_early(difference: Difference, noted: Noted) -> str:
-    """Why the repair has to wait, or ''."""
+def _too_early(difference: Difference, noted: Noted) -> str | None:
+    """Why the repair has to wait, None if it need not."""
     waits = difference.remedy.patient and difference.id not in noted.ripe
-    return "wait: it has not been there long enough" if waits else ""
+    return "wait: it has not been there long enough" if waits else None
 
 
-def _apply(repairer: Repair, difference: Difference) -> str:
+def _apply(repairer: Repair, difference: Difference) -> str | None:
     """Without call budget the pass goes on, because some repairs cost no call."""
     try:
         return repairer.apply(difference)

@@ -39,8 +39,11 @@ class Repair:
         self._ledger = services.ledger(pool)
         self._pool_ledger = PortPoolLedger(self._ledger)
 
-    def apply(self, difference: Difference) -> str:
-        """'' when the repair is done or on its way, otherwise why not. Raises OverBudget: the next pass tries again."""
+    def apply(self, difference: Difference) -> str | None:
+        """Repair it. Returns why it stays, None when that is done or on its way.
+
+        Raises OverBudget: the next pass tries again.
+        """
         if difference.remedy is Remedy.NONE:
             return str(Remedy.NONE)
         try:
@@ -51,7 +54,7 @@ class Repair:
             place = {"lb": difference.lb, "port": difference.port}
             log.warning("drift_stays", pool=self._pool, kind=difference.kind, **place, error=str(error))
             return str(error)
-        return ""
+        return None
 
     def _act(self, difference: Difference) -> None:
         match difference.remedy:
@@ -61,7 +64,7 @@ class Repair:
                 self._update(difference, remedy)
             case Remedy.REBIND | Remedy.RESTOCK | Remedy.ADOPT | Remedy.REBUILD as remedy:
                 self._create(difference, remedy)
-            case Remedy.DEREGISTER | Remedy.REMOVE | Remedy.DISCARD as remedy:
+            case Remedy.DEREGISTER | Remedy.REMOVE | Remedy.DISCARD | Remedy.CLOSE as remedy:
                 self._delete(difference, remedy)
             case _:
                 assert_never(difference.remedy)
@@ -100,15 +103,17 @@ class Repair:
                 self._remove(difference)
             case Remedy.DISCARD:
                 self._discard(difference.arn)
+            case Remedy.CLOSE:
+                self._close(difference)
             case _:
                 assert_never(remedy)
 
     def _run(self, owner: str) -> None:
-        self._services.queue.touch([pod_key(*owner.split("/"))], [self._pool])
+        self._services.queue.touch([pod_key(*owner.split("/"))], [self._pool], slow=True)
 
     def _recheck(self) -> None:
         self._pool_ledger.ask_recheck()
-        self._services.queue.touch([port_pool_key(self._pool)])
+        self._services.queue.touch([port_pool_key(self._pool)], slow=True)
 
     def _adopt(self, difference: Difference) -> None:
         if epoch := self._pool_ledger.adopt(self._slots[difference.lb]):
@@ -144,7 +149,7 @@ class Repair:
         if Stock(self._ledger).lost(key, difference.arn):
             if difference.entry and self._pool_ledger.missing(difference.owner, difference.entry):
                 self._run(difference.owner)
-            self._services.queue.touch([port_pool_key(self._pool)])
+            self._services.queue.touch([port_pool_key(self._pool)], slow=True)
 
     def _remove(self, difference: Difference) -> None:
         """Record the port as releasing first: a run of the owner that the tag names removes the listener."""
@@ -164,6 +169,15 @@ class Repair:
     def _discard(self, target_group: str) -> None:
         with contextlib.suppress(Busy):  # a listener came meanwhile
             self._driver.delete_target_group(target_group)
+            count_orphan(self._pool)
+
+    def _close(self, difference: Difference) -> None:
+        """Read the ledger again first: the port may have an owner by now, whose run takes the listener for its own."""
+        place = (difference.pool, difference.lb, difference.port)
+        held = (entry for _, entries in owners(self._ledger) for entry in entries)
+        stocked, _ = Stock(self._ledger).find(f"{difference.lb}:{difference.port}")
+        if stocked != difference.arn and not any(entry.id == place for entry in held):
+            self._driver.delete_listener(difference.arn)
             count_orphan(self._pool)
 
     def _record_orphan(self, owner: str, entry: Entry) -> str:
@@ -194,4 +208,4 @@ class Repair:
     def _distrust(self) -> None:
         log.warning("ledger_distrusted", pool=self._pool)
         self._pool_ledger.distrust()
-        self._services.queue.touch([port_pool_key(self._pool)])
+        self._services.queue.touch([port_pool_key(self._pool)], slow=True)

@@ -39,7 +39,8 @@ def configure(pool_run: PortPoolRun, config: PoolConfig, inventory: Inventory | 
     inventory = inventory or _read_inventory(pool_run, config, before)
     span = Span(config.spec.start_port, len(config.spec.ports), kinds(config.spec))
     lbs = inventory.load_balancers + _former_in_use(before, inventory, Stock(pool_run.ledger).carriers())
-    woken = pool_run.pool_ledger.configure(before.epoch, state, config.encoded(), span, lbs)
+    newest = pool_run.services.queue.newest_token()  # after the stamp of a rebuild: rule newest
+    woken = pool_run.pool_ledger.configure(newest, before.epoch, state, config.encoded(), span, lbs)
     if woken is None:
         raise TransientError(f"the capacity of pool {pool_run.name} changed meanwhile", timedelta(0))
     unusable = inventory.unusable | dict.fromkeys(_vanished(before, inventory), NOT_FOUND)

@@ -21,12 +21,12 @@ from workers.stores.ports.pool_ledger import PortPoolLedger
 class PortPoolObservation:
     """`config` is the spec to work with: the declared one, or the last accepted one where that is invalid.
 
-    `problem` is what is wrong with the declared spec, or ''.
+    `problem` is what is wrong with the declared spec, None if nothing is.
     """
 
     pool: Snapshot
     config: PoolConfig | None = None
-    problem: str = ""
+    problem: str | None = None
 
     @property
     def facts(self) -> PortPoolFacts:

@@ -60,12 +60,12 @@ class Precreation:
             for gap, port in places[:MOST]:
                 self._precreate(precreator, gap, port)
         except OverBudget as wait:
-            return Wait(wait.retry_after or AGAIN, "waiting for the AWS call budget")
+            return Wait(wait.retry_after or AGAIN, f"waiting for the {wait.provider} call budget")
         except (CloudDenied, CloudInvalid):
             raise
         except CloudError as error:
             log.warning("filling_failed", pool=self._pool, reason=str(error))
-            return Wait(FAILED, f"AWS {error.action}: {error.code}")
+            return Wait(FAILED, f"{error.call}: {error.code}")
         if len(places) > MOST:
             self._services.queue.touch([port_pool_key(self._pool)])
         else:

@@ -45,7 +45,6 @@ def rebuild_ledger(services: PortServices, run: Run, pool: str, config: PoolConf
         return None
     driver = services.driver(config.spec.region).on_behalf_of(run.key, Priority.BIND, run.keep, services.call_time)
     inventory = InventoryReader(driver, services.cluster, pool, config.spec).read()
-    run.keep(services.call_time)
     pods = list(services.pods.all())
     lbs = {lb.name for lb in inventory.load_balancers}
     rules = RebuildRules(

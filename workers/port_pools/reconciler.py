@@ -56,7 +56,7 @@ class PortPoolReconciler:
             return self._act(pool_run, step, observed)
         except (CloudDenied, CloudInvalid) as error:  # only a person can mend it
             if not observed.problem:
-                publish_status(pool_run, observed.config, trouble=f"AWS {error.action}: {error.reason}")
+                publish_status(pool_run, observed.config, trouble=f"{error.call}: {error.reason}")
             raise
         except (api.Denied, api.Invalid):
             if not observed.problem:

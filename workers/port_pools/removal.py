@@ -118,7 +118,7 @@ class Removal:
             raise
         except CloudError as error:
             self._retirement.put_off(lb, PUT_OFF)
-            reason = f"{lb.name} cannot be removed: AWS {error.action}: {error.code}"
+            reason = f"{lb.name} cannot be removed: {error.call}: {error.code}"
             log.warning("load_balancer_not_removed", pool=self._pool, lb=lb.name, error=str(error))
             self._write_event("LoadBalancerNotRemoved", reason, f"{lb.arn}/{error.code}", warning=True)
             return False

@@ -11,7 +11,7 @@ import orjson
 from domain.port_pools.port_pool import PoolState, PortPoolSpec
 from domain.port_pools.status import Findings, LoadBalancerLine, pool_status
 from events.kube.api import KubeError, refused_so_far
-from workers.cloud.arns import load_balancer_name_in
+from workers.cloud.providers import load_balancer_name_in
 from workers.port_audit.inventory import NOT_FOUND
 from workers.port_pools.pool_run import PortPoolRun
 from workers.scale_up.pool_config import PoolConfig
@@ -23,10 +23,10 @@ from workers.stores.ports.view import LedgerView, view
 def publish_status(
     pool_run: PortPoolRun,
     config: PoolConfig | None,
-    invalid: str = "",
-    trouble: str = "",
-    left: str = "",
-    refused: str = "",
+    invalid: str | None = None,
+    trouble: str | None = None,
+    left: str | None = None,
+    refused: str | None = None,
 ) -> None:
     """Write the status, once for each change.
 
@@ -76,7 +76,7 @@ def _lines(observed: LedgerView, findings: Findings, spec: PortPoolSpec | None) 
     lines = [_line(lb, spec, observed.filling) for lb in lbs]
     arns = {line.arn for line in lines}
     lines += [_unknown(arn) for arn in findings.unusable if arn not in arns]
-    return [replace(line, special=_special(findings.unusable.get(line.arn, "")) or line.special) for line in lines]
+    return [replace(line, special=_special(findings.unusable.get(line.arn)) or line.special) for line in lines]
 
 
 def _taken_out(lb: PoolLoadBalancer, spec: PortPoolSpec | None) -> bool:
@@ -87,7 +87,7 @@ def _taken_out(lb: PoolLoadBalancer, spec: PortPoolSpec | None) -> bool:
 def _line(lb: PoolLoadBalancer, spec: PortPoolSpec | None, filling: Collection[str]) -> LoadBalancerLine:
     blocked = bool(spec and spec.blocks(lb.name, lb.arn))
     states = {"Retiring": lb.retiring, "Blocked": blocked, "Filling": lb.name in filling}
-    special = next((state for state, holds in states.items() if holds), "")
+    special = next((state for state, holds in states.items() if holds), None)
     return LoadBalancerLine(lb.name, lb.arn, lb.dns, lb.used, lb.capacity, lb.slot >= 0, len(lb.foreign), special)
 
 
@@ -95,5 +95,5 @@ def _unknown(arn: str) -> LoadBalancerLine:
     return LoadBalancerLine(load_balancer_name_in(arn), arn, "", 0, 0, auto_created=False, foreign=0)
 
 
-def _special(fault: str) -> str:
-    return ("NotFound" if fault == NOT_FOUND else "Unusable") if fault else ""
+def _special(fault: str | None) -> str | None:
+    return ("NotFound" if fault == NOT_FOUND else "Unusable") if fault else None

@@ -8,6 +8,7 @@ import structlog
 
 from domain.port_pools.placement import ordering
 from domain.port_pools.port_pool import PoolState
+from domain.port_pools.scale_up import scale_up_obstacle
 from domain.ports.entry import Entry
 from domain.ports.holding import EntryId
 from domain.ports.precreate import ledger_requests
@@ -39,30 +40,31 @@ def allocate(services: PortServices, observation: PodObservation, step: Allocate
         return
     services.wake_pods(answer.woken)
     if isinstance(answer, Full):
-        _request_capacity(services, observation, pool, answer.epoch, ports)
+        _request_capacity(services, observation, pool, answer, ports)
     elif isinstance(answer, Capped):
-        note_cap(observation, pool, answer, ports)
+        note_cap(services, observation, pool, answer, ports)
     else:
         log_allocated(observation, observation.add_grant(pool, answer))
 
 
-def _request_capacity(services: PortServices, observation: PodObservation, pool: str, epoch: str, ports: int) -> None:
+def _request_capacity(services: PortServices, observation: PodObservation, pool: str, full: Full, ports: int) -> None:
     """Ask for more load balancers, once an epoch. The script has put the pod on the waiting list already."""
-    note_failure(services, observation, pool, epoch, ports, "no_free_port")
+    note_failure(services, observation, pool, full, ports, "no_free_port")
     wanted = sum(want.ports for want in observation.wants)
-    observation.refusal = f"pool {pool} has no free port for {ports} of {wanted} wanted"
-    request_scale_up(services, pool, epoch)
+    limit = scale_up_obstacle(observation.config(pool).spec, full.created)
+    why = f", and {limit}" if limit else ""
+    observation.refusal = f"pool {pool} has no free port for {ports} of {wanted} wanted{why}"
+    request_scale_up(services, pool, full.epoch)
 
 
 def note_failure(
-    services: PortServices, observation: PodObservation, pool: str, epoch: str, ports: int, reason: str
+    services: PortServices, observation: PodObservation, pool: str, full: Full, ports: int, reason: str
 ) -> None:
-    """Note that the pool has no room; a failure is logged and journalled once, when the pod begins to wait."""
-    assert observation.pod
-    if pool not in observation.waiting:
-        words = {"epoch": epoch, "ports": ports, "reason": reason}
+    """Note that the pool has no room; a failure is logged and becomes an event once, when the pod begins to wait."""
+    if full.failure:
+        words = {"epoch": full.epoch, "ports": ports, "reason": reason}
         log.info("allocation_failed", pod=observation.full_name, pool=pool, **words)
-        services.journal.allocation_failed(pool, observation.full_name, observation.pod.uid, epoch, ports)
+        services.journal.port_failures(services.ledger(pool), full.failure)
     observation.waiting.add(pool)
     observation.full.add(pool)
 

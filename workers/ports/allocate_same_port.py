@@ -105,27 +105,29 @@ class SamePortAllocation:
             return observation.add_grant(pool, answer)
         if isinstance(answer, Capped):
             self._services.wake_pods(answer.woken)
-            note_cap(observation, pool, answer, want.ports)
+            note_cap(self._services, observation, pool, answer, want.ports)
         elif answer:
             observation.pools[pool].state = PoolState.PENDING
         return None
 
     def _wait(self, step: AllocateSamePort, growing: Collection[str], freed: Mapping[str, str]) -> None:
         """Wait in every pool, because a port that becomes free in any may be the common one; only `growing` grow."""
-        pools = " and ".join(want.pool for want in step.wants)
+        pod, pools = self._observation.pod, " and ".join(want.pool for want in step.wants)
+        assert pod
         self._observation.refusal = f"pools {pools} have no free port in common"
         if step.port:
             self._observation.refusal = f"port {step.port}, which the pod has elsewhere, is not free in {pools}"
         for want in step.wants:
             ports = want.ports if want.pool in growing else 0
-            answer = self._observation.access(want.pool).wait(ports, self._by_kind(want, ports), freed[want.pool])
+            access, kinds = self._observation.access(want.pool), self._by_kind(want, ports)
+            answer = access.wait(pod.uid, ports, kinds, freed[want.pool])
             if answer is None:
                 raise self._overtaken([want.pool for want in step.wants])
             self._services.wake_pods(answer.woken)
             if isinstance(answer, Capped):
-                note_cap(self._observation, want.pool, answer, ports)
+                note_cap(self._services, self._observation, want.pool, answer, ports)
                 continue
-            note_failure(self._services, self._observation, want.pool, answer.epoch, want.ports, "no_common_port")
+            note_failure(self._services, self._observation, want.pool, answer, want.ports, "no_common_port")
             if ports:
                 request_scale_up(self._services, want.pool, answer.epoch)
 

@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Protocol
 
 from berthmaster.routing import pod_key
 from domain.kubernetes.names import PORTS
 from domain.port_pools.placement import Ordering, ordering
-from domain.port_pools.port_pool import NLB_LISTENERS, PortPoolSpec
+from domain.port_pools.port_pool import PortPoolSpec
 from domain.ports.entry import Entry
 from domain.ports.pod import PodView
 from domain.ports.request import RequestError, parse_ports
 from domain.ports.want import Want
-from events.workqueue import KeyState
-from workers.port_services import PortServices
+from events.workqueue import KeyState, Workqueue
 from workers.scale_up.pool_config import decode_config
-from workers.stores.ports.last_errors import Trouble
+from workers.stores.ports.last_errors import Trouble, Troubles
+from workers.stores.ports.ledger import Ledger
 from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger
 from workers.stores.ports.pool_notes import PoolNotes
 from workers.stores.ports.view import PlaceInLine, entries_of_owner, place_in_line, share_of, view
 
 
+class PodReader(Protocol):
+    """Reads pods: PodClient from the API server, the pages of Flower from snapshots."""
+
+    def read(self, namespace: str, name: str) -> PodView | None:
+        """Return a pod, None if there is no such pod."""
+
+
+class ExplainServices(Protocol):
+    """What an explanation reads; PortServices has it."""
+
+    @property
+    def queue(self) -> Workqueue:
+        """The workqueue."""
+
+    @property
+    def ledger(self) -> Callable[[str], Ledger]:
+        """Return the ledger of a pool."""
+
+    @property
+    def pods(self) -> PodReader:
+        """The reader of pods."""
+
+    @property
+    def troubles(self) -> Troubles:
+        """The last errors of AWS."""
+
+    @property
+    def default_spec(self) -> str:
+        """What an empty annotation asks for."""
+
+
 @dataclass(frozen=True)
 class LoadBalancerCandidate:
-    """A load balancer that a run would try. `why_not` is '' where it can give a port."""
+    """A load balancer that a run would try. `why_not` is None where it can give a port."""
 
     name: str
     used: int
     capacity: int
     foreign: int
-    why_not: str
+    why_not: str | None
 
 
 @dataclass(frozen=True)
@@ -49,7 +82,7 @@ class PortPoolExplanation:
     candidates: tuple[LoadBalancerCandidate, ...] = ()
     quota: str = ""
     auto_create: str = ""
-    trouble: str = ""  # of the last scale-up
+    trouble: str | None = None  # of the last scale-up
 
 
 @dataclass(frozen=True)
@@ -64,8 +97,8 @@ class PodExplanation:
     pools: tuple[PortPoolExplanation, ...] = field(default=())
 
 
-def explain_pod(services: PortServices, namespace: str, name: str) -> PodExplanation:
-    """Explain one pod from Redis and the API server. Raises KubeError."""
+def explain_pod(services: ExplainServices, namespace: str, name: str) -> PodExplanation:
+    """Explain one pod from Redis and what `services.pods` reads, whose errors it raises."""
     pod, key = services.pods.read(namespace, name), pod_key(namespace, name)
     run = services.queue.key_state(key)
     wants, problem = _wants(pod, services.default_spec)
@@ -84,7 +117,7 @@ def _wants(pod: PodView | None, default: str) -> tuple[tuple[Want, ...], str]:
         return (), str(error)
 
 
-def _pool(services: PortServices, pool: str, owner: str, ranges: tuple[int, ...]) -> PortPoolExplanation:
+def _pool(services: ExplainServices, pool: str, owner: str, ranges: tuple[int, ...]) -> PortPoolExplanation:
     ledger = services.ledger(pool)
     pool_ledger, notes, state = PortPoolLedger(ledger), PoolNotes(ledger.redis, ledger.prefix), view(ledger)
     config = decode_config(pool_ledger.config())
@@ -93,7 +126,7 @@ def _pool(services: PortServices, pool: str, owner: str, ranges: tuple[int, ...]
             pool, "has no ledger: there is no such PortPool, or its spec was never accepted", ranges=ranges
         )
     order, trouble = ordering(config.spec.lb_policy), notes.trouble()
-    candidates = _candidates(state.load_balancers, notes.unusable(), order, max(ranges, default=1))
+    tried = candidates(state.load_balancers, notes.unusable(), order, max(ranges, default=1))
     return PortPoolExplanation(
         pool,
         state.state or "is being rebuilt",
@@ -104,26 +137,26 @@ def _pool(services: PortServices, pool: str, owner: str, ranges: tuple[int, ...]
         state.demand,
         state.waiting,
         place_in_line(ledger, owner),
-        candidates,
+        tried,
         _quota(config.spec, *share_of(ledger, owner)),
-        _auto_creation(config.spec, state.load_balancers, bool(state.intent), bool(trouble)),
+        auto_creation(config.spec, state.load_balancers, bool(state.intent), bool(trouble)),
         trouble,
     )
 
 
-def _candidates(
+def candidates(
     lbs: tuple[PoolLoadBalancer, ...], unusable: dict[str, str], order: Ordering, longest: int
 ) -> tuple[LoadBalancerCandidate, ...]:
-    tried = sorted(lbs, key=lambda lb: lb.used) if order is Ordering.USED else lbs
+    """The load balancers in the order in which a run tries them; `longest` is the longest range that it asks for."""
     return tuple(
         LoadBalancerCandidate(
-            lb.name, lb.used, lb.capacity, len(lb.foreign), _why_not(lb, unusable.get(lb.arn, ""), longest)
+            lb.name, lb.used, lb.capacity, len(lb.foreign), _why_not(lb, unusable.get(lb.arn), longest)
         )
-        for lb in tried
+        for lb in order.ranked(lbs)
     )
 
 
-def _why_not(lb: PoolLoadBalancer, fault: str, longest: int) -> str:
+def _why_not(lb: PoolLoadBalancer, fault: str | None, longest: int) -> str | None:
     if fault:
         return fault
     if not lb.capacity:
@@ -131,16 +164,17 @@ def _why_not(lb: PoolLoadBalancer, fault: str, longest: int) -> str:
     free = lb.capacity - lb.used
     if free <= 0:
         return "full"
-    return f"{free} ports are free, {longest} in a row are asked for" if free < longest else ""
+    return f"{free} ports are free, {longest} in a row are asked for" if free < longest else None
 
 
 def _quota(spec: PortPoolSpec, used: int, capped: bool) -> str:
-    here, most = spec.listener_quota or NLB_LISTENERS, spec.max_ports_per_namespace
+    here, most = spec.listeners_of_one, spec.max_ports_per_namespace
     share = f", {used} of the {most} ports of its namespace are taken" if most else ""
     return f"{here} listeners a load balancer{share}" + (", so that the pod waits" if capped else "")
 
 
-def _auto_creation(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], wanted: bool, failed: bool) -> str:
+def auto_creation(spec: PortPoolSpec, lbs: tuple[PoolLoadBalancer, ...], wanted: bool, failed: bool) -> str:
+    """Say how far automatic creation has come. `wanted`: an intent is open; `failed`: the last scale-up failed."""
     create, created = spec.auto_create, sum(lb.slot >= 0 for lb in lbs)
     if not create.enabled:
         return "off"

@@ -50,7 +50,7 @@ class PodObservation:
     name: str
     pod: PodView | None
     wants: tuple[Want, ...] = ()
-    problem: str = ""
+    problem: str | None = None
     pools_refuse: bool = False
     live: bool = False
     retain: int = 0
@@ -60,7 +60,7 @@ class PodObservation:
     entries: dict[EntryId, Entry] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     full: set[str] = field(default_factory=set)
-    refusal: str = ""
+    refusal: str | None = None
     barred: dict[str, str] = field(default_factory=dict)
     fresh: set[EntryId] = field(default_factory=set)
     confirmed: set[EntryId] = field(default_factory=set)
@@ -74,7 +74,7 @@ class PodObservation:
 
     def read_request(self, default: str, retain_for: timedelta) -> None:
         """Read the pod's annotations; `default` stands for an empty request, `retain_for` for `true`."""
-        self.wants, self.retain, self.problem = (), 0, ""
+        self.wants, self.retain, self.problem = (), 0, None
         if not self.pod or not self.pod.wants_ports:
             return
         try:
@@ -135,16 +135,16 @@ class PodObservation:
         assert config, f"pool {pool} has no configuration"
         return config
 
-    def certificate(self, pool: str) -> str:
-        """The ARN for a TLS listener, '' for none. Raises TerminalError when the pool does not permit the pod's own.
+    def certificate(self, pool: str) -> str | None:
+        """The ARN for a TLS listener, None for none. Raises TerminalError when the pool does not permit the pod's own.
 
         Such a request is refused before it takes a port, but a port that is held may have lost its listener since.
         """
-        requested, spec = self.pod.certificate if self.pod else "", self.config(pool).spec
+        requested, spec = self.pod.certificate if self.pod else None, self.config(pool).spec
         permitted = spec.certificate_for(requested)
         if requested and not permitted:
             raise TerminalError(certificate_refusal(pool, requested))
-        return permitted or ""
+        return permitted
 
     def observed(self) -> ObservedPorts:
         """Return the value that the domain decides on."""

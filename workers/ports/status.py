@@ -23,9 +23,9 @@ from workers.ports.observe import PodObservation
 
 log = structlog.get_logger()
 MAX_REASON: Final = 200
-"""Characters of AWS's own words that a pod shows."""
+"""Characters of the provider's own words that a pod shows."""
 LONG_WAIT: Final = timedelta(seconds=2)
-"""A shorter wait for the call budget is not worth a write to the pod."""
+"""A shorter wait for the call budget is not worth a write to the pod, unless the pod denies the ports that it has."""
 
 
 class PodChanged(TransientError):  # noqa: N818 - an ordinary event, not a failure
@@ -45,7 +45,7 @@ def publish(services: PortServices, observation: PodObservation, outputs: Output
         # The events of a live pod are news: it may have lost the label that the publisher selects by.
         observation.run.record_write(snapshot)
     if outputs.state and outputs.state != pod.outputs.state:
-        words = {"state": outputs.state, "was": pod.outputs.state, "reason": outputs.message}
+        words = {"state": outputs.state, "was": pod.outputs.state or "", "reason": outputs.message or ""}
         log.info("pod_state_changed", pod=observation.full_name, **words)
         version = observation.pod.version
         services.events.pod_state(pod.namespace, pod.name, pod.uid, version, outputs.state, outputs_in_words(outputs))
@@ -64,8 +64,9 @@ def show_cloud_errors(services: PortServices, observation: PodObservation) -> It
     try:
         yield
     except OverBudget as wait:
-        if wait.retry_after and wait.retry_after >= LONG_WAIT:
-            _show_reason(services, observation, PortsState.ALLOCATED, "waiting for the AWS call budget")
+        long = wait.retry_after and wait.retry_after >= LONG_WAIT
+        if long or (observation.pod and observation.pod.outputs.denies_ports):
+            _show_reason(services, observation, PortsState.ALLOCATED, f"waiting for the {wait.provider} call budget")
         raise
     except (TransientError, TerminalError, ExceptionGroup) as error:
         if cloud_error := cloud_error_in(error):
@@ -83,7 +84,7 @@ def _show_cloud_error(services: PortServices, observation: PodObservation, error
     reason = (
         error.reason[:MAX_REASON] if isinstance(error, CloudInvalid) else error.code
     )  # a person must mend the input
-    _show_reason(services, observation, state, f"AWS {error.action}: {reason}")
+    _show_reason(services, observation, state, f"{error.call}: {reason}")
 
 
 def _show_reason(services: PortServices, observation: PodObservation, state: PortsState, reason: str) -> None:

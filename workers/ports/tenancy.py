@@ -26,17 +26,23 @@ def admits(services: PortServices, observation: PodObservation, pool: str) -> bo
 def refusal(services: PortServices, run: Run, selector: NamespaceSelector, namespace: str) -> str | None:
     """Why the namespace may take no ports, None when it may."""
     run.keep(services.call_time)
+    return namespace_refusal(services, selector, namespace)
+
+
+def namespace_refusal(services: PortServices, selector: NamespaceSelector, namespace: str) -> str | None:
+    """The same without a run, for those who only look."""
     try:
         return None if selector.admits(services.namespaces.labels(namespace)) else "by its labels"
     except Denied:
         return "whose labels may not be read (RBAC: get namespaces)"
 
 
-def note_cap(observation: PodObservation, pool: str, answer: Capped, ports: int) -> None:
+def note_cap(services: PortServices, observation: PodObservation, pool: str, answer: Capped, ports: int) -> None:
     """Note that the namespace has its share: the pod waits for the namespace's room, so the pool need not grow."""
-    if pool not in observation.waiting:
+    if answer.failure:
         numbers = {"most": answer.most, "used": answer.used, "ports": ports}
         log.info("allocation_capped", pod=observation.full_name, pool=pool, **numbers)
+        services.journal.port_failures(services.ledger(pool), answer.failure)
     observation.waiting.add(pool)
     observation.full.add(pool)
     observation.refusal = (

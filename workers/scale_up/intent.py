@@ -93,7 +93,7 @@ def carry_out(services: PortServices, pool: str, config: PoolConfig, intent: Int
         log.info("scale_up_closed_by_another", pool=pool, intent=intent.id)
         return
     pool_ledger.failures(0)
-    PoolNotes(pool_ledger.redis, pool_ledger.prefix).put_trouble("")
+    PoolNotes(pool_ledger.redis, pool_ledger.prefix).put_trouble(None)
     count_scale_up(pool, "created")
     log.info("load_balancers_added", pool=pool, lbs=[lb.name for lb in created], woken=len(woken))
     services.queue.touch([pod_key(*name.split("/")) for name in woken])
@@ -151,7 +151,7 @@ def _report_failure(services: PortServices, pool: str, config: PoolConfig, epoch
     count_scale_up(pool, "failed")
     log.warning("scale_up_failed", pool=pool, epoch=epoch, error=str(error))
     if cloud_error := cloud_error_in(error):
-        reason = f"AWS {cloud_error.action}: {cloud_error.reason}" + _account_limit(services, pool, config, cloud_error)
+        reason = f"{cloud_error.call}: {cloud_error.reason}" + _account_limit(services, pool, config, cloud_error)
         _report_to_people(services, pool, config, reason, f"{epoch}/{cloud_error.code}")
     elif isinstance(error, TerminalError):
         _report_to_people(services, pool, config, str(error), f"{epoch}/{error}")

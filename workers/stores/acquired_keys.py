@@ -19,20 +19,32 @@ MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class AcquiredKeys:
-    """Acquires keys. Reads a file: create one a process."""
+    """Acquires and ends keys. Reads files: create one a process."""
 
     def __init__(self, redis: Redis) -> None:
-        self._acquire = Script(redis, "acquire_key", LUA)
+        self._acquire, self._end = Script(redis, "acquire_key", LUA), Script(redis, "end_key", LUA)
 
-    def acquire(self, key: str, token: str, length: timedelta) -> str:
-        """Acquire the key. Returns its value, which names the holder; '' while somebody else has it."""
+    def acquire(self, key: str, token: str, length: timedelta) -> str | None:
+        """Acquire the key; who holds it by that token keeps it, from now on for `length`.
+
+        Returns the value of the key, None while somebody else has it. `token` must be the caller's own.
+        """
         value = token_of(token, length)
-        return value if self._acquire([key], [key, value])[0] == b"OK" else ""
+        return value if self._acquire([key], [key, value])[0] == b"OK" else None
+
+    def end(self, key: str, value: str, left: timedelta | None = None) -> None:
+        """End a key that still has the token of `value`. For `left` it keeps others away, and is nobody's."""
+        self._end([key], [key, value, *([] if left is None else [milliseconds(left)])])
 
 
 def token_of(token: str, length: timedelta) -> str:
-    """Return the value that `acquire_key` and `end_scale_up_request` expect."""
-    return f"{token}-{max(1, length // MILLISECOND)}"
+    """Return the value that `acquire_key` and `end_key` expect."""
+    return f"{token}-{milliseconds(length)}"
+
+
+def milliseconds(length: timedelta) -> int:
+    """Return the length of a key in milliseconds, at least 1."""
+    return max(1, length // MILLISECOND)
 
 
 def time_left(redis: Redis, key: str) -> timedelta:

@@ -1,4 +1,4 @@
-"""The call budget of AWS, shared by all workers: token buckets in Redis, with reservations.
+"""The call budget of a provider, shared by all workers: token buckets in Redis, with reservations.
 
 A caller without a token gets a place in line and the time at which its token is there. So nobody polls, nobody
 overtakes, and the rate is kept whatever the number of workers. A place lasts as long as its token can wait in a full
@@ -16,8 +16,7 @@ from typing import Any, Final
 from redis import Redis
 
 from berthmaster.redis.scripts import Script
-from workers.cloud.aws.settings import RateSettings, RatesSettings
-from workers.cloud.call_budget import ApiClass
+from workers.cloud.call_budget import ApiClass, CallRate, CallRates
 from workers.cloud.priority import Priority
 
 LEFT: Final = {Priority.UNBIND: 0.25, Priority.REPAIR: 0.5}
@@ -30,10 +29,10 @@ SHORTEST_KEEP, LONGEST_KEEP, ROUNDING = timedelta(seconds=2), timedelta(seconds=
 
 
 class RedisBuckets:
-    """The shared Buckets of one region. Raises what redis-py raises: without Redis there is no budget."""
+    """The shared Buckets of one region of a provider. Raises what redis-py raises: without Redis there is no budget."""
 
-    def __init__(self, redis: Redis, region: str, rates: RatesSettings) -> None:
-        self._redis, self._region, self._rates = redis, region, rates
+    def __init__(self, redis: Redis, provider: str, region: str, rates: CallRates) -> None:
+        self._redis, self._place, self._rates = redis, f"{provider}:{region}", rates
         self._acquire = Script(redis, "take_token", Path(__file__).parent / "lua")
 
     def acquire(self, api_class: ApiClass, caller: str, priority: Priority) -> timedelta | None:
@@ -64,11 +63,11 @@ class RedisBuckets:
             pipeline.execute()
 
     def _keys(self, api_class: ApiClass) -> list[str]:
-        tag = f"{{aws:{self._region}:{api_class}}}"
+        tag = f"{{{self._place}:{api_class}}}"
         return [f"{tag}bucket", f"{tag}line", f"{tag}due"]
 
 
-def keep_of(rate: RateSettings) -> timedelta:
+def keep_of(rate: CallRate) -> timedelta:
     """Return how long a promised token is kept: a bucket that is full for longer has lost it."""
     fill = timedelta(seconds=rate.burst / rate.per_second)
     return min(max(fill - ROUNDING, SHORTEST_KEEP), LONGEST_KEEP)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
-from pathlib import Path
 
 from redis import Redis
 
-from berthmaster.redis.scripts import Script
 from workers.stores.acquired_keys import AcquiredKeys
 
 
@@ -17,15 +15,14 @@ class RedisMutexes:
 
     def __init__(self, redis: Redis) -> None:
         self._keys = AcquiredKeys(redis)
-        self._release = Script(redis, "release_mutex", Path(__file__).parent / "lua")
 
-    def acquire(self, load_balancer_arn: str, longest: timedelta) -> str:
-        """Acquire the mutex for at most `longest`. Returns the token that releases it, '' when it is taken."""
+    def acquire(self, load_balancer_arn: str, longest: timedelta) -> str | None:
+        """Acquire the mutex for at most `longest`. Returns the token that releases it, None when it is taken."""
         return self._keys.acquire(_key(load_balancer_arn), secrets.token_hex(8), longest)
 
     def release(self, load_balancer_arn: str, token: str) -> None:
         """Release the mutex, if the token still holds it."""
-        self._release([_key(load_balancer_arn)], [token])
+        self._keys.end(_key(load_balancer_arn), token)
 
 
 def _key(load_balancer_arn: str) -> str:

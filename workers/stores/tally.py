@@ -53,7 +53,7 @@ class Tally:
     def read(self) -> Numbers:
         """Count. The numbers may be of different instants. Raises redis-py's errors."""
         depth = self._workqueue.depth()
-        numbers: Numbers = {"berthmaster_queue_oldest_seconds": {(): depth.pop("oldest_queued_seconds")}}
+        numbers: Numbers = {"berthmaster_queue_oldest_seconds": {(): depth.pop("oldest_ready_seconds")}}
         numbers["berthmaster_queue_keys"] = {(state,): number for state, number in depth.items()}
         pipe = self._redis.pipeline(transaction=False)
         for queue in self._queues:

@@ -18,6 +18,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from berthmaster import tracing
 from berthmaster.celery.envelope import brief
 from berthmaster.celery.settlement import SETTLED
+from berthmaster.forms import A_NAME, form
 from berthmaster.jobs.payload import Payload
 from berthmaster.jobs.submission import faults
 from berthmaster.kinds import POD, POD_POOL, PORT_POOL, ResourceKind
@@ -26,7 +27,7 @@ from workers.telemetry import metrics
 from workers.telemetry.task_summary import summarise
 
 log = structlog.get_logger()
-Name = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
+Name = Annotated[str, StringConstraints(pattern=form(rf"^{NAME}$", A_NAME))]
 
 
 MOST_PROBLEMS: Final = 5
@@ -42,12 +43,12 @@ class ReconcileKey(Payload):
 
     key: str
     requested: bool = False
-    """A service asks, not a hint: the key is marked first, so that it runs even if nothing has changed."""
+    """The key is marked in the same step, so that it runs even if nothing has changed."""
 
 
 def key_of(kind: ResourceKind) -> Any:
     """Describes a field that takes the keys of this kind and no others."""
-    return Field(pattern=f"^{kind.key_pattern}$", description=f"`{kind.key_form}`")
+    return Field(pattern=form(f"^{kind.key_pattern}$", kind.key_form), description=f"`{kind.key_form}`")
 
 
 class ReconcilePod(ReconcileKey):
@@ -74,18 +75,18 @@ class ScaleUp(Payload):
     pool: Name
     """Name of the port pool."""
 
-    epoch: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}$")]
+    epoch: Annotated[str, StringConstraints(pattern=form(r"^[0-9]{1,20}$", "a number of up to 20 digits"))]
     """The capacity epoch that the failed allocation saw."""
 
     token: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     """Of the one request that an epoch has."""
 
 
-class SweepLost(Payload):
-    """A request to sweep for lost hints."""
+class BeginDrain(Payload):
+    """A hint: keys are ready."""
 
-    sent: Annotated[int, Field(gt=0, lt=2**53)]
-    """When this message was sent, in ms of Redis's clock."""
+    hint: Annotated[str, StringConstraints(max_length=100)]
+    """Its id. One that is unknown begins a drain as well."""
 
 
 class PayloadRefused(Exception):  # noqa: N818 - as in "refused payload": an expected end of a task
@@ -139,11 +140,12 @@ def takes(
 
 
 def traced(model: type[Payload], args: tuple[Any, ...]) -> AbstractContextManager[Any]:
-    """Open the span of a task, below the sender's. Ticks have none, because they come each second.
+    """Open the span of a task, below the sender's. Ticks have none, because they come each second, nor do drains: each
+    of their keys has one.
 
     A span names a key, and never the content of a job, which may be secret.
     """
-    if model is Nothing or not current_task:
+    if model in (Nothing, BeginDrain) or not current_task:
         return tracing.OFF
     about = {"key": args[0]} if args and isinstance(args[0], str) else {}
     return tracing.span(current_task.name, current_task.request.get(tracing.HEADER), **about)

@@ -8,17 +8,18 @@ from berthmaster import routing
 from berthmaster.kinds import PORT_POOL
 from workers.port_pools.reconciler import PortPoolReconciler
 from workers.scale_up.intent import scale_up
-from workers.tasks.keys import discard_key, reconcile_key
+from workers.tasks.keys import KeyRuns, ReconcilingTask, discard_key
 from workers.tasks.payloads import ReconcilePool, ScaleUp, takes
 from workers.wiring.process import services
 
+PORT_POOLS = KeyRuns(ReconcilePool, lambda parts: PortPoolReconciler(parts.ports))
 
-@shared_task(name=PORT_POOL.task)
+
+@shared_task(name=PORT_POOL.task, base=ReconcilingTask, keys=PORT_POOLS)
 @takes(ReconcilePool, discard_key)
 def reconcile_pool(asked: ReconcilePool) -> None:
     """Validates and configures the pool, rebuilds its ledger where Redis was lost, shows its status."""
-    parts = services()
-    reconcile_key(parts, asked, PortPoolReconciler(parts.ports))
+    PORT_POOLS.run(asked)
 
 
 @shared_task(name=routing.POOLS_SCALE_UP)

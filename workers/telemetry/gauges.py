@@ -32,8 +32,8 @@ class Gauge(NamedTuple):
 READABLE: Final = "berthmaster_state_readable"
 HEARTBEAT: Final = "berthmaster_worker_heartbeat_age_seconds"
 GAUGES: Final = {
-    "berthmaster_queue_keys": Gauge("Keys of the workqueue, by state.", ("state",)),
-    "berthmaster_queue_oldest_seconds": Gauge("How long the oldest queued key has waited."),
+    "berthmaster_queue_keys": Gauge("Keys of the workqueue, by state; slow ones are ready too.", ("state",)),
+    "berthmaster_queue_oldest_seconds": Gauge("How long the oldest ready key has waited, without slow ones."),
     "berthmaster_broker_messages": Gauge("Messages in the queues, if the state's Redis is the broker.", ("queue",)),
     "berthmaster_tick_age_seconds": Gauge("How long ago a periodic task was last done, up to a week.", ("task",)),
     "berthmaster_tick_period_seconds": Gauge("How often a periodic task is to be done.", ("task",)),

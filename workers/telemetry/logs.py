@@ -16,9 +16,10 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 from domain.visible import visible
+from workers.cloud.providers import LOGGERS
 from workers.settings import LogSettings
 
-CHATTY = ("celery.worker.strategy", "celery.app.trace", "celery.beat", "botocore", "boto3", "urllib3", "kombu", "amqp")
+CHATTY = ("celery.worker.strategy", "celery.app.trace", "celery.beat", "urllib3", "kombu", "amqp", *LOGGERS)
 SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,

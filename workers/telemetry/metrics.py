@@ -25,7 +25,10 @@ WRITES_REFUSED = Counter(
     "Writes that Kubernetes refused for good (400, 403, 413, 422), by what was written.",
     ["resource", "verb"],
 )
-TICKS = Counter("berthmaster_ticks_total", "Ticks, run or skipped because that period had one.", ["task", "outcome"])
+JOBS_OVER_TIME = Counter("berthmaster_jobs_over_time_total", "Jobs whose time limit was over.", ["pool", "limit"])
+TICKS = Counter(
+    "berthmaster_ticks_total", "Ticks, run or skipped: that period had one, or its work goes on.", ["task", "outcome"]
+)
 
 
 EVENTS: Final = "events"
@@ -53,6 +56,11 @@ def _of_runs(kind: str, outcome: str) -> tuple[Counter, Histogram]:
 def count_refusal(key: str, reason: str) -> None:
     """Count a refused request of the key."""
     REFUSALS.labels(kind_of(key), reason).inc()
+
+
+def count_over_time(pool: str, limit: str) -> None:
+    """Count a job whose time limit was over."""
+    JOBS_OVER_TIME.labels(pool, limit).inc()
 
 
 def count_refused_write(resource: str, verb: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redis import Redis
 
+from berthmaster.claims.answers import ClaimAnswers
 from events.workqueue import Workqueue
 from workers.claim_sets.services import ClaimSetServices
 from workers.claims.services import ClaimServices
@@ -15,17 +16,22 @@ from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.set_names import ClaimSetNames
 from workers.stores.claims.set_pace import ClaimSetPace
 from workers.stores.claims.waiting import WaitingClaims
+from workers.stores.journal import EventJournal
 
 
-def claim_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, pools: PodPoolServices) -> ClaimServices:
+def claim_services(
+    settings: WorkerSettings, redis: Redis, queue: Workqueue, pools: PodPoolServices, journal: EventJournal
+) -> ClaimServices:
     """Build the services of the reconciler of claims. Nothing connects yet. The ledgers are those of the pools."""
     return ClaimServices(
         kube=pools.kube,
         queue=queue,
         claims=PodClaims(pools.kube),
         events=pools.events,
+        journal=journal,
         index=ClaimIndex(redis),
         waiting=WaitingClaims(redis),
+        answers=ClaimAnswers(redis),
         pools=pools.names,
         ledger=pools.ledger,
         dispatcher=pools.dispatcher,

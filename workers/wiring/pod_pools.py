@@ -12,8 +12,11 @@ from berthmaster.jobs.messages import JobSender
 from berthmaster.jobs.scripts import load_scripts
 from berthmaster.jobs.slot_ledger import SlotLedger
 from events.kube.api import KubeApi
+from events.protocol.pool_pod_changes import PoolPodChanges
+from workers.kube.event_outbox import EventOutbox
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
+from workers.pod_pools.pod_cache import PodCache
 from workers.pod_pools.redis_address import runner_address
 from workers.pod_pools.services import PodPoolServices
 from workers.settings import WorkerSettings
@@ -34,12 +37,12 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
     senders: dict[str, JobSender] = {}
 
     def sender(pool: str) -> JobSender:
-        return senders.setdefault(pool, JobSender(settings.broker_url, pool))
+        return senders.setdefault(pool, JobSender(settings.redis.url, pool))
 
     return PodPoolServices(
         kube=kube,
         pools=PodPools(kube),
-        events=KubeEvents(kube),
+        events=KubeEvents(kube, EventOutbox()),
         ledger=lambda pool: SlotLedger(redis, scripts, pool),
         dispatcher=lambda ledger: Dispatcher(ledger, sender(ledger.pool)),
         forget_queue=lambda pool, pod: sender(pool).forget(pod),
@@ -53,6 +56,8 @@ def pod_pool_services(settings: WorkerSettings, redis: Redis) -> PodPoolServices
         silence=settings.slots.silence,
         remember=settings.slots.remember,
         many=LARGE_POOL,
+        pod_cache=PodCache(PoolPodChanges(redis), settings.slots.list_every),
+        pod_writes=settings.slots.pod_writes,
     )
 
 

@@ -10,9 +10,9 @@ from redis import Redis
 from berthmaster import routing
 from berthmaster.broker.sending import Sender
 from events.kube.api import KubeApi
-from events.protocol.event_stream import EventStream
 from events.workqueue import Workqueue
-from workers.cloud.aws.nlb import Regions
+from workers.cloud.provider import CloudProvider, Drivers
+from workers.kube.event_outbox import EventOutbox
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
 from workers.kube.pods import PodClient
@@ -30,10 +30,14 @@ from workers.stores.ports.ledger import Ledger, load_scripts
 WAKE_AGAIN_AFTER: Final = timedelta(seconds=30)
 
 
-def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender) -> PortServices:
+def port_services(
+    settings: WorkerSettings, redis: Redis, queue: Workqueue, sender: Sender, journal: EventJournal
+) -> PortServices:
     """Build the services. Nothing connects yet."""
     kube, scripts = KubeApi.connect(settings.kubernetes), load_scripts(redis)
-    rates = settings.aws.rates
+
+    def buckets(provider: CloudProvider, region: str) -> RedisBuckets:
+        return RedisBuckets(redis, provider.rules.name, region, provider.rates)
 
     def send_scale_up(pool: str, epoch: str, token: str) -> bool:
         return sender.send(routing.POOLS_SCALE_UP, pool, epoch, token)
@@ -41,12 +45,12 @@ def port_services(settings: WorkerSettings, redis: Redis, queue: Workqueue, send
     return PortServices(
         queue=queue,
         ledger=lambda pool: Ledger(redis, scripts, pool),
-        driver=Regions(settings.aws, lambda region: RedisBuckets(redis, region, rates), RedisMutexes(redis)),
+        driver=Drivers(settings.providers, buckets, RedisMutexes(redis)),
         pods=PodClient(kube),
         pools=PortPools(kube),
         namespaces=Namespaces(kube),
-        events=KubeEvents(kube),
-        journal=EventJournal(redis, EventStream(settings.stream), kube.clock.now),
+        events=KubeEvents(kube, EventOutbox()),
+        journal=journal,
         pool_names=PoolNames(redis),
         shown=ShownStatus(redis),
         audit_memory=AuditMemory(redis),

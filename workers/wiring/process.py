@@ -14,16 +14,20 @@ from redis import Redis
 
 from berthmaster import routing
 from berthmaster.broker.sending import Sender
+from berthmaster.jobs.scripts import load_scripts
 from berthmaster.redis.client import connect_briefly, connect_state
 from berthmaster.redis.identity import Identity
+from berthmaster.redis.scripts import Script
 from events.kube.api import NO_ACCOUNT, KubeApi, KubeError
 from events.kube.system import read_system
+from events.protocol.event_stream import EventStream
 from events.workqueue import Workqueue
 from workers.claim_sets.services import ClaimSetServices
 from workers.claims.services import ClaimServices
 from workers.pod_pools.services import PodPoolServices
 from workers.port_services import PortServices
 from workers.settings import WorkerSettings
+from workers.stores.journal import EventJournal
 from workers.stores.tally import Tally
 from workers.stores.ticks import Ticks
 from workers.wiring.claims import claim_services, claim_set_services
@@ -52,9 +56,10 @@ class Services:
     @cached_property
     def queue(self) -> Workqueue:
         """The workqueue. Its scripts send the hints themselves where the broker is the Redis of the state."""
+        ahead = self.settings.queue.hints_ahead
         if self.settings.broker_is_state:
-            return Workqueue(self.redis, hint_queue=routing.LATENCY)
-        return Workqueue(self.redis, publish=self.sender.hints)
+            return Workqueue(self.redis, hint_queue=routing.LATENCY, ahead=ahead)
+        return Workqueue(self.redis, publish=self.sender.hints, ahead=ahead)
 
     @cached_property
     def sender(self) -> Sender:
@@ -73,6 +78,16 @@ class Services:
         return Ticks(self.redis)
 
     @cached_property
+    def journal(self) -> EventJournal:
+        """The writer of events for other services."""
+        return EventJournal(self.redis, EventStream(self.settings.stream))
+
+    @cached_property
+    def slot_scripts(self) -> dict[str, Script]:
+        """The scripts of slot ledgers, for callers that need nothing else of pod pools."""
+        return load_scripts(self.redis)
+
+    @cached_property
     def podpools(self) -> PodPoolServices:
         """The services of the reconciler of pod pools."""
         return pod_pool_services(self.settings, self.redis)
@@ -80,7 +95,7 @@ class Services:
     @cached_property
     def claims(self) -> ClaimServices:
         """The services of the reconciler of claims."""
-        return claim_services(self.settings, self.redis, self.queue, self.podpools)
+        return claim_services(self.settings, self.redis, self.queue, self.podpools, self.journal)
 
     @cached_property
     def claimsets(self) -> ClaimSetServices:
@@ -90,7 +105,7 @@ class Services:
     @cached_property
     def ports(self) -> PortServices:
         """The services of the reconciler of a pod's ports and of port pools."""
-        return port_services(self.settings, self.redis, self.queue, self.sender)
+        return port_services(self.settings, self.redis, self.queue, self.sender, self.journal)
 
 
 def fleet_of(settings: WorkerSettings) -> Identity:

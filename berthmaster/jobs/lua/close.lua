@@ -4,7 +4,7 @@
 -- Returns {'NOT_READY'} | {'UNKNOWN'} | {'BUSY'} | {'CLOSED', view} (by another) | {'FLOOR'} | {'OK'}.
 --- @include "lib/keys"
 --- @include "lib/is_verified"
---- @include "lib/now_ms"
+--- @include "lib/noted_ms"
 --- @include "lib/pods"
 --- @include "lib/save_pod"
 --- @include "lib/busy_slots"
@@ -26,6 +26,6 @@ local function pods_left() -- without this one
 end
 
 if view == 'fenced' and pods_left() < tonumber(floor) then return { 'FLOOR' } end
-pod.view, pod.token, pod.closed_at = view, token, now_ms()
+pod.view, pod.token, pod.closed_at = view, token, noted_ms()
 save_pod(uid, pod)
 return { 'OK' }

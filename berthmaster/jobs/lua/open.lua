@@ -2,12 +2,14 @@
 -- KEYS[1] prefix of the pool.
 -- ARGV server, uid, token ('' for a new one).
 -- Returns {'NOT_READY'} | {'CHANGED'} | {'OK', placed [JSON, ...]}.
+--- @include "lib/keys"
 --- @include "lib/is_verified"
 --- @include "lib/pods"
 --- @include "lib/save_pod"
 --- @include "lib/messages"
 --- @include "lib/place"
 local server, uid, token = unpack(ARGV)
+if redis.call('HGET', META, 'seen') ~= server then return { 'NOT_READY' } end
 local pod = load_pod(uid)
 if not pod then return { 'CHANGED' } end
 if pod.view ~= 'open' then

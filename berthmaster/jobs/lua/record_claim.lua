@@ -4,7 +4,7 @@
 -- ARGV server, uid, token of who has it.
 -- Returns {'NOT_READY'} | {'UNKNOWN'} | {'BUSY'} | {'OK'}. Others that closed it conflict with what is written on the pod.
 --- @include "lib/keys"
---- @include "lib/now_ms"
+--- @include "lib/noted_ms"
 --- @include "lib/pods"
 --- @include "lib/save_pod"
 --- @include "lib/busy_slots"
@@ -13,6 +13,6 @@ if redis.call('HGET', META, 'seen') ~= server then return { 'NOT_READY' } end
 local pod = load_pod(uid)
 if not pod then return { 'UNKNOWN' } end
 if busy_slots(pod) > 0 then return { 'BUSY' } end
-pod.view, pod.token, pod.closed_at = 'claimed', token, now_ms()
+pod.view, pod.token, pod.closed_at = 'claimed', token, noted_ms()
 save_pod(uid, pod)
 return { 'OK' }

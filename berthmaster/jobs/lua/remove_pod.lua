@@ -8,18 +8,24 @@
 --- @include "lib/withdraw_from_claims"
 --- @include "lib/pod_reported"
 --- @include "lib/messages"
+--- @include "lib/jobs_on"
 --- @include "lib/lose_job"
 --- @include "lib/place"
 local LOSE = {} --- @table "lose"
 local server, uid = unpack(ARGV)
-if not redis.call('HGET', META, 'mark') then return { 'NOT_READY' } end
+if redis.call('HGET', META, 'seen') ~= server then return { 'NOT_READY' } end
 local pod = load_pod(uid)
 redis.call('HDEL', PODS, uid) -- first, so that nothing is placed on it
-for _, class in ipairs(pod and pod.layout or {}) do redis.call('ZREM', PREFIX .. 'free:' .. class, uid) end
+for _, class in ipairs(redis.call('SMEMBERS', CLASSES)) do redis.call('ZREM', PREFIX .. 'free:' .. class, uid) end
 withdraw_from_claims(uid)
 for _, slot in ipairs(pod and pod.slots or {}) do
   local job = slot and load_job(slot.job)
   if job and job.attempt == slot.attempt then lose_job(slot.job, job, LOSE) end
+end
+for _, id in ipairs(jobs_on(uid)) do -- also those that the record of the pod does not say
+  local job = load_job(id)
+  redis.call('HDEL', ON_PODS, id)
+  if job and job.uid == uid then lose_job(id, job, LOSE) end
 end
 
 local function classes_left()

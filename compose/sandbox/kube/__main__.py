@@ -18,14 +18,14 @@ from compose.sandbox.kube.http import Server
 from compose.sandbox.kube.journal import ObjectJournal
 
 
-async def serve(server: Server, port: int, kubelet: list[str]) -> None:
+async def serve(server: Server, host: str, port: int, kubelet: list[str]) -> None:
     """Serve until SIGTERM or SIGINT. `kubelet`: the command of a kubelet, empty for none."""
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port, backlog=1024).start()
+    await web.TCPSite(runner, host, port, backlog=1024).start()
     player = subprocess.Popen(kubelet) if kubelet else None
     await ended.wait()
     if player:
@@ -41,7 +41,8 @@ def kubelet_command(port: int, tokens: dict[str, str]) -> list[str]:
 
 
 def main(
-    port: Annotated[int, typer.Option(help="port on 127.0.0.1")] = 8001,
+    port: Annotated[int, typer.Option(help="port to listen on")] = 8001,
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     data: Annotated[Path | None, typer.Option(help="folder to keep the objects in; none: in memory only")] = None,
     kubelet: Annotated[bool, typer.Option(help="run pods, as far as their status shows")] = False,
     user: Annotated[list[str] | None, typer.Option(help="name=bearer token; only `admin` may do anything")] = None,
@@ -53,7 +54,7 @@ def main(
     # A request without credentials is from the user whose token is empty. Without users, all are the administrator's.
     journal = ObjectJournal(data / "objects.jsonl") if data else None
     server = Server(Api(history), tokens, bookmark_every, journal)
-    asyncio.run(serve(server, port, kubelet_command(port, tokens) if kubelet else []))
+    asyncio.run(serve(server, host, port, kubelet_command(port, tokens) if kubelet else []))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ class Access:
         self.tokens, self.faults = tokens, faults
         self.calls: Counter[tuple[str, str, str, str]] = Counter()
         """Number of requests by (client, verb, group, resource): what a role must permit."""
+        self.bytes: Counter[tuple[str, str, str, str]] = Counter()
+        """Bytes of the bodies of these requests and of their answers; streams of watches are not counted."""
 
     def user(self, authorization: str) -> str:
         """Return the user of a request. Raises 401."""
@@ -37,10 +39,19 @@ class Access:
 
     def check(self, call: ApiCall) -> None:
         """Count the request. Raises 403 if it is not allowed."""
-        self.calls[call.client, call.verb, call.group, call.resource] += 1
+        self.calls[counted(call)] += 1
         if call.user == ADMIN and self.faults.permitted(call):
             return
         where = f' in the namespace "{call.namespace}"' if call.namespace else " at the cluster scope"
         what = f'User "{call.user}" cannot {call.verb} resource "{call.resource}" in API group "{call.group}"{where}'
         resource = f"{call.resource}.{call.group}" if call.group else call.resource
         raise forbidden(f'{resource} "{call.name}"' if call.name else resource, what)
+
+    def weigh(self, call: ApiCall, size: int) -> None:
+        """Count the bytes of a request and its answer."""
+        self.bytes[counted(call)] += size
+
+
+def counted(call: ApiCall) -> tuple[str, str, str, str]:
+    """Return what requests are counted by."""
+    return call.client, call.verb, call.group, call.resource

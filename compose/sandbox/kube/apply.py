@@ -1,9 +1,14 @@
-"""Apply manifests to a cluster, as far as the sandbox and tests need it."""
+"""Apply manifests to a cluster, as far as the sandbox and tests need it.
+
+`python -m compose.sandbox.kube.apply FOLDER` does so with the settings of a worker, for compose/compose.yaml.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +16,7 @@ from typing import Any, TypeVar
 import yaml
 
 from events.kube.api import AlreadyExists, Conflict, KubeApi, NotFound
+from events.settings import ProcessSettings, settings_of
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -100,3 +106,13 @@ def patiently(ask: Callable[[], T]) -> T:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
+
+
+def main(folder: str) -> None:
+    """Apply the manifests of a folder. Raises KubeError."""
+    with closing(KubeApi.connect(settings_of(ProcessSettings).kubernetes, "berthmaster-define")) as api:
+        apply(api, manifests(Path(folder)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

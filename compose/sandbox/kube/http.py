@@ -104,6 +104,7 @@ class Server:
         if wanted(request.headers.get("Accept", "")) and target.verb in ("get", "list"):
             return replied(200, self.api.table(target, request.query))
         status, data = self.api.answer(target, request.query, body, request.content_type)
+        self.access.weigh(call, len(body) + len(data))
         if self.faults.take("lose", call):
             hang_up(request)
         return replied(status, data)
@@ -170,9 +171,10 @@ class Server:
                 request.transport.abort()
 
     async def requests(self, _request: web.Request) -> web.Response:
-        """Answer with the number of requests since the start: `[{client, verb, group, resource, count}]`."""
-        names = ("client", "verb", "group", "resource")
-        rows = [dict(zip(names, call, strict=True), count=count) for call, count in self.access.calls.items()]
+        """Answer with the number of requests since the start: `[{client, verb, group, resource, count, bytes}]`."""
+        names, weights = ("client", "verb", "group", "resource"), self.access.bytes
+        calls = self.access.calls.items()
+        rows = [dict(zip(names, call, strict=True), count=count, bytes=weights[call]) for call, count in calls]
         return replied(200, orjson.dumps(rows))
 
 

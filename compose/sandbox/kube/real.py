@@ -17,15 +17,12 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
-from berthmaster.kinds import OUR_KINDS
 from compose.sandbox.daemon import Daemon, answers
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.kube.server import KubeServer
 
 BUILD = Path(__file__).parents[3] / "tests" / "apiserver" / "build.sh"
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
-UNCACHED = ("pods", "events", *(f"{kind.plural}.{kind.group}" for kind in OUR_KINDS))
-"""Kinds without a watch cache. `compact` works only for these."""
 HOW_TO_GET = "It is not built: `make apiserver` builds it (about 14 min, once)."
 
 
@@ -75,8 +72,12 @@ class RealKube(KubeServer):
 
     name = "real"
 
-    def __init__(self, directory: Path) -> None:
-        """Raises FileNotFoundError, which says how to build the executables, when they are missing."""
+    def __init__(self, directory: Path, watch_cache: bool = False) -> None:
+        """Raises FileNotFoundError, which says how to build the executables, when they are missing.
+
+        `watch_cache`: as the server of a cluster. Without it, compacted versions are gone at once, a watch gets only
+        the first bookmark, and a server that nobody asks costs a quarter of the CPU.
+        """
         folder = executables()
         if folder is None:
             raise FileNotFoundError(f"There is no real Kubernetes API server here. {HOW_TO_GET}")
@@ -87,7 +88,7 @@ class RealKube(KubeServer):
         self.ca_file = directory / "certificates" / "apiserver.crt"
         self.data, self.copy = directory / "etcd", directory / "etcd-backup"
         self.etcd = self.daemon("etcd", etcd_flags(self.data, self.etcd_url, f"http://127.0.0.1:{peer}"))
-        self.front = self.daemon("kube-apiserver", api_flags(directory, self.etcd_url, self.port))
+        self.front = self.daemon("kube-apiserver", api_flags(directory, self.etcd_url, self.port, watch_cache))
         self.controllers = self.daemon("kube-controller-manager", controller_flags(directory))
 
     @property
@@ -130,7 +131,7 @@ class RealKube(KubeServer):
             daemon.stop()
 
     def compact(self) -> None:
-        """Compact etcd up to its present revision. Works only for the kinds in `UNCACHED`."""
+        """Compact etcd up to its present revision."""
         key = base64.b64encode(b"/registry/namespaces/default").decode()
         revision = self.ask_etcd("range", {"key": key})["header"]["revision"]
         try:
@@ -188,7 +189,7 @@ def etcd_flags(directory: Path, url: str, peer_url: str) -> list[str]:
     ]
 
 
-def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
+def api_flags(directory: Path, etcd_url: str, port: int, watch_cache: bool) -> list[str]:
     """Return the flags of kube-apiserver."""
     return [
         f"--etcd-servers={etcd_url}",
@@ -205,9 +206,7 @@ def api_flags(directory: Path, etcd_url: str, port: int) -> list[str]:
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
         "--service-cluster-ip-range=10.0.0.0/24",
-        # A watch cache would still serve compacted versions, and 410 could not be tested. A kind without a cache gets
-        # only the first bookmark.
-        "--watch-cache-sizes=" + ",".join(f"{kind}#0" for kind in UNCACHED),
+        f"--watch-cache={str(watch_cache).lower()}",
         f"--audit-policy-file={directory / 'audit.yaml'}",
         f"--audit-log-path={directory / 'audit.log'}",
         "--v=0",

@@ -77,7 +77,7 @@ class SmallKube(KubeServer):
         return list(self.ask("GET", "/_faults"))
 
     def requests(self) -> list[Json]:
-        """Return the number of requests since the start: `{client, verb, group, resource, count}`."""
+        """Return the number of requests since the start: `{client, verb, group, resource, count, bytes}`."""
         return list(self.ask("GET", "/_requests"))
 
     def ask(self, method: str, path: str, body: Json | None = None) -> Any:

@@ -1,14 +1,15 @@
 --[[ Marks keys dirty without a change of their snapshots.
 KEYS  as in lib/keys.lua
-ARGV  JSON list of pools to add ('' = none), key, hint, key, hint, ...
-Returns the keys that were queued.
+ARGV  incarnation of the connection, JSON list of pools to add ('' = none), '1' = nobody waits for these runs, trace, key, key, ...
+Returns the ids of the hints that the caller sends.
 ]]
+--- @include "lib/keys"
 --- @include "lib/add_pools"
 --- @include "lib/mark_dirty"
-local pools, queued = ARGV[1], {}
-for i = 2, #ARGV, 2 do
-  local key, hint = ARGV[i], ARGV[i + 1]
-  add_pools(key, pools)
-  if mark_dirty(key, hint) == 1 then queued[#queued + 1] = key end
+--- @include "lib/top_up"
+local incarnation, pools, slow, trace = unpack(ARGV, 1, 4)
+for i = 5, #ARGV do
+  add_pools(ARGV[i], pools)
+  mark_dirty(ARGV[i], trace, slow == '1')
 end
-return queued
+return top_up(redis.call('HGET', META, 'run') == incarnation)

@@ -14,7 +14,7 @@ from tests.fixtures.aws import REGION, Aws
 ASK = f"""
 import sys
 from workers.cloud.aws.nlb import aws_nlb
-from workers.cloud.call_budget import Unlimited
+from tests.support.ports.unlimited import Unlimited
 from workers.cloud.aws.settings import AwsSettings
 print(aws_nlb(AwsSettings(endpoint_url=sys.argv[1]), "{REGION}", Unlimited()).find_owned_load_balancers("blue"))
 """

@@ -45,6 +45,14 @@ def test_a_short_wait_is_slept(aws: Aws) -> None:
     assert aws.counts() == {"DescribeTargetGroups": 1}
 
 
+@pytest.mark.row("EV-09")
+def test_who_waits_for_a_token_keeps_its_lease_meanwhile(aws: Aws) -> None:
+    kept: list[timedelta] = []
+    mine = aws.driver(Scripted(30, 20)).on_behalf_of("pod/a/b", Priority.BIND, kept.append)
+    mine.find_target_group("none")
+    assert kept == [timedelta(milliseconds=30), timedelta(milliseconds=20), aws.settings.call_timeout]
+
+
 @pytest.mark.row("CL-03")
 def test_a_long_wait_gives_the_thread_back_with_the_time_to_come_again(aws: Aws) -> None:
     with pytest.raises(OverBudget) as refused:

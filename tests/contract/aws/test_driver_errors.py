@@ -10,12 +10,12 @@ from berthmaster.errors import StaleToken, TerminalError, TransientError
 from compose.sandbox.free_ports import free_port
 from tests.contract.aws.conftest import Driving
 from tests.fixtures.aws import REGION, Aws
+from tests.support.ports.unlimited import Unlimited
 from tests.support.registries import count
 from workers.cloud.aws.error_codes import CODES
 from workers.cloud.aws.metrics import CALLS
 from workers.cloud.aws.nlb import aws_nlb
 from workers.cloud.aws.settings import AwsSettings
-from workers.cloud.call_budget import Unlimited
 from workers.cloud.errors import CloudDenied, CloudError, CloudInvalid, CloudUnavailable, Throttled
 from workers.cloud.priority import Priority
 

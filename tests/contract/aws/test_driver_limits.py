@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from tests.fixtures.aws import REGION, Aws
+from tests.support.ports.unlimited import Unlimited
 from workers.cloud.aws.limits import DEFAULTS
 from workers.cloud.aws.nlb import aws_nlb
-from workers.cloud.call_budget import Unlimited
 from workers.cloud.driver import Limits, LoadBalancerApi
 from workers.cloud.priority import Priority
 

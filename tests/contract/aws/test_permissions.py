@@ -15,9 +15,9 @@ from compose.sandbox.aws.policy import EC2, statements_of
 from domain.port_pools.port_pool import HealthCheck
 from tests.contract.aws.conftest import Driving, Maker
 from tests.fixtures.aws import REGION, Aws
+from tests.support.ports.unlimited import Unlimited
 from workers.cloud.aws.actions import ACTIONS
 from workers.cloud.aws.nlb import on_client
-from workers.cloud.call_budget import Unlimited
 from workers.cloud.errors import CloudDenied, CloudNotFound
 from workers.cloud.tags import CLUSTER, RETIRING, UID
 

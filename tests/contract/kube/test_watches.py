@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from compose.sandbox.kube.real import RealKube
+from compose.sandbox.kube.small import SmallKube
 from events.kube.api import Expired, Invalid
 from tests.contract.kube.objects import Json, events, first, pod, version_of
 from tests.fixtures.kube import Kube
@@ -176,15 +181,28 @@ def test_a_watch_from_a_forgotten_version_ends_with_410(kube: Kube) -> None:
     assert (raised.value.status, raised.value.reason) == (410, "Expired")
 
 
-def test_a_bookmark_moves_a_quiet_watch_past_changes_of_others(kube: Kube) -> None:
-    path = kube.path("configmaps")
-    version = version_of(kube.api.list(path))
-    add(kube, "other")
-    found = events(kube, path, 4, resourceVersion=version, allowWatchBookmarks=True, fieldSelector="metadata.name=none")
+@pytest.fixture
+def caching(kube_kind: str, tmp_path: Path) -> Iterator[Kube]:
+    """Its own: only a server with a watch cache sends such bookmarks, and the shared one has none."""
+    server = (
+        RealKube(tmp_path, watch_cache=True) if kube_kind == "real" else SmallKube(tmp_path, "--bookmark-every", "0.5")
+    )
+    server.start()
+    yield Kube(server, server.api(), "default")
+    server.stop()
+
+
+def test_a_bookmark_moves_a_quiet_watch_past_changes_of_others(caching: Kube) -> None:
+    path = caching.path("configmaps")
+    version = version_of(caching.api.list(path))
+    add(caching, "other")
+    found = events(
+        caching, path, 4, resourceVersion=version, allowWatchBookmarks=True, fieldSelector="metadata.name=none"
+    )
     marks = [event["object"] for event in found if event["type"] == "BOOKMARK"]
     assert marks[-1]["kind"] == "ConfigMap"
     assert int(version_of(marks[-1])) > int(version)
-    assert list(events(kube, path, 1, resourceVersion=version_of(marks[-1]))) == []
+    assert list(events(caching, path, 1, resourceVersion=version_of(marks[-1]))) == []
 
 
 def test_a_watch_ends_after_the_time_that_it_asked_for(kube: Kube) -> None:

@@ -22,7 +22,7 @@ MOMENT = timedelta(milliseconds=100)  # for the time that the test itself takes
 
 
 def buckets(redis: Redis, per_second: float, burst: int, region: str = "us-east-1") -> RedisBuckets:
-    return RedisBuckets(redis, region, RatesSettings(write=RateSettings(per_second=per_second, burst=burst)))
+    return RedisBuckets(redis, "aws", region, RatesSettings(write=RateSettings(per_second=per_second, burst=burst)))
 
 
 def granted(shared: RedisBuckets, priority: Priority, callers: int) -> int:

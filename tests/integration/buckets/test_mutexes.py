@@ -13,9 +13,9 @@ from redis import Redis
 
 from berthmaster.redis.incarnation import connect
 from tests.fixtures.aws import REGION, Aws
+from tests.support.ports.unlimited import Unlimited
 from tests.support.waiting import eventually
 from workers.cloud.aws.nlb import aws_nlb
-from workers.cloud.call_budget import Unlimited
 from workers.cloud.driver import GroupSettings, LoadBalancerApi
 from workers.cloud.errors import CloudUnavailable
 from workers.cloud.mutexes import MutexHeld
@@ -94,6 +94,7 @@ def test_who_does_not_get_the_mutex_gives_the_thread_back_and_has_sent_nothing(a
     arn = balancer(aws, driver, "bm-a")
     job = listening(aws, driver, arn, 30000)
     token = mutexes.acquire(arn, LONG)
+    assert token
     with pytest.raises(MutexHeld) as refused:
         job()
     assert refused.value.retry_after
@@ -124,6 +125,7 @@ def test_the_mutex_of_who_died_ends_by_itself(redis: Redis) -> None:
 def test_who_releases_late_does_not_end_the_mutex_of_the_next(redis: Redis) -> None:
     mutexes = RedisMutexes(redis)
     late = mutexes.acquire("arn", timedelta(milliseconds=1))
+    assert late
     eventually(lambda: bool(mutexes.acquire("arn", LONG)), timeout=5)
     mutexes.release("arn", late)
     assert not mutexes.acquire("arn", LONG)

@@ -10,6 +10,7 @@ from domain.kubernetes.names import CLAIMED_BY
 from tests.fixtures.kube import Kube
 from tests.support.claims.claim_set_world import QUICK, ClaimSetWorld
 from tests.support.claims.claim_settings import SETTINGS
+from tests.support.event_stream import journal_on
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from tests.support.pods.warm import grow
 from workers.claims.reconciler import PodClaimReconciler
@@ -21,7 +22,7 @@ class Trio:
     def __init__(self, redis: Redis, kube: Kube) -> None:
         self.pool = PodPoolWorld(redis, kube.api, kube.namespace, slots=[], maxIdle=1, minReplicas=0, maxReplicas=5)
         self.sets = ClaimSetWorld(redis, kube.api, kube.namespace, 2, pool="runners")
-        self.claims = claim_services(SETTINGS, redis, self.sets.queue, self.pool.services)
+        self.claims = claim_services(SETTINGS, redis, self.sets.queue, self.pool.services, journal_on(redis))
 
     def go_on(self, rounds: int = 8) -> None:
         for _ in range(rounds):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from domain.claims.pod_request import PodRequest
 from domain.kubernetes.names import CLAIM_FINALIZER, CORDON, LAST_OWNER
 from domain.outcome import Settled, Wait
 from events.kube.api import Denied, Invalid, KubeApi, KubeError
@@ -74,7 +75,7 @@ def test_a_claim_that_finds_no_pod_is_nominated_and_makes_its_pool_look(world: C
     world.run()
     assert world.condition("Bound")["reason"] == "WaitingForPod"
     (waits,) = world.services.waiting.all(world.namespace)
-    assert (waits.name, waits.pool, waits.owner) == ("a", "warm", "alice")
+    assert (waits.name, waits.pool, waits.request) == ("a", "warm", PodRequest("warm"))
     assert world.redis.hexists("{queue}dirty", f"podpool/{world.namespace}/warm")
     world.pod("p1")
     world.run()
@@ -162,7 +163,9 @@ def test_a_pod_that_another_claim_names_is_not_chosen(world: ClaimWorld) -> None
     first = world.bound("first")
     world.pod("p2")
     world.move("p2", "first")
-    world.services.index.remember(world.namespace, "first", world.read("first")["metadata"]["uid"], [first, "p2"])
+    world.services.index.remember(
+        world.namespace, "first", world.read("first")["metadata"]["uid"], [first, "p2"], "run"
+    )
     assert world.bound("second") == ""
     world.pod("p3")
     world.run("second")
@@ -192,10 +195,10 @@ def test_a_claim_whose_first_page_others_take_meanwhile_finds_what_is_left(world
     def taken(_: str) -> None:
         world.annotate("p00", CORDON, "true")
         for uid in uids[1:10]:
-            assert world.slots["warm"].ledger.claim(uid, "another") == ""
+            assert world.slots["warm"].ledger.claim(uid, "another") is None
 
     world.claim()
-    world.run(services=world.on(InterposedKube(world.api, "GET", "/pods/p00", taken)))
+    world.run(services=world.on(InterposedKube(world.api, "PATCH", "/pods/p00", taken)))
     assert world.pod_of() in names[10:]
 
 

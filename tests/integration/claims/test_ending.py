@@ -81,7 +81,8 @@ def test_a_claim_that_ends_after_a_loss_of_redis_finds_its_pod_by_the_label(worl
 
 @pytest.mark.row("WC-19")
 def test_what_a_deleted_claim_asked_for_does_not_matter() -> None:
-    meta = {"uid": "u", "name": "a", "deletionTimestamp": "2026-01-01T12:00:00Z"}
+    times = {"creationTimestamp": "2026-01-01T11:00:00Z", "deletionTimestamp": "2026-01-01T12:00:00Z"}
+    meta = {"uid": "u", "name": "a", **times}
     request = request_of(KubeObject({"metadata": meta, "spec": {"poolName": 7, "podName": "p1", "unknown": "x"}}))
     assert (request.claim.deleting, request.claim.pod, request.labels) == (True, "p1", {CLAIMED_BY: "u"})
 
@@ -101,7 +102,7 @@ def test_a_claim_made_anew_by_its_name_does_not_have_the_pod_of_the_old_one(worl
 
 
 def test_a_run_for_a_claim_that_is_gone_forgets_it(world: ClaimWorld) -> None:
-    world.services.index.remember(world.namespace, "a", "uid", ["p1"])
+    world.services.index.remember(world.namespace, "a", "uid", ["p1"], "run")
     assert world.run() == Settled()
     assert list(world.redis.scan_iter("{claims:*")) == []
 

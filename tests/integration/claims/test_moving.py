@@ -89,7 +89,7 @@ def test_a_target_that_cannot_be_had_is_refused_at_once(world: ClaimWorld, why: 
 def test_a_target_that_somebody_else_has_taken_in_the_ledger_is_refused(world: ClaimWorld) -> None:
     """It still looks free in Kubernetes."""
     on_one_of_two(world)
-    assert world.slots["warm"].ledger.claim(world.get("p2")["metadata"]["uid"], "another") == ""
+    assert world.slots["warm"].ledger.claim(world.get("p2")["metadata"]["uid"], "another") is None
     world.move("p2")
     world.run()
     assert world.pod_of() == "p1"

@@ -13,16 +13,17 @@ import pytest
 from redis import Redis
 
 from berthmaster.jobs.slot_ledger import SlotLedger
-from domain.claims.pod import ClaimablePod
+from domain.claims.pod import PoolPod
 from domain.kubernetes.names import CLAIMED_BY, PHASE
 from domain.kubernetes.objects import KubeObject, Pod
 from tests.fixtures.kube import SandboxKube
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.jobs.slot_world import SlotWorld
-from workers.claims.bind import PodBinder, PodBinding
+from workers.claims.bind import BindRefusal, PodBinder
 from workers.claims.observe import request_of
+from workers.claims.pod_additions import PodAdditions
 from workers.claims.services import ClaimServices
-from workers.kube.claimable_pods import claimable
+from workers.kube.claim_pods import pool_pod
 from workers.run import Run
 from workers.stores.slots.view import view
 
@@ -36,7 +37,7 @@ def world_sandbox(redis: Redis, kube_sandbox: SandboxKube, crds_sandbox: None) -
     return harness
 
 
-def binder_of(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[ClaimablePod], PodBinding]:
+def binder_of(world: ClaimWorld, name: str, services: ClaimServices) -> Callable[[PoolPod], Pod | BindRefusal]:
     """What a run of that claim does to get one pod."""
 
     class Kept(Run):
@@ -46,7 +47,14 @@ def binder_of(world: ClaimWorld, name: str, services: ClaimServices) -> Callable
         def keep(self, at_least: timedelta) -> None:
             """It has its lease."""
 
-    return PodBinder(services, Kept(), world.namespace, name, request_of(KubeObject(world.claim(name)))).bind
+    return PodBinder(
+        services,
+        Kept(),
+        world.namespace,
+        name,
+        request_of(KubeObject(world.claim(name))),
+        PodAdditions(services, world.namespace),
+    ).bind
 
 
 @pytest.mark.row("WC-03", "WC-04")
@@ -56,7 +64,7 @@ def test_of_two_claims_and_one_pod_exactly_one_gets_it_in_a_thousand_runs(
 ) -> None:
     """Also where Redis was lost and each sees the pod open: then its version in Kubernetes decides alone."""
     world, won = world_sandbox, Counter[str]()
-    pod = claimable(Pod(world.pod("p1")), world.clock)
+    pod = pool_pod(Pod(world.pod("p1")), world.clock)
     other = SlotWorld(world.redis, f"{world.namespace}/other")
     other.add(pod.uid, ())
     mine = {"a": world.slots["warm"].ledger, "b": world.slots["warm"].ledger if ledgers == "one" else other.ledger}
@@ -69,7 +77,7 @@ def test_of_two_claims_and_one_pod_exactly_one_gets_it_in_a_thousand_runs(
 
             def run(name: str, start: Barrier = start) -> str:
                 start.wait()
-                return name if takes[name](pod).pod else ""
+                return name if isinstance(takes[name](pod), Pod) else ""
 
             (winner,) = set(workers.map(run, ("a", "b"))) - {""}
             assert world.holder("p1") == f"Bound {winner}"

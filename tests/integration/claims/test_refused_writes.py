@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from events.kube.api import Denied, Invalid, KubeError
@@ -57,6 +59,19 @@ def test_a_claim_that_may_not_be_written_says_so_until_it_may(world: ClaimWorld,
     world.run()
     assert world.phase() == "Bound"
     assert refused_condition(world) is None
+
+
+def test_a_claim_expires_although_its_status_is_refused(world: ClaimWorld, refusal: KubeError) -> None:
+    world.pod("p1")
+    world.bound(ttl="1m")
+    world.later(timedelta(minutes=2))
+
+    def refuse(_: str) -> None:
+        raise refusal
+
+    world.run(services=world.on(InterposedKube(world.api, "PATCH", "/podclaims/a/status", refuse, times=100)))
+    assert (world.gone(), world.holder("p1")) == (True, "Draining")
+    assert "Expired" in world.event_reasons()
 
 
 def test_a_claim_whose_status_is_refused_has_one_event(world: ClaimWorld, refusal: KubeError) -> None:

@@ -13,7 +13,7 @@ from tests.support.claims.claim_meanwhile import CLAIM, POD, standing_still
 from tests.support.claims.claim_world import ClaimWorld
 from tests.support.faults.interposed_kube import InterposedKube
 from tests.support.faults.interruption import Killed
-from workers.kube.claimable_pods import ClaimPods
+from workers.kube.claim_pods import ClaimPods
 
 
 def pending(world: ClaimWorld, name: str = "a", **spec: object) -> None:
@@ -43,7 +43,7 @@ def test_a_pod_beyond_the_one_that_a_claim_names_is_given_back(world: ClaimWorld
     world.bound()
     uid = world.read()["metadata"]["uid"]
     world.pod("p2", **{CLAIMED_BY: uid, PHASE: "Bound"})
-    world.services.index.tries(world.namespace, uid, "p2")
+    world.services.index.tries(world.namespace, "a", uid, "p2", "run")
     world.run()
     assert (world.pod_of(), world.holder("p1"), world.holder("p2")) == ("p1", "Bound a", "Draining")
 
@@ -55,7 +55,7 @@ def test_a_pod_that_is_adopted_is_not_drained_by_who_wanted_to_give_it_back(worl
     world.bound()
     uid = world.read()["metadata"]["uid"]
     world.pod("p2", **{CLAIMED_BY: uid, PHASE: "Bound"})
-    world.services.index.tries(world.namespace, uid, "p2")
+    world.services.index.tries(world.namespace, "a", uid, "p2", "run")
 
     def others() -> None:
         world.end("p1")
@@ -162,7 +162,7 @@ def test_a_pod_that_is_fenced_for_deletion_is_not_taken(world: ClaimWorld) -> No
     """Rule take: exactly one of them wins."""
     world.pod("p1")
     ledger, uid = world.slots["warm"].ledger, world.get("p1")["metadata"]["uid"]
-    assert ledger.fence(uid, "scale-down", 0) == ""
+    assert ledger.fence(uid, "scale-down", 0) is None
     world.claim()
     world.run()
     assert world.pod_of() == ""
@@ -198,10 +198,13 @@ def test_a_run_that_stood_still_before_its_pod_was_lifted_does_not_bind_it(world
 
 
 @pytest.mark.row("WC-03", "WC-38")
-def test_a_run_that_stood_still_before_it_read_its_pod_asks_the_ledger_again(world: ClaimWorld) -> None:
+@pytest.mark.parametrize("before", ["GET", "PATCH"])
+def test_a_run_that_stood_still_before_it_read_its_pod_asks_the_ledger_again(world: ClaimWorld, before: str) -> None:
     """Rule order: what it reads is newer than its take, which is over: the pod has a job by now."""
     pending(world)
     world.pod("p1", layout=("*",))
+    if before == "GET":
+        world.annotate("p1", "example.com/changed", "since")  # the index lags behind: the run reads the pod
     slots, uid = world.slots["warm"], world.get("p1")["metadata"]["uid"]
 
     def others() -> None:
@@ -211,7 +214,7 @@ def test_a_run_that_stood_still_before_it_read_its_pod_asks_the_ledger_again(wor
         slots.submit("j", "apply")
         assert slots.state("j") == "placed"
 
-    standing_still(world, "GET", POD, others)
+    standing_still(world, before, POD, others)
     world.run()
     assert (world.pod_of(), world.holder("p1"), slots.state("j")) == ("", "Idle", "placed")
 

@@ -68,7 +68,7 @@ def test_migrate_says_why_a_target_cannot_be_had_and_changes_nothing(
     world.annotate("cordoned", CORDON, "true")
     world.pod("jobs", layout=("*",))
     world.slots["warm"].submit("j", "apply")
-    world.services.index.remember(world.namespace, "c", "uid-c", ["named"])
+    world.services.index.remember(world.namespace, "c", "uid-c", ["named"], "run")
     said = berthmaster(places, "migrate", f"{world.namespace}/a", "--to", target)
     assert said.exit_code == 1
     assert why in said.stderr
@@ -106,6 +106,18 @@ def test_explain_sees_the_pod_of_a_claim_that_no_pool_lists(places: dict[str, st
     text = berthmaster(places, "explain", "claim", f"{world.namespace}/a").stdout
     assert "pods with its label: p1 (Bound)" in text
     assert "next: nothing is left to do" in text
+
+
+@pytest.mark.row("CL-42")
+def test_explain_says_when_a_claim_expires(places: dict[str, str], world: ClaimWorld) -> None:
+    world.pod("p1")
+    world.bound(ttl="1h")
+    name = f"{world.namespace}/a"
+    expiry = world.read()["status"]["expiryTime"]
+    assert f"expires: {expiry}, unless it is renewed" in berthmaster(places, "explain", "claim", name).stdout
+    assert orjson.loads(berthmaster(places, "explain", "claim", name, "--json").stdout)["expires"] == expiry
+    world.spec(ttl=None)
+    assert "expires:" not in berthmaster(places, "explain", "claim", name).stdout
 
 
 def test_explain_and_status_say_where_a_claim_is(places: dict[str, str], world: ClaimWorld) -> None:

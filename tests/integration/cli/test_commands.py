@@ -47,7 +47,7 @@ def test_status_shows_pools_as_their_status_says_and_the_queue(
     found = orjson.loads(result.output)
     assert result.exit_code == 0
     row = {"name": "cli-arena", "loadBalancers": [], "problem": "ScaleUpFailed: SubnetNotFound"}
-    assert row | status["status"] in found["pools"]
+    assert row | status["status"] in found["portPools"]
     assert found["queue"]["dirty"] == 0
     assert "cli-arena" in berthmaster(places, "status").output
 
@@ -111,6 +111,11 @@ def test_a_pool_whose_ledger_cannot_be_read_is_one_row_that_says_so(
     assert PROBLEM in found[broken]["problem"]
     assert ([pod["pod"] for pod in found[good]["slots"]], found[good]["problem"]) == (["pod-a"], "")
     assert any(problem.startswith(f"{broken}: {PROBLEM}") for problem in orjson.loads(result.output)["problems"])
+    redis.hset(f"{{sp:{good}}}jobs", "ghost", "nonsense")
+    redis.zadd(f"{{sp:{good}}}later", {"ghost": 0})
+    SlotWorld(redis, good).sweep()
+    problems = orjson.loads(berthmaster(places, "status", "--json").output)["problems"]
+    assert f"{good}: the record of job ghost cannot be read: see docs/operations.md" in problems
     text = berthmaster(places, "status").output
     assert f"{good}  □□□\n" in text
     for command in (("jobs", broken), ("explain", "pod-pool", broken)):
@@ -210,7 +215,8 @@ def test_the_doctor_names_settings_that_nobody_reads(places: dict[str, str]) -> 
     others = {"BERTHMASTER_REDS__URL": "redis://r/0", "BERTHMASTER_FLOWER_PORT": "tcp://10.0.0.1:5555"}  # by Kubernetes
     checks = orjson.loads(berthmaster({**places, **others}, "doctor", "--json").output)
     (check,) = (each for each in checks if each["name"] == "Settings are known")
-    assert (check["found"], check["ok"], check["warns"]) == ("nobody reads BERTHMASTER_REDS__URL", True, True)
+    said = "BERTHMASTER_REDS__URL: there is no such setting; is BERTHMASTER_REDIS__URL meant?"
+    assert (check["found"], check["ok"], check["warns"]) == (said, True, True)
 
 
 def test_flower_does_not_start_with_a_password_that_nobody_could_give() -> None:

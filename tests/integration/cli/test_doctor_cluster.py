@@ -66,8 +66,8 @@ def test_an_account_without_any_permission_is_told_each_and_its_role(
     told = examined(places, "--for", "publisher")
     assert "berthmaster-publisher" in told["May watch pods"]
     assert (
-        "role in namespace default"
-        in told["May update leases.coordination.k8s.io berthmaster-publisher in namespace default"]
+        f"role in namespace {kube.namespace}"
+        in told[f"May update leases.coordination.k8s.io berthmaster-publisher in namespace {kube.namespace}"]
     )
 
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count
 
 import pytest
 from redis import Redis
 
 from berthmaster.redis.incarnation import connect
 from compose.sandbox.redis_server import RedisServer
+from events.workqueue import LeasedKey, Workqueue
+from tests.integration.workqueue.world import EPOCH, KEY, OTHER, mark
 from tests.support.faults.shifted_clock import ShiftedClock
+from tests.support.jobs.slot_world import DAY, SlotWorld
 from tests.support.waiting import eventually
 
+JUMPS = pytest.mark.parametrize("back", [600, 3600])
+SHORT = timedelta(milliseconds=300)
+MINUTE = timedelta(minutes=1)
 NEAR = 60.0  # seconds; less than any jump of a test
 
 
@@ -51,3 +59,28 @@ def clock(redis: Redis, moving_server: tuple[RedisServer, ShiftedClock]) -> Iter
     made = RedisClock(redis, moving_server[1])
     yield made
     made.move(0)
+
+
+def taken(queue: Workqueue, key: str, lease: timedelta, nonces: count[int] = count()) -> LeasedKey:  # noqa: B008 - unique on purpose
+    run = queue.take(key, lease, f"n{next(nonces)}")
+    assert isinstance(run, LeasedKey), run
+    return run
+
+
+@pytest.fixture
+def queue(redis: Redis) -> Workqueue:
+    """With two keys that are marked, and whose hints are gone."""
+    made = Workqueue(redis, publish=lambda _: None)
+    assert made.assume_epoch(EPOCH)
+    assert made.stamp(EPOCH)
+    assert made.marks(EPOCH, [mark(1, KEY), mark(1, OTHER)]) == [1, 1]
+    return made
+
+
+@pytest.fixture
+def world(redis: Redis) -> SlotWorld:
+    """With a pod of one slot, and swept while TIME was right."""
+    pool = SlotWorld(redis)
+    pool.add("a", layout=("*",))
+    assert pool.ledger.sweep(DAY).placed == ()
+    return pool

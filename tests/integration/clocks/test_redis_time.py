@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from itertools import count
 
 import pytest
 from redis import Redis
 
+from berthmaster.jobs.job import Limit
 from events.workqueue import LeasedKey, Workqueue
-from tests.integration.clocks.conftest import RedisClock
-from tests.integration.workqueue.world import EPOCH, KEY, OTHER, mark
+from tests.integration.clocks.conftest import JUMPS, MINUTE, SHORT, RedisClock, taken
+from tests.integration.workqueue.world import EPOCH, KEY, OTHER
 from tests.support.jobs.slot_world import DAY, SlotWorld
 from tests.support.ports.live_pool import LivePool
 from tests.support.waiting import eventually
@@ -27,25 +27,29 @@ from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.slots.view import pool_sizing, view
 from workers.stores.ticks import Ticks
 
-JUMPS = pytest.mark.parametrize("back", [600, 3600])
-SHORT = timedelta(milliseconds=300)
-MINUTE = timedelta(minutes=1)
 
-
-def taken(queue: Workqueue, key: str, lease: timedelta, nonces: count[int] = count()) -> LeasedKey:  # noqa: B008 - unique on purpose
-    run = queue.take(key, lease, f"n{next(nonces)}")
-    assert isinstance(run, LeasedKey), run
-    return run
-
-
-@pytest.fixture
-def queue(redis: Redis) -> Workqueue:
-    """With two keys that are marked, and whose hints are gone."""
-    made = Workqueue(redis, publish=lambda _: None)
-    assert made.assume_epoch(EPOCH)
-    assert made.stamp(EPOCH)
-    assert made.marks(EPOCH, [mark(1, KEY), mark(1, OTHER)]) == [1, 1]
-    return made
+@JUMPS
+@pytest.mark.row("TM-03")
+def test_a_key_that_was_marked_while_time_was_ahead_is_not_overtaken_for_ever(
+    redis: Redis, clock: RedisClock, back: int
+) -> None:
+    """Nothing but the mark is stored while TIME is ahead."""
+    queue = Workqueue(redis, publish=lambda _: None)
+    assert queue.assume_epoch(EPOCH)
+    assert queue.stamp(EPOCH)
+    queue.sweep_due()
+    clock.move(back)
+    queue.touch([KEY])
+    clock.move(0)
+    served = []
+    for number in range(3):
+        queue.sweep_due()
+        queue.touch([f"pod/games/new-{number}"])
+        run = queue.take_next("", MINUTE, f"d{number}", f"d{number}")
+        assert isinstance(run, LeasedKey)
+        served.append(run.key)
+        queue.done(run, None)
+    assert KEY in served
 
 
 @JUMPS
@@ -101,13 +105,24 @@ def test_tokens_rise_whatever_time_says(queue: Workqueue, clock: RedisClock) -> 
 
 @JUMPS
 @pytest.mark.row("TM-03")
-def test_a_lost_hint_is_found_by_the_first_sweep(queue: Workqueue, clock: RedisClock, back: int) -> None:
-    assert queue.ask_sweep_lost() is not None
-    assert queue.ask_sweep_lost() is None
+def test_a_lost_hint_is_found_by_the_first_tick(queue: Workqueue, clock: RedisClock, back: int) -> None:
+    assert queue.forget(MINUTE) == 0
     clock.move(-back)
-    asked = queue.ask_sweep_lost()  # the one before counts as lost
-    assert asked is not None
-    assert queue.sweep_lost(asked) == 2
+    assert queue.forget(MINUTE) == 2
+
+
+@JUMPS
+@pytest.mark.row("TM-03")
+def test_a_ready_key_is_not_overtaken_by_those_that_came_after_it(
+    queue: Workqueue, clock: RedisClock, back: int
+) -> None:
+    """Rule clock."""
+    queue.sweep_due()
+    clock.move(-back)
+    queue.sweep_due()
+    queue.touch(["pod/a/later"])
+    keys = [queue.take_next("hint", MINUTE, f"d{number}", f"n{number}") for number in range(3)]
+    assert [key.key for key in keys if isinstance(key, LeasedKey)][-1] == "pod/a/later"
 
 
 @JUMPS
@@ -133,7 +148,7 @@ def test_what_ends_by_itself_is_free_again(redis: Redis, clock: RedisClock, back
 
 @pytest.mark.row("TM-03")
 def test_a_call_of_aws_that_is_owed_is_owed_in_time(redis: Redis, clock: RedisClock) -> None:
-    buckets = RedisBuckets(redis, "r", RatesSettings())
+    buckets = RedisBuckets(redis, "aws", "r", RatesSettings())
     buckets.acquire(ApiClass.WRITE, "a", Priority.UNBIND)
     buckets.drain(ApiClass.WRITE)
     wait = buckets.acquire(ApiClass.WRITE, "a", Priority.UNBIND)
@@ -195,7 +210,7 @@ def test_no_jump_takes_the_time_to_decide_from_a_person(redis: Redis, clock: Red
 def test_silence_closing_and_cooldowns_of_a_pool_are_measured_from_then_on(redis: Redis, clock: RedisClock) -> None:
     world = SlotWorld(redis)
     world.add("a", layout=("*",))
-    assert world.ledger.fence("a", "t", 0) == ""
+    assert world.ledger.fence("a", "t", 0) is None
     world.ledger.resize("9999999999999999-n", 3, 0, 5, 1)
     world.ledger.sweep(DAY)
     clock.move(-600)
@@ -217,3 +232,63 @@ def test_a_new_waiter_waits_behind_the_others(redis: Redis, clock: RedisClock) -
     clock.move(-600)
     pool.fail("games/new", 2)
     assert redis.zrange(f"{pool.ledger.prefix}waiting", 0, -1) == [b"games/old", b"games/new"]
+
+
+def running(world: SlotWorld, limit: timedelta) -> tuple[tuple[str, Limit], ...]:
+    """Job `one` runs; what the first sweep finds over its time."""
+    world.add("a", layout=("*",))
+    world.submit("one", run_ms=limit // timedelta(milliseconds=1))
+    world.deliver_all()
+    return world.ledger.sweep(DAY).over_time
+
+
+@JUMPS
+@pytest.mark.row("TM-03", "SD-34")
+def test_an_attempt_runs_for_its_time_and_no_longer(redis: Redis, clock: RedisClock, back: int) -> None:
+    world = SlotWorld(redis)
+    found = running(world, timedelta(seconds=2))
+    clock.move(-back)
+    eventually(lambda: bool(found or world.ledger.sweep(DAY).over_time))
+    assert world.record("one").limit is Limit.RUN
+
+
+@pytest.mark.row("TM-03", "SD-34")
+@pytest.mark.parametrize("jump", [600, -600])
+def test_no_jump_takes_its_time_from_an_attempt(redis: Redis, clock: RedisClock, jump: int) -> None:
+    world = SlotWorld(redis)
+    assert running(world, timedelta(minutes=5)) == ()
+    clock.move(jump)
+    assert world.ledger.sweep(DAY).over_time == ()
+    assert world.ledger.sweep(DAY).over_time == ()
+    assert world.state("one") == "running"
+
+
+@JUMPS
+@pytest.mark.row("TM-03", "SD-34")
+def test_an_attempt_that_began_while_time_was_behind_runs_for_its_time(
+    world: SlotWorld, clock: RedisClock, back: int
+) -> None:
+    """Rule clock: back and forward between two sweeps."""
+    clock.move(-back)
+    world.submit("one", run_ms=300_000)
+    world.deliver_all()
+    clock.move(0)
+    for _ in range(2):
+        assert world.ledger.sweep(DAY).over_time == ()
+    assert world.state("one") == "running"
+
+
+@pytest.mark.row("TM-03")
+def test_a_reservation_that_began_while_time_was_behind_is_kept(redis: Redis, clock: RedisClock) -> None:
+    """Rule clock."""
+    world = SlotWorld(redis)
+    world.add("a", layout=("*",))
+    world.submit("one", "plan", "apply", hold_ms=300_000)
+    world.deliver_all()
+    assert world.ledger.sweep(DAY).expired == ()
+    clock.move(-600)
+    world.ended("a", world.only())
+    clock.move(0)
+    for _ in range(2):
+        assert world.ledger.sweep(DAY).expired == ()
+    assert world.state("one") == "reserved"

@@ -15,6 +15,7 @@ from compose.sandbox.stack import Stack
 from compose.sandbox.workload import NAMESPACE
 from events.kube.api import KubeApi
 from tests.support.faults.shifted_clock import ShiftedClock
+from tests.support.servers.forked import ForkedStack
 from tests.support.servers.whole import IMPATIENT, PATIENCE
 from tests.support.waiting import eventually
 
@@ -74,7 +75,7 @@ class SkewedFleet:
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SkewedFleet]:
     settings = IMPATIENT | {"BERTHMASTER_LOG__LEVEL": "DEBUG"}
-    with Stack(tmp_path_factory.mktemp("skewed"), flower=False, workers=1, settings=settings) as stack:
+    with ForkedStack(tmp_path_factory.mktemp("skewed"), flower=False, workers=1, settings=settings) as stack:
         made = SkewedFleet(stack)
         stack.start()
         made.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})

@@ -11,7 +11,7 @@ import pytest
 
 from compose.sandbox.accounts import token
 from compose.sandbox.kube.real import RealKube
-from domain.kubernetes.names import PORTS_BOUND
+from domain.kubernetes.names import DO_NOT_DISRUPT, PORTS_BOUND, SAFE_TO_EVICT
 from events.kube.api import Denied, Invalid, KubeApi
 from tests.integration.deploy.conftest import Kubectl
 from tests.support.deployed import DEPLOY
@@ -20,6 +20,7 @@ from tests.support.waiting import eventually
 Json = dict[str, Any]
 PODS: Final = "/api/v1/namespaces/games/pods"
 SECRETS: Final = "/api/v1/namespaces/games/secrets"
+BUDGETS: Final = "/apis/policy/v1/namespaces/games/poddisruptionbudgets"
 POOLS: Final = "/apis/berthmaster.dev/v1alpha1/namespaces/games/podpools"
 POOL: Final[Json] = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "name": "warm", "uid": "1"}
 REFUSAL: Final = "ValidatingAdmissionPolicy"
@@ -29,6 +30,11 @@ def pod(name: str, owners: list[Json]) -> Json:
     meta = {"name": name, "labels": {"app": "a"}, "annotations": {"team": "red"}, "ownerReferences": owners}
     spec = {"containers": [{"name": "a", "image": "a"}], "readinessGates": [{"conditionType": PORTS_BOUND}]}
     return {"metadata": meta, "spec": spec}
+
+
+def budget(name: str, owners: list[Json]) -> Json:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
+    return {"metadata": {"name": name, "ownerReferences": owners}, "spec": spec}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +48,7 @@ def worker(cluster: RealKube, admin: KubeApi, kubectl_admin: Kubectl) -> Iterato
         admin.create(PODS, pod("theirs", []))
         admin.create(PODS, pod("pooled", [POOL]))
         admin.create(SECRETS, {"metadata": {"name": "theirs"}, "stringData": {"a": "b"}})
+        admin.create(BUDGETS, budget("theirs", []))
         for name in ("theirs", "pooled"):
             condition = {"type": "Ready", "status": "False"}
             admin.patch(f"{PODS}/{name}/status", {"status": {"phase": "Running", "conditions": [condition]}})
@@ -75,9 +82,9 @@ ATTACKS: Final[list[tuple[str, str, Json]]] = [
     ("PATCH", f"{PODS}/pooled", meta(ownerReferences=None)),
     ("PATCH", f"{PODS}/pooled", meta(ownerReferences=STOLEN)),
     *(("JOIN", f"{PODS}/{name}", IMAGE) for name in ("theirs", "pooled")),
-    *(("PATCH", f"{PODS}/{name}", meta(annotations={"team": "mine"})) for name in ("theirs", "pooled")),
-    *(("PATCH", f"{PODS}/{name}", meta(annotations={"team": None})) for name in ("theirs", "pooled")),
-    *(("PATCH", f"{PODS}/{name}", meta(annotations={"berthmaster.dev.evil/a": "b"})) for name in ("theirs", "pooled")),
+    ("PATCH", f"{PODS}/theirs", meta(annotations={"team": "mine"})),
+    ("PATCH", f"{PODS}/theirs", meta(annotations={"team": None})),
+    ("PATCH", f"{PODS}/theirs", meta(annotations={"berthmaster.dev.evil/a": "b"})),
     *(("PATCH", f"{PODS}/{name}", meta(finalizers=["example.com/mine"])) for name in ("theirs", "pooled")),
     *(("JOIN", f"{PODS}/{name}/status", READY) for name in ("theirs", "pooled")),
     *(("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Failed"}}) for name in ("theirs", "pooled")),
@@ -90,6 +97,9 @@ ATTACKS: Final[list[tuple[str, str, Json]]] = [
     ("POST", SECRETS, {"metadata": {"name": "mine"}}),
     ("PATCH", f"{SECRETS}/theirs", {"stringData": {"a": "mine"}}),
     ("PATCH", f"{SECRETS}/theirs", meta(ownerReferences=STOLEN)),
+    ("PATCH", f"{PODS}/theirs", meta(annotations={SAFE_TO_EVICT: "true"})),
+    ("POST", BUDGETS, budget("mine", [])),
+    ("DELETE", f"{BUDGETS}/theirs", {}),
 ]
 
 
@@ -107,9 +117,15 @@ def test_the_workers_account_writes_what_is_its_own(worker: KubeApi, admin: Kube
         worker.patch(f"{PODS}/{name}", meta(annotations={"berthmaster.dev/ports-state": "Pending"}))
         worker.join(f"{PODS}/{name}/status", meta(annotations={"berthmaster.dev/ports-state": "Bound"}) | bound)
         worker.patch(f"{PODS}/{name}", meta(annotations={"berthmaster.dev/ports-state": None}))
-    worker.patch(f"{PODS}/pooled", meta(labels={"berthmaster.dev/phase": "Bound", "app": "of-its-claim"}))
+    of_its_claim = {"labels": {"berthmaster.dev/phase": "Bound", "app": "of-its-claim"}, "annotations": {"team": "red"}}
+    worker.patch(f"{PODS}/pooled", meta(**of_its_claim))
+    worker.patch(f"{PODS}/pooled", meta(annotations={"team": None}))
     worker.create(PODS, pod("another", [POOL]))
     worker.delete(f"{PODS}/another", {"gracePeriodSeconds": 0})
+    for honoured in ({SAFE_TO_EVICT: "false", DO_NOT_DISRUPT: "true"}, dict.fromkeys((SAFE_TO_EVICT, DO_NOT_DISRUPT))):
+        worker.patch(f"{PODS}/pooled", meta(annotations=honoured))
+    worker.create(BUDGETS, budget("pooled", [POOL]))
+    worker.delete(f"{BUDGETS}/pooled")
     owned = {"name": "token", "ownerReferences": [POOL]}
     worker.create(SECRETS, {"metadata": owned})
     worker.patch(f"{SECRETS}/token", {"stringData": {"a": "b"}})

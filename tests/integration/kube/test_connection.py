@@ -58,7 +58,7 @@ def test_a_server_that_says_nothing_is_given_up_after_the_time_out(deaf: int) ->
         with pytest.raises(Unavailable) as raised:
             call()
         assert raised.value.status == 0
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10  # the time-out by default
 
 
 def answering(answers: bytes) -> int:
@@ -89,6 +89,18 @@ def test_answers_of_proxies_are_typed_by_their_status_alone(head: str, body: byt
     port = answering(b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (head.encode(), len(body), body))
     with pytest.raises(kind):
         connect(server=f"http://127.0.0.1:{port}").get("/version")
+
+
+def test_an_account_that_is_refused_is_read_anew() -> None:
+    """It is kept for some seconds otherwise: to read it takes a third of a request's CPU time."""
+    port = answering(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+    api = connect(server=f"http://127.0.0.1:{port}", token="old")
+    assert api.credentials() == {"authorization": "Bearer old"}
+    api.connection.configuration.api_key["authorization"] = "Bearer new"
+    assert api.credentials() == {"authorization": "Bearer old"}
+    with pytest.raises(Denied):
+        api.get("/version")
+    assert api.credentials() == {"authorization": "Bearer new"}
 
 
 def test_an_answer_that_breaks_off_is_unavailable() -> None:

@@ -110,4 +110,4 @@ class Rules(RuleBasedStateMachine):
 
     @rule()
     def prune(self) -> None:
-        self.pool.growth.prune_fences(timedelta(0))
+        self.pool.prune_fences(timedelta(0))

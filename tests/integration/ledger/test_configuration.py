@@ -64,7 +64,7 @@ def test_a_configuration_from_before_a_change_of_capacity_is_refused(pool: LiveP
     """Else it would drop the load balancers that a winner has just added."""
     before = pool.view().epoch
     pool.configure(load_balancers(2))
-    assert pool.growth.configure(before, "Active", {}, Span(30000, 1000), load_balancers(1)) is None
+    assert pool.growth.configure(0, before, "Active", {}, Span(30000, 1000), load_balancers(1)) is None
     assert pool.view().capacity == 2 * NLB
 
 

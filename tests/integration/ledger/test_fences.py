@@ -132,16 +132,16 @@ def test_an_entry_given_way_to_belongs_to_its_new_owner_with_its_listener(pool: 
 def test_fences_of_runs_that_began_long_ago_are_forgotten(pool: LivePool) -> None:
     for n in range(1200):
         pool.run(f"games/p{n}")
-    assert pool.growth.prune_fences(timedelta(days=1)) == 0
-    assert pool.growth.prune_fences(timedelta(0)) == 1200
-    assert pool.growth.prune_fences(timedelta(0)) == 0
+    assert pool.prune_fences(timedelta(days=1)) == 0
+    assert pool.prune_fences(timedelta(0)) == 1200
+    assert pool.prune_fences(timedelta(0)) == 0
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_a_holder_whose_fence_was_forgotten_is_refused(pool: LivePool, write: Write) -> None:
     (held,) = pool.allocate()
     paused = pool.run()
-    pool.growth.prune_fences(timedelta(0))
+    pool.prune_fences(timedelta(0))
     with pytest.raises(StaleToken):
         write(paused, held)
 
@@ -150,7 +150,7 @@ def test_a_run_older_than_the_forgotten_fences_cannot_open(pool: LivePool) -> No
     """Else a run that was paused before it opened would pass for the newest."""
     early = pool.token()
     pool.run()
-    pool.growth.prune_fences(timedelta(0))
+    pool.prune_fences(timedelta(0))
     with pytest.raises(NotReady):
         pool.ledger.open("games/a", early)
     assert pool.run()

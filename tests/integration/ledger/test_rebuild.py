@@ -23,11 +23,11 @@ GRANTS: dict[str, Callable[[LivePool], object]] = {
     "intent": lambda pool: pool.growth.intent("1", limits()),
     "adopt": lambda pool: pool.growth.adopt(0),
     "wake": lambda pool: pool.sweep(),
-    "configure": lambda pool: pool.growth.configure("1", "Active", {}, Span(30000, 10), [load_balancer()]),
+    "configure": lambda pool: pool.growth.configure(0, "1", "Active", {}, Span(30000, 10), [load_balancer()]),
     "orphan": lambda pool: pool.ledger.orphan("games/a", "u", "lb-0:30000", "arn:l", ""),
     "missing": lambda pool: pool.growth.missing("games/a", entry()),
     "distrust": lambda pool: pool.growth.distrust(),
-    "prune_fences": lambda pool: pool.growth.prune_fences(),
+    "prune_fences": lambda pool: pool.prune_fences(timedelta(days=1)),
     "stock": lambda pool: Stock(pool.ledger).put("lb-0:30000", "arn:l", "arn:g"),
     "unstock": lambda pool: Stock(pool.ledger).lost("lb-0:30000", "arn:l"),
     "compare": lambda pool: Stock(pool.ledger).compare("lb-0:30000"),
@@ -137,6 +137,19 @@ def test_a_run_that_was_leased_before_the_stamp_cannot_open_after_it(pool: LiveP
     """What it read of its pod is from before the loss: it could release the ports of the pod's successor."""
     leased = pool.token()
     rebuilt(pool, {"games/a": [entry(uid="successor")]})
+    with pytest.raises(NotReady):
+        pool.ledger.open("games/a", leased)
+    assert pool.run("games/a")
+
+
+@pytest.mark.row("AL-20")
+def test_nor_can_it_after_an_audit_that_comes_before_the_configuration(pool: LivePool) -> None:
+    """Rule newest: the forgetting of fences, which spares the runs of a day, sets no floor of its own."""
+    leased = pool.token()
+    pool.redis.flushall()
+    pool.rebuild({"games/a": [entry(uid="successor")]})
+    pool.prune_fences(timedelta(days=1))
+    pool.configure([load_balancer()])
     with pytest.raises(NotReady):
         pool.ledger.open("games/a", leased)
     assert pool.run("games/a")

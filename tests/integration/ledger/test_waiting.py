@@ -203,7 +203,7 @@ def test_a_full_pool_answers_without_looking_at_its_load_balancers(make_pool: Ma
         assert isinstance(run.allocate("uid-of-a", single(1), IN_ORDER), Full)
         counts.append(_commands(pool))
     assert counts[0] == counts[1]
-    assert sum(counts[0].values()) <= 15
+    assert sum(counts[0].values()) <= 19  # three of them once a wait: the entry of its event
 
 
 @pytest.mark.row("AL-23")
@@ -212,7 +212,7 @@ def test_a_demand_beyond_all_free_ports_is_answered_without_looking_at_load_bala
     run = pool.run("games/a")
     pool.redis.config_resetstat()
     assert isinstance(run.allocate("uid-of-a", single(61), IN_ORDER), Full)
-    assert sum(_commands(pool).values()) <= 15
+    assert sum(_commands(pool).values()) <= 19
 
 
 @pytest.mark.row("AL-23")

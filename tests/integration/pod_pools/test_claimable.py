@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
+import orjson
 import pytest
 
 from berthmaster.jobs.runner_ledger import NotVerified
@@ -69,9 +71,9 @@ def test_a_pod_that_is_closed_is_offered_to_nobody_from_that_moment_on(make_pool
     pool.api.patch(pool.pod_path(names[0]), {"metadata": {"labels": {LAST_OWNER: "ann"}}})
     pool.run()
     if closing == "claim":
-        assert ledger.claim(uid, "c") == ""
+        assert ledger.claim(uid, "c") is None
     elif closing == "fence":
-        assert ledger.fence(uid, "f", 0) == ""
+        assert ledger.fence(uid, "f", 0) is None
     elif closing == "aside":
         assert ledger.quarantine(uid)
     else:
@@ -81,12 +83,24 @@ def test_a_pod_that_is_closed_is_offered_to_nobody_from_that_moment_on(make_pool
     assert offered(pool, "ann") == names[1:]
 
 
+def test_fields_of_a_newer_version_are_ignored_and_the_next_run_writes_its_own(make_pool: MakePool) -> None:
+    """During a rollout, workers of two versions read each other's entries."""
+    pool, names = three(make_pool)
+    key = f"{pool.slots.ledger.prefix}claimable-facts"
+    before: Any = pool.redis.hgetall(key)
+    for uid, facts in before.items():
+        pool.redis.hset(key, uid, orjson.dumps(orjson.loads(facts) | {"zone": {"name": "a"}}))
+    assert offered(pool) == names
+    pool.run()
+    assert pool.redis.hgetall(key) == before
+
+
 @pytest.mark.row("WC-08", "WC-40")
 def test_pods_of_an_older_template_are_offered_to_nobody_and_those_who_have_one_are_told(make_pool: MakePool) -> None:
     pool, names = three(make_pool)
     claimant = Claimant(pool)
     assert claimant.take()
-    pool.services.claims.remember(pool.namespace, "mine", claimant.uid, [claimant.pod])
+    pool.services.claims.remember(pool.namespace, "mine", claimant.uid, [claimant.pod], "run")
     pool.services.claims.noticed(pool.namespace, {claimant.pod: claimant.uid})
     before, key = present_revision(pool.slots.ledger), pod_claim_key(pool.namespace, "mine")
     fill(pool, 2)
@@ -119,4 +133,4 @@ def test_a_deleted_pool_offers_nothing(make_pool: MakePool) -> None:
     pool.run()
     with suppress(NotVerified):  # of a pool without pods nothing is left at all
         assert offered(pool) == []
-    assert present_revision(pool.slots.ledger) == ""
+    assert present_revision(pool.slots.ledger) is None

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from berthmaster.jobs.runner_ledger import NotVerified
+from domain.kubernetes.names import POOL
 from domain.outcome import Settled, Wait
 from tests.integration.pod_pools.conftest import MakePool
 from tests.integration.pod_pools.test_left_over import grown_old
+from tests.support.faults.interposed_kube import RecordedKube
 from tests.support.pods.meanwhile import keep_terminating, let_go
 from tests.support.pods.pod_pool_world import PodPoolWorld
+from tests.support.pods.warm import grow
+from workers.pod_pools.deletion import RETRY_AFTER
 
 WAITS = Wait(timedelta(hours=1), "jobs wait for the pool, or are remembered")
 
@@ -62,6 +67,27 @@ def test_the_pods_of_a_deleted_pool_take_no_job_while_they_end_and_are_looked_at
     pool.api.patch(pool.pod_path(pod["metadata"]["name"]), {"metadata": {"finalizers": None}})
     pool.end(pod["metadata"]["name"])
     assert pool.run() == WAITS
+
+
+@pytest.mark.row("SL-20", "WC-50")
+def test_a_deleted_pool_lists_its_pods_once_a_run_and_reads_those_alone_that_the_list_lacks(
+    make_pool: MakePool,
+) -> None:
+    pool = make_pool(maxIdle=6, maxReplicas=6, slots=[])
+    grow(pool)
+    gone, unlabelled, *others = sorted(pool.names())
+    for name in (unlabelled, *others):
+        pool.api.patch(pool.pod_path(name), {"metadata": {"ownerReferences": None}})
+    pool.api.patch(pool.pod_path(unlabelled), {"metadata": {"labels": {POOL: None}}})
+    pool.api.delete(f"{pool.path}/runners")
+    pool.end(gone)
+    kube = RecordedKube(pool.api)
+    pool.services = replace(pool.services, kube=kube, pod_writes=3)
+    assert pool.run() == Wait(RETRY_AFTER, "5 pods of the pool are still there")
+    asked = [request.partition("?")[0] for request in kube.sent if "/pods" in request]
+    assert asked[0] == f"GET {pool.pod_path('')}".rstrip("/")
+    assert sorted(asked[1:]) == sorted(f"GET {pool.pod_path(name)}" for name in (gone, unlabelled))
+    assert {entry.view for entry in pool.ledger_pods()} == {"ending"}
 
 
 @pytest.mark.row("SL-17")

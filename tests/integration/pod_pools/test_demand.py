@@ -54,6 +54,46 @@ def test_a_job_whose_key_is_free_again_is_demand(make_pool: MakePool) -> None:
     assert [pool.slots.record(f"j{n}").outcome for n in range(3)] == ["succeeded"] * 3
 
 
+def loses(pool: PodPoolWorld, uid: str, plan: str) -> None:
+    """The container of a runner restarts without its spool: its next report does not list the plan."""
+    runner = pool.slots.runners[uid]
+    pool.slots.beat(uid)
+    job, phase, _ = runner.held.pop(plan)
+    del runner.ended[plan]
+    pool.slots.excused.add(f"{job} {phase}")
+    pool.slots.beat(uid)
+
+
+@pytest.mark.row("SD-08")
+@pytest.mark.parametrize(("most", "pods"), [(1, 1), (2, 2), (4, 3)])
+@pytest.mark.parametrize("taken", [False, True], ids=["a slot fits", "no slot fits"])
+def test_a_confirmed_job_that_loses_its_slot_adds_one_step_of_pods_unless_another_slot_fits(
+    make_pool: MakePool, most: int, pods: int, taken: bool
+) -> None:
+    """A confirmed job keeps its slot until its runner has lost the plan. A more urgent job may get the slot then."""
+    scaling = {"upCooldown": "0s", "downCooldown": "0s", "upAbove": 1, "step": 2}
+    pool = make_pool(minReplicas=1, maxReplicas=most, slots=[{}, {}, {"accepts": ["plan"]}], scaling=scaling)
+    pool.layout = (slot_class([]), slot_class([]), slot_class(["plan"]))
+    pool.settle()
+    (uid,) = pool.slots.runners
+    plan = pool.slots.planned("deploy", uid, serial_key="w", priority=5)
+    pool.slots.submit("holder", "apply", serial_key="w")
+    pool.slots.deliver_all()
+    assert pool.slots.confirm("deploy", plan)
+    assert pool.slots.state("deploy") == "confirmed"
+    if taken:
+        pool.slots.submit("urgent", "build", priority=0)
+    loses(pool, uid, plan)
+    assert pool.slots.state("deploy") == ("waiting" if taken else "placed")
+    assert pool.slots.record("deploy").phase == "plan"
+    pool.run()
+    kept = latest_decision(pool.slots.ledger)
+    assert kept
+    assert kept.inputs["waiting"] == ({"apply,plan": 1} if taken else {})
+    assert len(pool.pods()) == (pods if taken else 1)
+    assert not taken or kept.reason.startswith("1 waiting without a fitting slot")
+
+
 @pytest.mark.row("SD-30")
 @pytest.mark.parametrize(("kinds", "have"), [(["plan"], "slots take plan"), ([], "its pods have no slots")])
 def test_a_job_that_no_slot_takes_lets_no_pool_grow_and_keeps_no_pod(
@@ -69,7 +109,7 @@ def test_a_job_that_no_slot_takes_lets_no_pool_grow_and_keeps_no_pod(
     assert reason(told) == f"no slot of the pool takes deploy: {have}; cancel it, or change the pool"
     pool.change(minReplicas=0)
     assert ticks(pool) == 0
-    assert pool.status()["reason"].endswith("; 1 jobs wait that no slot takes: deploy")
+    assert pool.status()["reason"].endswith("; 1 job waits that no slot takes: deploy")
     assert (pool.status()["desiredReplicas"], pool.status()["waiting"]) == (0, 1)
     pool.change(slots=[{}])
     pool.layout = (slot_class([]),)
@@ -107,7 +147,7 @@ def test_a_job_that_waits_for_a_person_is_no_demand_beyond_its_slot(make_pool: M
     assert ticks(pool) == 1
     kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert (kept.change, kept.reason) == (0, "1 slots reserved")
+    assert (kept.change, kept.reason) == (0, "1 slot reserved")
 
 
 @pytest.mark.row("SD-12", "SD-14")

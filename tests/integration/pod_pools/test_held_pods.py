@@ -81,7 +81,7 @@ def it_is_open_again(pool: PodPoolWorld, uid: str) -> None:
 
 def it_is_fenced(pool: PodPoolWorld, uid: str) -> None:
     it_is_open_again(pool, uid)
-    assert pool.slots.ledger.fence(uid, "another run", 0) == ""
+    assert pool.slots.ledger.fence(uid, "another run", 0) is None
 
 
 def it_is_away(pool: PodPoolWorld, uid: str) -> None:
@@ -95,7 +95,7 @@ def it_is_ending(pool: PodPoolWorld, uid: str) -> None:
 
 def another_took_it(pool: PodPoolWorld, uid: str) -> None:
     it_is_open_again(pool, uid)
-    assert pool.slots.ledger.claim(uid, "claim-2") == ""
+    assert pool.slots.ledger.claim(uid, "claim-2") is None
 
 
 @pytest.mark.row("WC-02", "WC-38")
@@ -195,7 +195,7 @@ def test_pods_that_claims_have_count_for_the_floor(make_pool: MakePool) -> None:
     ledger = pool.slots.ledger
     (idle,) = (pod.uid for pod in pool.ledger_pods() if pod.view == "open")
     assert ledger.fence(idle, "a run", 2) == "FLOOR"
-    assert ledger.fence(idle, "a run", 1) == ""
+    assert ledger.fence(idle, "a run", 1) is None
     assert ledger.fence(claimant.read["metadata"]["uid"], "a run", 0) == "CLOSED"
 
 

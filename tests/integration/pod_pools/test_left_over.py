@@ -61,6 +61,22 @@ def test_jobs_of_a_pool_that_is_gone_are_kept_while_they_wait_or_are_remembered(
     assert left(pool.redis) == []
 
 
+@pytest.mark.row("SD-34")
+def test_the_time_limits_of_jobs_of_a_pool_that_is_gone_go_on(make_pool: MakePool) -> None:
+    """Its runs are an hour apart: that is no pause in which nobody looked."""
+    pool = make_pool(minReplicas=1, maxReplicas=1)
+    pool.slots.submit("late", "plan", queue_ms=600_000)
+    gone(pool)
+    assert isinstance(pool.run(), Wait)
+    hour, prefix = 3_600_000, pool.slots.ledger.prefix
+    pool.redis.hincrby(f"{prefix}meta", "swept", -hour)
+    pool.redis.zincrby(f"{prefix}limits", -hour, "late")
+    assert isinstance(pool.run(), Wait)
+    ended = pool.slots.ledger.record("late")
+    assert ended is not None
+    assert ended.outcome == "timed_out"
+
+
 def grown_old(pool: PodPoolWorld) -> None:
     """Its jobs ended long ago."""
     key = f"{pool.slots.ledger.prefix}ended"
@@ -172,7 +188,7 @@ def overwritten(redis: Redis, kube: Kube) -> tuple[Shop, str]:
     shop = Shop(redis, kube.api, kube.namespace)
     shop.claim("c0", ownerName="ann")
     shop.settle(3)
-    shop.services.index.remember(shop.namespace, "c0", "uid-of-one-before-it", [])
+    shop.services.index.remember(shop.namespace, "c0", "uid-of-one-before-it", [], "run")
     redis.delete("{queue}dirty")
     return shop, shop.held()["c0"]
 

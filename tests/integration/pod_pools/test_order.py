@@ -1,4 +1,4 @@
-"""The order of a run: what is gone, then health, then the runners' token, then the size."""
+"""The order of a run: what is gone, then the runners' token, then pods that are missing, then health."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def due(redis: Redis, kube: SandboxKube) -> tuple[TokenWorld, str, str]:
 def done(world: TokenWorld, gone: str, opened: str) -> tuple[bool, ...]:
     """Which of the four has happened."""
     views = {pod.uid: pod.view for pod in world.pool.ledger_pods()}
-    return gone not in views, views.get(opened) == "open", len(world.stored()) > 1, len(world.pool.pods()) > 1
+    return gone not in views, len(world.stored()) > 1, len(world.pool.pods()) > 1, views.get(opened) == "open"
 
 
 @pytest.mark.row("SD-22", "SD-26")

@@ -34,7 +34,8 @@ def test_a_run_of_a_large_pool_that_comes_too_soon_lists_nothing(make_pool: Make
 
 def test_a_run_is_followed_by_a_pause_if_it_saw_many_pods(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=2, maxReplicas=9)
-    pool.services = replace(pool.services, many=2)
+    slow = InterposedKube(pool.api, "GET", "/pods", lambda _: time.sleep(0.5), times=2)
+    pool.services = replace(pool.services, many=2, kube=slow)
     pool.run()
     assert time_to_next_run(pool.slots.ledger) == timedelta(0)
     pool.run()

@@ -38,6 +38,7 @@ def test_an_idle_pod_gets_its_label_back_and_no_other_is_made_for_it(make_pool: 
 @pytest.mark.row("WC-20", "WC-40")
 def test_a_bound_pod_gets_its_label_back_and_stays_bound(make_pool: MakePool, label: str | None) -> None:
     pool, _ = bound(make_pool)
+    pool.run()  # which protects it
     before = {name: labels(pool, name) for name in pool.names()}
     (held,) = (name for name in before if CLAIMED_BY in before[name])
     take_off(pool, held, label)

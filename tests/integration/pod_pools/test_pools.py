@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import orjson
 import pytest
 
+from berthmaster.errors import StaleToken
+from berthmaster.jobs.job import PoolLimits
+from berthmaster.jobs.records import job_fields
+from berthmaster.jobs.slot_ledger import NoSpecError
+from berthmaster.jobs.submission import Submission
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.jobs.slot_world import Runner
+from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.pod_pools.decision_log import latest_decision
 
 
@@ -19,6 +28,44 @@ def test_a_job_starts_a_pool_from_zero_and_runs(make_pool: MakePool) -> None:
     assert len(pool.pods()) == 1
     pool.settle()
     assert pool.slots.state("j") == "running"
+
+
+@pytest.mark.row("SL-19")
+def test_submissions_learn_from_the_pools_run_how_long_a_reservation_lasts(make_pool: MakePool) -> None:
+    pool = make_pool()
+    submission = Submission(id="j", pool=pool.slots.ledger.pool, task="work")
+    with pytest.raises(NoSpecError):
+        pool.slots.ledger.submit(submission.job())
+    pool.run()
+    assert hold_of(pool, "a") == timedelta(hours=24)
+    pool.change(reservationTTL="90m")
+    pool.run()
+    assert hold_of(pool, "b") == timedelta(minutes=90)
+    with pytest.raises(StaleToken):
+        pool.slots.ledger.resize("1-late", None, 0, 9, 1, PoolLimits(timedelta(hours=1)))
+    assert hold_of(pool, "c") == timedelta(minutes=90)
+    pool.api.delete(f"{pool.path}/runners")
+    pool.run()
+    with pytest.raises(NoSpecError):
+        pool.slots.ledger.submit(submission.job())
+
+
+@pytest.mark.row("SD-34")
+def test_submissions_learn_from_the_pools_run_how_long_jobs_may_wait_and_run(make_pool: MakePool) -> None:
+    pool = make_pool(queueTimeout="10m", runTimeout="2h")
+    pool.run()
+    hold_of(pool, "a")
+    pool.change(queueTimeout=None)
+    pool.run()
+    hold_of(pool, "b")
+    limits = {job: (record.queue_ms, record.run_ms) for job in ("a", "b") if (record := pool.slots.record(job))}
+    assert limits == {"a": (600_000, 7_200_000), "b": (None, 7_200_000)}
+
+
+def hold_of(pool: PodPoolWorld, job: str) -> timedelta:
+    """How long a reservation of the job lasts, which is submitted now."""
+    pool.slots.ledger.submit(Submission(id=job, pool=pool.slots.ledger.pool, task="work").job())
+    return timedelta(milliseconds=job_fields(orjson.dumps(pool.slots.stored("jobs")[job]))["hold_ms"])
 
 
 @pytest.mark.row("SL-12")
@@ -186,27 +233,6 @@ def test_a_flushed_redis_deletes_nothing_and_goes_on(make_pool: MakePool) -> Non
     assert pool.slots.state("j") == "running"
 
 
-@pytest.mark.row("SD-24")
-def test_pods_that_never_become_ready_are_replaced_slower_each_time_and_at_last_not_at_all(make_pool: MakePool) -> None:
-    pool = make_pool(minReplicas=1, readyTimeout="0s")
-    names = set[str]()
-    for _ in range(12):
-        pool.run()
-        names |= pool.names()
-        pool.run()
-        for name in pool.names():
-            pool.end(name)
-        pool.let_pauses_pass()
-    assert len(names) == 5
-    status = pool.status()
-    (ready,) = [c for c in status["conditions"] if c["type"] == "Ready"]
-    assert (ready["status"], ready["reason"]) == ("False", "PodsNeverReady")
-    assert "5 pods in a row never became ready" in status["reason"]
-    pool.change(readyTimeout="10m", template={"spec": {"containers": [{"name": "runner", "image": "runner:2"}]}})
-    pool.settle()
-    assert pool.views() == ["open"]
-
-
 @pytest.mark.row("SL-30")
 def test_pods_have_names_of_their_own(make_pool: MakePool) -> None:
     pool = make_pool(minReplicas=40, maxReplicas=40)
@@ -223,11 +249,11 @@ def test_a_decision_is_kept_with_what_it_was_made_from_and_a_change_is_told(make
     assert kept
     assert (kept.change, kept.reason, kept.size) == (1, "no pods and 1 waiting", 1)
     assert kept.inputs["waiting"] == {"plan": 1}
-    assert [(e["reason"], e["message"]) for e in pool.events()] == [("ScaledUp", "no pods and 1 waiting: 1 pods")]
+    assert [(e["reason"], e["message"]) for e in pool.events()] == [("ScaledUp", "to 1 pod: no pods and 1 waiting")]
     pool.settle()
     kept = latest_decision(pool.slots.ledger)
     assert kept
-    assert (kept.change, kept.reason) == (0, "1 slots in use")
+    assert (kept.change, kept.reason) == (0, "1 slot in use")
 
 
 @pytest.mark.row("SD-29", "SL-31")
@@ -240,4 +266,4 @@ def test_the_status_says_what_there_is_and_why(make_pool: MakePool) -> None:
     status = pool.status()
     assert (status["replicas"], status["readyReplicas"], status["desiredReplicas"]) == (1, 1, 1)
     assert status["slots"] == {"total": 3, "used": 1, "reserved": 0, "idle": 2}
-    assert status["reason"] == "1 slots in use"
+    assert status["reason"] == "1 slot in use"

@@ -99,7 +99,7 @@ def test_of_pods_that_are_refused_in_part_those_are_counted_that_there_are(make_
     assert kept
     assert (kept.size, kept.inputs["pods"]["booting"], len(pool.names())) == (4, 2, 2)
     assert [event["message"] for event in pool.events() if event["reason"] == "ScaledUp"] == [
-        "0 warm pods, maxIdle 4: 2 pods"
+        "to 2 pods: 0 pods are warm or booting, maxIdle is 4"
     ]
     assert events_of(pool) == [("Normal", "ScaledUp"), ("Warning", "PodsRefused")]
 

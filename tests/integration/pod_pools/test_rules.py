@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from berthmaster.jobs.job import JobRecord
 from domain.kubernetes.objects import Pod
 from events.kube.api import Denied
 from tests.integration.pod_pools.conftest import MakePool
@@ -78,7 +79,7 @@ def test_two_runs_that_each_remove_a_pod_leave_the_minimum(make_pool: MakePool) 
 
     def others(name: str) -> None:
         (other,) = (p for p in pool.ledger_pods() if p.name != name)
-        assert pool.slots.ledger.fence(other.uid, "another run", 1) == ""
+        assert pool.slots.ledger.fence(other.uid, "another run", 1) is None
 
     standing_still(pool, "GET", others)
     assert len(live(pool)) == 2
@@ -166,14 +167,20 @@ def test_a_pod_that_terminates_is_not_opened_by_the_report_of_its_runner(make_po
     let_go(pool, name)
 
 
+def with_a_running_job(pool: PodPoolWorld) -> tuple[JobRecord, str]:
+    """The job j, as it was placed, and the name of its pod."""
+    pool.settle()
+    placed = pool.slots.submit("j", "plan")
+    pool.slots.deliver_all()
+    (name,) = (p["metadata"]["name"] for p in pool.pods() if p["metadata"]["uid"] == placed.uid)
+    return placed, name
+
+
 @pytest.mark.row("SL-22", "SL-11", "SL-21")
 def test_the_jobs_of_a_silent_runner_are_placed_when_its_pod_is_gone_and_not_before(make_pool: MakePool) -> None:
     """Rule gone: the runner may only be cut off, and go on. Field bug ARC#3821: requeued once."""
     pool = make_pool(minReplicas=2, maxReplicas=3)
-    pool.settle()
-    first = pool.slots.submit("j", "plan")
-    pool.slots.deliver_all()
-    (name,) = (p["metadata"]["name"] for p in pool.pods() if p["metadata"]["uid"] == first.uid)
+    first, name = with_a_running_job(pool)
     keep_terminating(pool, name)
     pool.fall_silent(first.uid)
     for _ in range(3):
@@ -190,3 +197,17 @@ def test_the_jobs_of_a_silent_runner_are_placed_when_its_pod_is_gone_and_not_bef
     second = pool.slots.record("j")
     assert (second.state, second.uid not in ("", first.uid)) == ("running", True)
     assert sum("j" in pod.slots for pod in pool.ledger_pods()) == 1
+
+
+@pytest.mark.row("SL-22", "HO-07")
+def test_a_pod_that_goes_after_its_record_was_lost_loses_its_jobs(make_pool: MakePool) -> None:
+    """Rule onpods: no runner reports the pod any more, and the ledger has it no more."""
+    pool = make_pool(minReplicas=2, maxReplicas=3)
+    first, name = with_a_running_job(pool)
+    pool.slots.redis.hdel(f"{pool.slots.ledger.prefix}pods", first.uid)
+    pool.end(name)
+    for _ in range(3):
+        pool.run()
+        pool.slots.deliver_all()
+    second = pool.slots.record("j")
+    assert (second.state, second.uid not in ("", first.uid)) == ("running", True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berthmaster.routing import pod_claim_key
-from domain.kubernetes.names import CORDON
+from domain.kubernetes.names import ADDED_LABELS, CORDON, ENDPOINTS, PORTS, PORTS_ENABLED, PORTS_STATE, SESSIONS
 from tests.integration.pod_pools.conftest import MakePool
 from tests.support.claims.claimant import Claimant
 from tests.support.pods.meanwhile import fill, keep_terminating, let_go, live
@@ -145,7 +145,7 @@ def test_idle_pods_wake_as_many_claims_that_wait_the_oldest_that_fit_first(make_
     pool = make_pool(minReplicas=2, slots=[], template={"metadata": {"labels": {"app": "db"}}} | TEMPLATE)
     grow(pool)
     for n, selector in enumerate([{"gpu": "yes"}, {"app": "db"}, {"gpu": "yes"}, {}, {}]):
-        waits(pool, f"claim-{n}", since=f"2026-01-0{n + 1}", selector=selector, pool="")
+        waits(pool, f"claim-{n}", since=f"2026-01-0{n + 1}", selector=selector, pool=None)
     pool.run()
     keys = [pod_claim_key(pool.namespace, f"claim-{n}") for n in range(5)]
     assert [key in woken(pool) for key in keys] == [False, True, False, True, False]
@@ -246,3 +246,15 @@ def test_jobs_on_a_cordoned_pod_end_and_no_others_come(make_pool: MakePool) -> N
     pool.api.patch(pool.pod_path(name), {"metadata": {"annotations": {CORDON: None}}})
     pool.settle()
     assert pool.slots.state("late") == "running"
+
+
+@pytest.mark.row("CL-41", "WC-46")
+def test_a_template_that_was_exported_from_a_pod_gives_new_pods_none_of_its_results(make_pool: MakePool) -> None:
+    asked = {PORTS: "game=7777/UDP@arena", PORTS_ENABLED: "false", "example.com/own": "x"}
+    results = {PORTS_STATE: "Bound", ENDPOINTS: "[]", CORDON: "true", ADDED_LABELS: '{"app":null}', SESSIONS: "0 d"}
+    pool = make_pool(minReplicas=1, maxReplicas=1, template={"metadata": {"annotations": asked | results}, **TEMPLATE})
+    pool.run()
+    (pod,) = pool.pods()
+    annotations = pod["metadata"]["annotations"]
+    assert annotations.items() >= asked.items()
+    assert not annotations.keys() & results.keys()

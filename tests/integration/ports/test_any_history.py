@@ -23,6 +23,7 @@ from tests.support.faults.interruption import Fuse, Killed
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.ledger_recount import grow_old
 from tests.support.ports.world_checks import check_all, check_unique
+from tests.support.ready_keys import READY
 from workers.port_audit.reconciler import audit
 from workers.scale_up.intent import scale_up
 from workers.scale_up.sweep import sweep
@@ -117,7 +118,7 @@ class History:
             self.fleet.redis.delete(key)
 
     def lose_hints(self) -> None:
-        self.fleet.redis.delete("{queue}queued")  # keys stay dirty, in no list: worse than a lost message
+        self.fleet.redis.delete(*READY.values())  # keys stay dirty, in no list: worse than a lost message
 
     def flush(self) -> None:
         self.fleet.redis.flushall()

@@ -10,6 +10,7 @@ import pytest
 from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Interposed
 from tests.support.ports.fleet import Fleet
+from tests.support.ports.pool_edits import create
 from workers.cloud.call_budget import ApiClass, OverBudget
 from workers.cloud.priority import Priority
 
@@ -61,3 +62,25 @@ def test_a_pod_that_waits_long_for_the_call_budget_says_so_once(
     assert fleet.events("a") == ["PortsAllocated"] * bool(state)
     fleet.settle()
     assert fleet.shown("a")[0::2] == ("Bound", "")
+
+
+@pytest.mark.row("BD-42")
+def test_a_pod_that_has_waited_for_a_port_says_at_the_first_short_wait_that_it_has_one(fleet: Fleet) -> None:
+    fleet.pool("arena", endPort=30001, autoCreate=create(fleet, 1))
+    fleet.pod("first", "1/TCP@arena, 2/TCP@arena", "10.0.0.1")
+    fleet.settle()
+    fleet.pod("a", "1/TCP@arena", "10.0.0.5")
+    fleet.settle()
+    assert fleet.state("a") == "NoPortAvailable"
+    fleet.delete("first")
+    fleet.sync()
+    fleet.run_pod("first")
+
+    def over_budget() -> None:
+        raise OverBudget("no token yet", timedelta(milliseconds=100))
+
+    fleet.run_pod_with("a", Interposed(fleet.driver, "ensure_listener", over_budget))
+    assert fleet.state("a") == "Allocated"
+    fleet.due()
+    fleet.settle()
+    assert fleet.state("a") == "Bound"

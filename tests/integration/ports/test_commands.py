@@ -1,49 +1,18 @@
-"""`berthmaster audit` and `berthmaster explain`, as people type them, in a process of their own."""
+"""`berthmaster audit` and `berthmaster explain`, as people type them: some in their own process, most in this one."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from typing import Any
 
-import orjson
 import pytest
 
-from tests.fixtures.aws import CREDENTIALS, Aws
-from tests.fixtures.kube import Kube
+from tests.fixtures.aws import Aws
+from tests.integration.ports.conftest import Command
 from tests.support.ports.fleet import Fleet
 from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import UID
 from workers.port_audit.reconciler import audit
-
-Answer = tuple[int, Any, str]  # exit status, what was printed (read as JSON if it was asked for), errors
-Command = Callable[..., Answer]
-
-
-@pytest.fixture
-def berthmaster(fleet: Fleet, kube: Kube, aws: Aws, redis_url: str) -> Command:
-    settings = kube.settings
-    places = {
-        "BERTHMASTER_CLUSTER": fleet.cluster,
-        "BERTHMASTER_REDIS__URL": redis_url,
-        "BERTHMASTER_AWS__ENDPOINT_URL": aws.endpoint_url,
-        "BERTHMASTER_PORTS__ORPHAN_GRACE": "0",
-        "BERTHMASTER_KUBERNETES__SERVER": settings.server or "",
-        "BERTHMASTER_KUBERNETES__TOKEN": settings.token.get_secret_value() if settings.token else "",
-    }
-    places |= {"BERTHMASTER_KUBERNETES__CA_FILE": str(settings.ca_file)} if settings.ca_file else {}
-
-    def run(*arguments: str, **more: str) -> Answer:
-        command = [sys.executable, "-c", "from workers.cli.main import app; app()", *arguments]
-        environment = {**os.environ, **CREDENTIALS, **places, **more, "COLUMNS": "200"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
-        read = orjson.loads(done.stdout) if "--json" in arguments and done.stdout else done.stdout
-        return done.returncode, read, done.stderr
-
-    return run
 
 
 def bound(fleet: Fleet) -> None:
@@ -73,10 +42,11 @@ def told(found: Any) -> list[tuple[str, int]]:
 
 @pytest.mark.row("FZ-07", "BD-19")
 def test_the_audit_prints_what_differs_and_repairs_only_when_asked(
-    fleet: Fleet, aws: Aws, berthmaster: Command
+    fleet: Fleet, aws: Aws, berthmaster: Command, berthmaster_process: Command
 ) -> None:
     bound(fleet)
-    assert berthmaster("audit", "--json")[:2] == (0, {"differences": [], "targets": {"arena": 2}, "problems": []})
+    sound = {"differences": [], "targets": {"arena": 2}, "problems": []}
+    assert berthmaster_process("audit", "--json")[:2] == (0, sound)
     wrong = changed(fleet, aws)
     before = (fleet.ledger("arena"), aws.counts().get("AddTags"), {*fleet.redis.scan_iter("{pp:*")})
     status, found, _ = berthmaster("audit", "--json")
@@ -89,14 +59,14 @@ def test_the_audit_prints_what_differs_and_repairs_only_when_asked(
     status, found, _ = berthmaster("audit", "--fix", "--json")
     assert (status, [row["outcome"] for row in found["differences"]]) == (0, ["done, or in progress"] * 3)
     fleet.settle()
-    assert berthmaster("audit", "--json")[:2] == (0, {"differences": [], "targets": {"arena": 2}, "problems": []})
+    assert berthmaster("audit", "--json")[:2] == (0, sound)
     assert [fleet.state(f"p{n}") for n in range(2)] == ["Bound", "Bound"]
 
 
 def test_the_table_names_pool_place_and_what_is_wrong(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:
     bound(fleet)
     changed(fleet, aws)
-    status, text, _ = berthmaster("audit", "--pool", "arena")
+    status, text, _ = berthmaster("audit", "--port-pool", "arena")
     assert status == 1
     for word in ("arena", "30000", "the listener is gone", "10.9.9.9:1 is registered", "restore the tags"):
         assert word in text
@@ -107,8 +77,8 @@ def test_what_cannot_be_read_is_a_problem_and_not_a_difference(fleet: Fleet, ber
     bound(fleet)
     status, found, _ = berthmaster("audit", "--json", BERTHMASTER_AWS__ENDPOINT_URL="http://127.0.0.1:1")
     assert (status, found["differences"]) == (1, [])
-    assert "pool arena" in found["problems"][0]
-    status, found, _ = berthmaster("audit", "--json", "--pool", "none")
+    assert "port pool arena" in found["problems"][0]
+    status, found, _ = berthmaster("audit", "--json", "--port-pool", "none")
     assert (status, found["problems"]) == (1, ["no PortPool none is known"])
 
 
@@ -128,9 +98,9 @@ def test_a_repair_by_hand_leaves_young_leftovers_to_the_next(fleet: Fleet, aws: 
     assert fleet.driver.find_target_group(name) is None
 
 
-def test_explain_says_what_a_bound_pod_has(fleet: Fleet, berthmaster: Command) -> None:
+def test_explain_says_what_a_bound_pod_has(fleet: Fleet, berthmaster_process: Command) -> None:
     bound(fleet)
-    status, found, _ = berthmaster("explain", "pod", f"{fleet.namespace}/p0", "--json")
+    status, found, _ = berthmaster_process("explain", "pod", f"{fleet.namespace}/p0", "--json")
     assert status == 0
     assert found["pod"]["state"] == "Bound"
     [pool] = found["pools"]
@@ -183,7 +153,7 @@ def test_explain_remembers_the_last_error_of_aws(fleet: Fleet, aws: Aws, berthma
     fleet.drain()
     found = berthmaster("explain", "pod", f"{fleet.namespace}/a", "--json")[1]
     assert (found["trouble"]["action"], found["trouble"]["code"]) == ("CreateTargetGroup", "TooManyTargetGroups")
-    assert "after 1 failures in a row" in found["run"]["doing"]
+    assert "after 1 failure in a row" in found["run"]["doing"]
     assert "last AWS error" in berthmaster("explain", "pod", f"{fleet.namespace}/a")[1]
 
 
@@ -232,7 +202,7 @@ def test_an_audit_that_takes_long_says_what_it_is_at(fleet: Fleet, berthmaster: 
     slow = '{"describe": {"per_second": 1, "burst": 1}}'
     status, found, errors = berthmaster("audit", "--json", BERTHMASTER_AWS__RATES=slow)
     assert (status, found["problems"]) == (0, [])
-    assert re.search(r"^audit: pool arena \(1 of 1\), .*; \d+ AWS calls in \d+ s$", errors, re.MULTILINE), errors
+    assert re.search(r"^audit: port pool arena \(1 of 1\), .*; \d+ AWS calls in \d+ s$", errors, re.MULTILINE), errors
 
 
 def test_the_beats_audit_and_that_by_hand_agree(fleet: Fleet, aws: Aws, berthmaster: Command) -> None:

@@ -17,9 +17,9 @@ from workers.cloud.errors import Busy, CloudDenied, CloudInvalid
 from workers.ports.reconciler import PodReconciler
 from workers.reconcile import reconcile
 
-DENIED = CloudDenied("CreateListener", "AccessDenied", "not allowed")
-BUSY = Busy("CreateListener", "PriorRequestNotComplete", "later")
-INVALID = CloudInvalid("CreateListener", "InvalidTarget", "odd")
+DENIED = CloudDenied("CreateListener", "AccessDenied", "not allowed", "AWS")
+BUSY = Busy("CreateListener", "PriorRequestNotComplete", "later", "AWS")
+INVALID = CloudInvalid("CreateListener", "InvalidTarget", "odd", "AWS")
 
 
 class Refusing:

@@ -5,19 +5,24 @@ world shows.
 from __future__ import annotations
 
 import contextlib
+import time
 from datetime import timedelta
 
 import pytest
 
 from berthmaster.routing import pod_key
 from domain.kubernetes.names import ENDPOINTS, PORTS_STATE
+from events.workqueue import LeasedKey
 from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Fuse, Interposed, Killed
-from tests.support.ports.fleet import Fleet
+from tests.support.ports.fleet import QUICK, Fleet
 from tests.support.ports.world_checks import check_all
 from workers.cloud.driver import GroupSettings
 from workers.cloud.tags import CLUSTER, LOAD_BALANCER, OWNER, POOL, PORT, UID, WANT
 from workers.port_audit.reconciler import audit
+from workers.port_pools.reconciler import PortPoolReconciler
+from workers.reconcile import LEASE, new_nonce, run_key
+from workers.run import Run
 
 
 def three_bound(fleet: Fleet) -> dict[str, object]:
@@ -44,6 +49,42 @@ def test_after_a_flush_every_pod_keeps_its_ports_and_no_call_writes(fleet: Fleet
     assert fleet.state("new") == "Bound"
     assert aws.counts()["CreateListener"] == writes["CreateListener"] + 1
     check_all(fleet, aws)
+
+
+PODS = 5
+
+
+class KeptRun(Run):
+    """Counts how often it is asked to keep its lease."""
+
+    def __init__(self, fleet: Fleet, key: str) -> None:
+        taken = fleet.queue.take(key, LEASE, new_nonce(), requested=True)
+        assert isinstance(taken, LeasedKey)
+        super().__init__(fleet.queue, taken, LEASE, time.monotonic())
+        self.kept = 0
+
+    def keep(self, at_least: timedelta) -> None:
+        self.kept += 1
+        super().keep(at_least)
+
+
+@pytest.mark.row("EV-10")
+def test_the_lease_outlasts_a_list_of_many_pods(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 50,000 pods the list took longer than a lease: others took the key in turn, and no rebuild ever ended."""
+    kept = list[int]()
+    fleet.pool("arena")
+    for n in range(PODS):
+        fleet.pod(f"p{n}", "7777/UDP@arena", ip=f"10.0.0.{n + 1}")
+    fleet.settle()
+    for page in (500, 1):
+        monkeypatch.setattr(fleet.api, "page", page)
+        fleet.redis.flushall()
+        fleet.sync()
+        run = KeptRun(fleet, "portpool/arena")
+        run_key(run, PortPoolReconciler(fleet.services), QUICK, lambda _: True)
+        assert len(fleet.owners("arena")) == PODS
+        kept.append(run.kept)
+    assert kept[1] >= kept[0] + PODS - 1
 
 
 @pytest.mark.row("FZ-05", "EV-10")

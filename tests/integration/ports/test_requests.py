@@ -213,7 +213,7 @@ def test_a_listener_that_is_made_again_does_not_get_a_certificate_that_is_not_li
     assert "does not permit" in fleet.shown("a")[2]
 
 
-@pytest.mark.row("AL-05", "AL-19")
+@pytest.mark.row("AL-05", "AL-19", "BD-43")
 def test_tls_and_quic_take_their_number_also_after_a_loss_of_redis(fleet: Fleet) -> None:
     fleet.pool("arena", endPort=30001, certificateArn=CERTIFICATE)
     fleet.pod("a", "web=443/TLS@arena,fast=443/QUIC@arena", ip="10.0.0.5")

@@ -170,4 +170,4 @@ def test_a_pod_whose_retention_cannot_be_tagged_says_why(fleet: Fleet) -> None:
 
 
 def _refuse(kind: type[CloudDenied | CloudInvalid] = CloudDenied) -> None:
-    raise kind("DeregisterTargets", "AccessDenied", "not allowed")
+    raise kind("DeregisterTargets", "AccessDenied", "not allowed", "AWS")

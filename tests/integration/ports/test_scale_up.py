@@ -13,6 +13,7 @@ from tests.fixtures.aws import Aws
 from tests.support.faults.interruption import Fuse, Interposed, Killed
 from tests.support.ports.fleet import Fleet
 from tests.support.ports.world_checks import check_all
+from tests.support.ready_keys import READY
 from workers.cloud.names import load_balancer_name
 from workers.cloud.tags import pool_tags
 from workers.port_audit.reconciler import audit
@@ -182,6 +183,10 @@ def test_a_pool_at_its_limit_creates_nothing_until_the_limit_is_raised(fleet: Fl
     sweep(fleet.services)
     fleet.settle()
     assert aws.counts()["CreateLoadBalancer"] == 1
+    fleet.due()
+    fleet.settle()
+    (message,) = {fleet.shown(f"p{n}")[2] for n in range(7) if fleet.state(f"p{n}") == "NoPortAvailable"}
+    assert message == "pool arena has no free port for 1 of 1 wanted, and has 1 of 1 load balancers (maxLoadBalancers)"
     fleet.api.patch("/apis/berthmaster.dev/v1alpha1/portpools/arena", {"spec": {"autoCreate": grown(fleet, 2)}})
     fleet.settle()
     sweep(fleet.services)
@@ -201,6 +206,7 @@ def test_without_auto_create_nothing_is_created_and_a_freed_port_goes_to_a_waite
     assert bound(fleet, 6) == 5
     assert aws.counts()["CreateLoadBalancer"] == created
     waiter = next(n for n in range(6) if fleet.state(f"p{n}") == "NoPortAvailable")
+    assert fleet.shown(f"p{waiter}")[2].endswith(", and creates no load balancers (autoCreate)")
     fleet.delete(f"p{(waiter + 1) % 6}")
     fleet.sync()
     fleet.drain()
@@ -259,7 +265,7 @@ def test_a_waiter_whose_wake_up_was_lost_is_found_by_the_sweep(fleet: Fleet, aws
     fleet.delete(f"p{other}")
     fleet.sync()
     fleet.run_pod(f"p{other}")
-    fleet.redis.delete("{queue}dirty", "{queue}queued")  # the wake-up is lost
+    fleet.redis.delete("{queue}dirty", *READY.values())  # the wake-up is lost
     assert fleet.state(f"p{waiter}") == "NoPortAvailable"
     sweep(fleet.services)
     fleet.drain()

@@ -14,7 +14,7 @@ from workers.kube.port_pools import PATH
 from workers.port_audit.reconciler import audit
 
 CAPACITY, PODS, TOO_MANY = 10, 8, 4
-QUEUE_STATES = ("dirty", "queued", "held", "timer")
+QUEUE_STATES = ("dirty", "ready", "slow", "held", "timer")
 
 
 def crowded(fleet: Fleet) -> None:
@@ -46,7 +46,7 @@ def test_the_gauges_of_ports_are_a_recount(fleet: Fleet, aws: Aws, redis_url: st
         assert worker.total("berthmaster_ledger_verified", pool="arena") == 1
         depth = fleet.queue.depth()
         assert worker.states("berthmaster_queue_keys") == {state: depth[state] for state in QUEUE_STATES}
-        assert depth["queued"] == 1
+        assert depth["ready"] == 1
 
 
 @pytest.mark.row("EV-15")

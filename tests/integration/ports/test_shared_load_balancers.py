@@ -189,7 +189,7 @@ def test_a_created_load_balancer_with_a_listener_of_others_stays_and_says_so(fle
     fleet.api.delete(f"{PATH}/arena")
     fleet.settle()
     ready = shown(fleet)[1]["Ready"]
-    assert ready == f"False Deleting: load balancer {lb.name} has 1 listeners that are not ours to delete"
+    assert ready == f"False Deleting: load balancer {lb.name} has 1 listener that is not ours to delete"
     assert json.dumps([each.arn for each in fleet.driver.listeners(lb.arn)]) == json.dumps([arn])
     fleet.driver.delete_listener(arn)
     fleet.due()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from compose.sandbox.kube.server import KubeServer
 from compose.sandbox.kube.small import SmallKube
 from domain.kubernetes.names import POOL
 from events.kube.api import KubeApi
+from events.protocol.pool_pod_changes import PodChange, PoolPodChanges, StreamPosition
 from tests.support.pods.pods import failed_event, pod
 from tests.support.servers.publishing import IdleWorker, publishing
 from tests.support.servers.scripted_watch import PODS, POOL_PODS, ScriptedApi, version_of
@@ -141,18 +142,27 @@ def test_pods_of_pools_and_failures_are_followed_into_a_new_history(
     api: ScriptedApi, redis_url: str, worker: IdleWorker
 ) -> None:
     """Neither is stored: versions of the watch and of the last failure are all that there is to compare."""
-    restore = api.world.backup()
+    restore, changes = api.world.backup(), PoolPodChanges(worker.redis)
     with publishing(api.url, redis_url) as running:
         eventually(lambda: api.count(EVENTS, watch=True) and api.count(POOL_PODS, watch=True))
+        position = changes.begin("games/runners")
         api.world.put(EVENTS, failed_event("x", name="e1"))
         eventually(lambda: "uid-of-e1" in str(worker.told()))
         for _ in range(5):
             api.world.put("/none", pod("x"))
         api.world.put(POOL_PODS, pod("p", ports=None, labels={POOL: "runners"}))
-        eventually(lambda: "podpool/games/runners" in worker.hinted())
+        eventually(lambda: "podpool/games/runners" in worker.ready())
+        assert recorded(changes.since("games/runners", position)) == ["p"]
         restore()
         api.world.put(EVENTS, failed_event("y", name="e2"))
         api.world.put(POOL_PODS, pod("q", ports=None, labels={POOL: "others"}))
         api.cut()
-        eventually(lambda: "podpool/games/others" in worker.hinted() and "uid-of-e2" in str(worker.told()))
+        eventually(lambda: "podpool/games/others" in worker.ready() and "uid-of-e2" in str(worker.told()))
         eventually(lambda: running.metric("api_histories_total") == 1)
+        assert changes.since("games/runners", position) is None, "the publisher has listed"
+
+
+def recorded(read: tuple[Collection[PodChange], StreamPosition] | None) -> list[str]:
+    """The names of the pods that have changed."""
+    assert read
+    return [change.pod.name for change in read[0]]

@@ -9,6 +9,7 @@ import pytest
 from redis import Redis
 
 from berthmaster.clock import wall_clock
+from berthmaster.events import AllocationFailed
 from berthmaster.routing import EVENTS_STREAM
 from events.protocol.event_stream import EventStream
 from events.settings import ProcessSettings, StreamSettings
@@ -23,8 +24,9 @@ Write = Callable[[int], None]
 
 
 def of_a_worker(redis: Redis, stream: EventStream) -> Write:
-    journal = EventJournal(redis, stream, wall_clock)
-    return lambda number: journal.allocation_failed("arena", f"games/p{number}", f"u{number}", "7", 1)
+    journal, now = EventJournal(redis, stream), wall_clock()
+    failed = AllocationFailed(key="pod/games/a", reporter="test")
+    return lambda number: journal.write(str(number), now, failed)
 
 
 def of_the_publisher(redis: Redis, stream: EventStream) -> Write:

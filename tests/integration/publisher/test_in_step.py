@@ -26,7 +26,8 @@ def test_what_is_there_at_the_start_is_stored_marked_and_hinted(
         snapshot = worker.snapshot(A)
         assert snapshot
         assert (snapshot.version, snapshot.uid, snapshot.body["ips"]) == (version_of(stored), "u1", ["10.0.0.1"])
-        assert worker.hinted() == [A, "portpool/arena"]
+        assert worker.ready() == [A, "portpool/arena"]
+        assert worker.hints() == 2
         assert isinstance(worker.run(A), LeasedKey)
 
 
@@ -36,7 +37,7 @@ def test_a_change_is_stored_marked_hinted_and_told(api: ScriptedApi, redis_url: 
         eventually(lambda: worker.snapshot(A))
         api.world.delete(PODS, "games/a")
         eventually(lambda: (seen := worker.snapshot(A)) and seen.gone)
-        assert worker.hinted() == [A]
+        assert (worker.ready(), worker.hints()) == ([A], 1)
         types = ["dev.berthmaster.pod.changed", "dev.berthmaster.pod.deleted"]
         assert [(e["type"], e["subject"]) for e in worker.told()] == [(t, A) for t in types]
 
@@ -149,7 +150,7 @@ def test_a_thousand_events_of_one_pod_are_one_hint(api: ScriptedApi, redis_url: 
         for number in range(1000):
             last = api.world.put(PODS, pod("a", labels={"n": str(number)}))
         eventually(lambda: worker.living() == {A: version_of(last)})
-        assert worker.hinted() == [A]
+        assert (worker.ready(), worker.hints()) == ([A], 1)
         received = running.metric("events_received_total", resource="pods")
         coalesced = running.metric("events_coalesced_total", resource="pods")
         assert received == 1000
@@ -231,7 +232,7 @@ class TestAllocationFailures:
         with publishing(api.url, redis_url):
             api.world.put(EVENTS, failed_event("plain"))
             eventually(worker.told)
-            assert worker.hinted() == []
+            assert worker.ready() == []
 
     def test_events_are_not_repeated_by_the_next_publisher_and_those_of_the_gap_are_told(
         self, api: ScriptedApi, redis_url: str, worker: IdleWorker

@@ -44,9 +44,9 @@ def test_a_name_that_is_none_makes_no_key_and_is_said_once(
                 api.world.put(CLAIMS, claim(n, name))
         api.world.put(POOL_PODS, labelled(100, "last"))
         api.world.put(CLAIMS, claim(100, "last"))
-        eventually(lambda: {LAST, LAST_SET} <= set(worker.hinted()))
+        eventually(lambda: {LAST, LAST_SET} <= set(worker.ready()))
         dropped = running.metric("events_dropped_total", resource="poolpods", reason="no_name")
-    assert [key for key in worker.hinted() if not routing.is_key(key)] == []
+    assert [key for key in worker.ready() if not routing.is_key(key)] == []
     assert dropped >= len(ODD)
     said = [(line["what"], line["of"]) for line in lines if line["event"] == "name_refused"]
     assert sorted(set(said)) == sorted(said)

@@ -8,8 +8,9 @@ import pytest
 from redis import Redis
 
 from berthmaster import routing
-from berthmaster.redis.identity import OTHER_FLEET, Identity
+from berthmaster.redis.identity import Identity
 from berthmaster.redis.incarnation import connect
+from berthmaster.redis.unusable import UNUSABLE
 from compose.sandbox.redis_server import RedisServer
 from events.workqueue import Workqueue
 from tests.support.pods.pods import pod
@@ -29,17 +30,6 @@ def with_system(api: ScriptedApi, uid: str) -> ScriptedApi:
     return api
 
 
-def refused(kind: str, directory: Path, redis_url: str, **environment: str) -> str:
-    """What a process said before it ended with the status for another fleet."""
-    celery = CeleryProcess(kind, kind, directory, redis_url, environment).start()
-    try:
-        assert celery.process
-        assert celery.process.wait(40) == OTHER_FLEET, celery.tail()
-    finally:
-        celery.kill()
-    return celery.tail()
-
-
 @pytest.mark.row("RD-23")
 def test_the_second_of_two_fleets_at_one_redis_is_refused_and_the_ports_of_the_first_stay_bound(
     api: ScriptedApi, redis: Redis, redis_url: str, worker: IdleWorker, tmp_path: Path
@@ -54,12 +44,13 @@ def test_the_second_of_two_fleets_at_one_redis_is_refused_and_the_ports_of_the_f
         held = pool.allocate("games/a")
         eventually(lambda: worker.snapshot("pod/games/a"))
         with PublisherProcess(settings(other.url, redis_url, cluster="green"), tmp_path / "publisher") as second:
-            assert second.process.wait(20) == OTHER_FLEET
+            assert second.process.wait(20) == UNUSABLE
             said = (tmp_path / "publisher").read_text()
         assert f"\n{OWNER}green" in said
         assert "Traceback" not in said
         for kind in ("worker", "beat"):
-            said = refused(kind, tmp_path, redis_url, BERTHMASTER_KUBERNETES__SERVER=other.url)
+            server = {"BERTHMASTER_KUBERNETES__SERVER": other.url}
+            said = CeleryProcess(kind, kind, tmp_path, redis_url, server).refuses_its_redis()
             assert f"{OWNER}test" in said
             assert "Traceback" not in said
         assert (first.terms, first.stamped) == (1, True)
@@ -74,7 +65,7 @@ def test_two_clusters_of_one_name_are_told_apart_by_their_kube_system(
     with publishing(with_system(api, "uid-of-blue").url, redis_url, cluster="blue") as first, ScriptedApi() as other:
         with_system(other, "uid-of-another")
         with publishing(other.url, redis_url, stamped=False, cluster="blue") as second:
-            eventually(lambda: second.status == OTHER_FLEET)
+            eventually(lambda: second.status == UNUSABLE)
         assert (first.terms, first.stamped) == (1, True)
 
 
@@ -93,7 +84,7 @@ def test_a_worker_whose_redis_becomes_another_fleet_s_takes_nothing_and_does_not
             worker.start()  # before it is there: nobody can say yet whose it is
             eventually(lambda: "Trying again" in worker.tail(), 40)
             mortal.start()
-            eventually(lambda: any(line["event"] == "redis_of_another_fleet" for line in worker.log_lines()), 40)
+            eventually(lambda: any(line["event"] == "redis_unusable" for line in worker.log_lines()), 40)
             assert worker.running()
             assert redis.llen(routing.LATENCY) == 1
             assert prepared.adopt(GREEN, Identity("blue"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,16 @@ class RunnerPool:
         self.dispatcher.dispatch(placed or ())
         return placed is not None
 
-    def submit(self, job: str, task: str = "work", phases: tuple[str, ...] = ("plan",), **kwargs: Any) -> JobRecord:
+    def submit(
+        self,
+        job: str,
+        task: str = "work",
+        phases: tuple[str, ...] = ("plan",),
+        run_ms: int | None = None,
+        **kwargs: Any,
+    ) -> JobRecord:
         body = Body(task=task, kwargs=kwargs).encoded()
-        record, placed = self.ledger.submit(Job(job, phases, body=body))
+        record, placed = self.ledger.submit(Job(job, phases, body=body, run_ms=run_ms))
         self.dispatcher.dispatch(placed)
         return record
 
@@ -77,6 +85,9 @@ class RunnerPool:
         record = self.ledger.record(job)
         assert record, job
         return record
+
+    def sweep(self) -> None:
+        self.dispatcher.dispatch(self.ledger.sweep(timedelta(days=1)).placed)
 
     def reaches(self, job: str, state: str, timeout: float = 30) -> JobRecord:
         eventually(lambda: self.record(job).state == state, timeout)

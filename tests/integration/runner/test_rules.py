@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +23,7 @@ from berthmaster.runner.attempts import Attempts
 from berthmaster.runner.settings import RunnerSettings
 from berthmaster.runner.spool import Spool
 from tests.integration.runner.conftest import POOL
+from workers.stores.slots.view import view
 
 Then = Callable[[], object]
 
@@ -106,6 +108,12 @@ class OneRunner:
 @pytest.fixture
 def runner(redis: Redis, tmp_path: Path) -> OneRunner:
     return OneRunner(redis, tmp_path / "spool")
+
+
+@pytest.mark.row("UI-15")
+def test_a_runner_reports_its_version(runner: OneRunner) -> None:
+    (pod,) = view(runner.ledger).pods
+    assert pod.version == version("berthmaster")
 
 
 @pytest.mark.row("SL-11", "SL-22")
@@ -254,3 +262,25 @@ def test_a_reservation_that_is_over_is_forgotten_by_its_runner(runner: OneRunner
     runner.begin()
     assert runner.ledger.record("j") is None
     assert runner.ledger.sweep(timedelta(days=1)).expired == ()
+
+
+@pytest.mark.row("HO-07")
+def test_a_job_whose_record_is_lost_is_told_with_its_request(runner: OneRunner) -> None:
+    """Rule restored."""
+    attempt = runner.started("j")
+    runner.beat()
+    runner.redis.hdel(f"{runner.ledger.prefix}jobs", "j")
+    runner.beat()
+    assert (runner.record("j").state, runner.record("j").attempt) == ("running", attempt)
+
+
+@pytest.mark.row("HO-07")
+def test_the_end_of_a_job_whose_record_is_lost_is_told_by_the_next_report(runner: OneRunner) -> None:
+    """Rule restored."""
+    attempt = runner.started("j")
+    runner.beat()
+    runner.redis.hdel(f"{runner.ledger.prefix}jobs", "j")
+    runner.attempts.end(attempt, "succeeded", "it worked")
+    assert runner.ledger.record("j") is None
+    runner.beat()
+    assert (runner.record("j").outcome, runner.record("j").result) == ("succeeded", "it worked")

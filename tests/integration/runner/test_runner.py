@@ -8,8 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from berthmaster.jobs.job import Job
+from berthmaster.client import Fleet, Request
+from berthmaster.jobs.job import Job, PoolLimits
 from berthmaster.jobs.messages import Body, JobSender, queue_of
+from berthmaster.routing import JOBS
 from tests.integration.runner.conftest import POOL, RunnerPool
 from tests.support.waiting import eventually
 
@@ -33,6 +35,17 @@ def test_a_job_of_two_phases_runs_in_one_slot_with_a_person_between(pool: Runner
     done = pool.reaches("j", "done")
     assert (done.outcome, done.result) == ("succeeded", "done")
     assert pool.diary()[2:] == ["start j apply", "end j apply"]
+
+
+@pytest.mark.row("SL-18", "SL-26")
+def test_a_job_that_a_client_places_itself_runs_without_a_worker(pool: RunnerPool) -> None:
+    pool.ledger.resize("1-a", None, 0, 1, 1, PoolLimits(timedelta(hours=1)))
+    pool.start("a", "threads")
+    pool.ready("a")
+    with Fleet(pool.url) as fleet:
+        ended = fleet.run(Request("j", POOL, "work"), timedelta(seconds=60))
+    assert (ended.outcome, ended.result, pool.redis.llen(JOBS)) == ("succeeded", "done", 0)
+    assert pool.diary() == ["start j plan", "end j plan"]
 
 
 @pytest.mark.row("SL-07", "SL-22")

@@ -9,8 +9,10 @@ import orjson
 import pytest
 
 from berthmaster.broker.address import broker_problem
+from berthmaster.redis.identity import Identity
 from tests.fixtures.kube import SandboxKube
 from tests.support.command_line import berthmaster, places_of
+from tests.support.running_fleet import leave_lease, leave_stamp
 from tests.support.servers.sentinel_group import MASTER, SentinelGroup
 from tests.support.waiting import eventually
 
@@ -20,12 +22,14 @@ ALONE = "Master takes nothing alone"
 
 @pytest.fixture
 def places(kube_sandbox: SandboxKube, crds_sandbox: None, careful: SentinelGroup) -> dict[str, str]:
+    leave_stamp(careful.url, Identity("blue"))
+    leave_lease(kube_sandbox)
     return places_of(kube_sandbox, careful.url)
 
 
 def examined(places: dict[str, str], **changes: str) -> dict[str, dict[str, Any]]:
     result = berthmaster({**places, **changes}, "doctor", "--json")
-    checks = {check["name"]: check for check in orjson.loads(result.output)}
+    checks = {check["name"]: check for check in orjson.loads(result.stdout)}
     assert result.exit_code == (0 if all(check["ok"] for check in checks.values()) else 1)
     return checks
 

@@ -67,4 +67,4 @@ def test_workers_take_nothing_from_a_new_master_while_the_old_one_takes_writes(
             assert worker.run("pod/games/a") == Refusal.NOT_READY
             eventually(lambda: len(publisher.said("lists_stamped")) > 1, 30)
             assert not takes_writes(old)
-            assert isinstance(worker.run("pod/games/a"), LeasedKey)
+            eventually(lambda: isinstance(worker.run("pod/games/a"), LeasedKey), 30)  # a slow publisher may list again

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -22,8 +21,7 @@ from tests.support.waiting import eventually
 @pytest.fixture
 def fleet(careful: SentinelGroup, kube_sandbox: SandboxKube, crds_sandbox: None, aws: Aws) -> Iterator[Fleet]:
     with connect_state(RedisSettings(url=careful.url)) as redis:
-        own = f"c{uuid.uuid4().hex[:8]}"
-        yield Fleet(redis, kube_sandbox.api, kube_sandbox.namespace, aws.driver(), aws.ids, cluster=own)
+        yield Fleet.in_own_cluster(redis, kube_sandbox, aws)
 
 
 @pytest.mark.row("EV-10", "AL-19", "AL-20")

@@ -128,8 +128,8 @@ def test_a_claim_takes_only_an_idle_pod_and_a_taken_one_gets_no_job(world: SlotW
     assert world.ledger.claim("a", "claim") == "BUSY"
     world.deliver_all()
     world.ended("a", world.only())
-    assert world.ledger.claim("a", "claim") == ""
-    assert world.ledger.claim("a", "claim") == ""
+    assert world.ledger.claim("a", "claim") is None
+    assert world.ledger.claim("a", "claim") is None
     assert world.ledger.claim("a", "other") == "CLOSED"
     assert world.ledger.fence("a", "other", 0) == "CLOSED"
     assert world.submit("two").state == "waiting"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
 from berthmaster import routing
-from berthmaster.client import CANCELLED, MOST_DECIDED, Fleet, Request
+from berthmaster.client import Fleet, Request
+from berthmaster.jobs.decisions import Decisions, JobDecision
 from berthmaster.redis.identity import AnotherFleet
 from tests.support.jobs.jobs_desk import JobsDesk
 from tests.support.jobs.slot_world import SlotWorld
@@ -109,13 +111,18 @@ def test_a_cancelled_job_that_nobody_knows_any_more_is_not_started_anew(world: S
     assert world.effects == {"j plan": 1}
 
 
-def test_what_was_decided_longest_ago_is_forgotten_first(redis_url: str) -> None:
-    with Fleet(redis_url) as fleet:
-        for number in range(MOST_DECIDED):
-            fleet._decided[POOL, str(number)] = CANCELLED
-        fleet.cancel(POOL, "j")
-        assert len(fleet._decided) == MOST_DECIDED
-        assert ((POOL, "0") in fleet._decided, (POOL, "j") in fleet._decided) == (False, True)
+def test_what_was_decided_longest_ago_is_forgotten_first() -> None:
+    decisions = Decisions(most=2)
+    for job in ("first", "second", "first", "third"):
+        decisions.keep(POOL, job, JobDecision(None, None))
+    assert [decisions.cancelled(POOL, job) for job in ("first", "second", "third")] == [True, False, True]
+
+
+def test_threads_that_decide_at_once_lose_no_decision() -> None:
+    decisions, jobs = Decisions(most=50), [f"j{number}" for number in range(20_000)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda job: decisions.keep(POOL, job, JobDecision(None, None)), jobs))
+    assert decisions.cancelled(POOL, jobs[-1])
 
 
 @pytest.mark.row("RD-23")

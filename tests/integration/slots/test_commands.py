@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import orjson
 import pytest
 from redis import Redis
@@ -9,8 +11,11 @@ from typer.testing import CliRunner
 
 from tests.support.jobs.slot_world import SlotWorld
 from workers.cli.main import app
+from workers.cli.slots_grid import wrong_jobs
+from workers.stores.pool_names import PodPoolNames
 
 POOL = "ci/runners"
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -108,11 +113,120 @@ def test_a_job_says_what_it_waits_for(world: SlotWorld, run: CliRunner) -> None:
 
 
 def test_what_is_not_there_is_said(world: SlotWorld, run: CliRunner) -> None:
+    PodPoolNames(world.ledger.redis).add(POOL)
     missing = run.invoke(app, ["explain", "job", POOL, "nine"])
     assert (missing.exit_code, "knows no job nine" in missing.output) == (1, True)
-    for kind in ("pod-pool", "pool"):
-        undecided = run.invoke(app, ["explain", kind, POOL])
-        assert (undecided.exit_code, "nothing was decided" in undecided.output) == (1, True)
+    undecided = run.invoke(app, ["explain", "pod-pool", POOL])
+    assert (undecided.exit_code, "nothing was decided" in undecided.output) == (1, True)
     listed = run.invoke(app, ["jobs", "ci/nope"])
     assert (listed.exit_code, listed.stdout, "no PodPool ci/nope" in listed.stderr) == (1, "", True)
     assert run.invoke(app, ["jobs", "runners"]).exit_code == 2
+
+
+@pytest.mark.row("SL-32")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "jobs ci/nope",
+        "logs ci/nope j",
+        "confirm ci/nope j 1-1",
+        "cancel ci/nope j",
+        "explain job ci/nope j",
+        "explain pod-pool ci/nope",
+    ],
+)
+def test_a_pool_that_nobody_knows_is_said_by_each_command(run: CliRunner, command: str) -> None:
+    done = run.invoke(app, command.split())
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "there is no PodPool ci/nope with jobs, and no worker has seen one of that name\n"
+
+
+@pytest.mark.row("SL-33")
+def test_the_plan_that_waits_is_in_the_table_and_named_by_a_confirm_without_one(
+    world: SlotWorld, run: CliRunner
+) -> None:
+    world.add("a")
+    plan = world.planned("deploy")
+    world.submit("next")
+    table = said(run, "jobs", POOL)
+    (row,) = (line for line in table.splitlines() if " deploy " in line)
+    assert plan in row
+    unnamed = run.invoke(app, ["confirm", POOL, "deploy"])
+    assert (unnamed.exit_code, unnamed.stdout) == (2, "")
+    assert unnamed.stderr.splitlines() == [
+        f"deploy: name the plan that you have reviewed. Plan {plan} waits",
+        f"  berthmaster explain job {POOL} deploy   # shows it",
+        f"  berthmaster confirm {POOL} deploy {plan}",
+    ]
+    assert world.record("deploy").plan == plan
+    other = run.invoke(app, ["confirm", POOL, "next"])
+    assert (other.exit_code, other.stderr) == (1, "next: it waits for no confirmation: it is placed\n")
+
+
+@pytest.mark.row("SD-34")
+def test_the_limit_of_each_job_is_shown_and_until_when(world: SlotWorld, run: CliRunner) -> None:
+    world.add("a", layout=("*", "*"))
+    world.planned("kept", run_ms=HOUR_MS)
+    world.submit("runs", "apply", run_ms=2 * HOUR_MS)
+    world.deliver_all()
+    world.submit("waits", queue_ms=HOUR_MS)
+    world.submit("free")
+    listed = {job["id"]: job for job in orjson.loads(said(run, "jobs", POOL, "--json"))}
+    limits = {name: (job["limit"], job["deadline"] is not None) for name, job in listed.items()}
+    assert limits == {
+        "kept": ("reservation", True),
+        "runs": ("run", True),
+        "waits": ("queue", True),
+        "free": (None, False),
+    }
+    assert (listed["runs"]["run_ms"], listed["runs"]["queue_ms"]) == (2 * HOUR_MS, None)
+    row = next(line for line in said(run, "jobs", POOL).splitlines() if "waits" in line)
+    assert f"queue {listed['waits']['deadline'][:10]} " in row
+    told = orjson.loads(said(run, "explain", "job", POOL, "runs", "--json"))
+    assert (told["limit"], told["deadline"]) == ("run", listed["runs"]["deadline"])
+    assert re.search(r"; its run_timeout is over in (2 h|1 h .*)$", told["why"])
+    assert re.search(r"slots idle; its queue_timeout is over in ", said(run, "explain", "job", POOL, "waits"))
+    assert re.search(r"time is up; its reservationTTL is over in ", said(run, "explain", "job", POOL, "kept"))
+    assert "_timeout" not in said(run, "explain", "job", POOL, "free")
+
+
+@pytest.mark.row("SD-34")
+def test_a_job_over_its_time_says_which_limit_has_ended_it(world: SlotWorld, run: CliRunner) -> None:
+    world.submit("queued", queue_ms=0)
+    world.sweep()
+    world.add("a", layout=("*",))
+    world.submit("runs", run_ms=0)
+    world.deliver_all()
+    world.sweep()
+    waits = "its runner has been asked to stop it, because its run_timeout of 0 s is over"
+    assert waits in said(run, "explain", "job", POOL, "runs")
+    world.send(world.ledger.finish("runs", "plan", world.only(), "cancelled", "the process was ended").placed)
+    assert "timed_out: its queue_timeout of 0 s was over: no result" in said(run, "explain", "job", POOL, "queued")
+    assert "timed_out: its run_timeout of 0 s was over: the process was ended" in said(
+        run, "explain", "job", POOL, "runs"
+    )
+    ended = {job["id"]: job["limit"] for job in orjson.loads(said(run, "jobs", POOL, "--ended", "--json"))}
+    assert ended == {"queued": "queue", "runs": "run"}
+    world.runners.clear()
+
+
+@pytest.mark.row("SD-34")
+def test_a_runner_that_does_not_stop_a_job_is_named_with_the_way_out(
+    world: SlotWorld, run: CliRunner, redis: Redis
+) -> None:
+    world.add("a", layout=("*",))
+    world.submit("hangs")
+    world.deliver_all()
+    world.cancel("hangs")
+    assert "its runner has been asked to stop it\n" in said(run, "explain", "job", POOL, "hangs")
+    assert wrong_jobs(redis, POOL) == []
+    redis.zincrby(f"{world.ledger.prefix}stopping", -600_000, "hangs")
+    way_out = re.compile(
+        r"its runner was asked 1\d min( \d+ s)? ago to stop it and has not: delete pod pod-a to end it"
+    )
+    assert way_out.search(said(run, "explain", "job", POOL, "hangs"))
+    (problem,) = wrong_jobs(redis, POOL)
+    assert problem.startswith("job hangs: ")
+    assert way_out.search(problem)
+    world.kill("a")
+    assert (world.record("hangs").outcome, wrong_jobs(redis, POOL)) == ("cancelled", [])

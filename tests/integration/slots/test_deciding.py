@@ -14,9 +14,11 @@ from berthmaster import routing
 from berthmaster.client import Fleet, Request
 from compose.sandbox.free_ports import free_port
 from tests.support.jobs.jobs_desk import JobsDesk
+from tests.support.jobs.sent_tasks import sent_tasks
 from tests.support.jobs.slot_world import SlotWorld
 from tests.support.waiting import eventually
 from workers.cli.main import app
+from workers.stores.pool_names import PodPoolNames
 
 POOL = "ci/runners"
 DEPLOY = Request("deploy", POOL, "work", phases=("plan", "apply"))
@@ -54,6 +56,26 @@ def test_a_plan_that_was_seen_is_confirmed_and_its_apply_runs(world: SlotWorld, 
     assert (again.exit_code, "it has ended: succeeded" in again.stderr) == (1, True)
 
 
+@pytest.mark.row("UI-12")
+@pytest.mark.parametrize(("options", "person"), [([], "olga"), (["--as", "alice"], "alice")])
+def test_the_job_keeps_the_name_of_who_has_confirmed_it(
+    options: list[str], person: str, world: SlotWorld, run: CliRunner, plan: str
+) -> None:
+    done = run.invoke(app, ["confirm", POOL, "deploy", plan, *options], env={"LOGNAME": "olga"})
+    assert done.exit_code == 0, done.output
+    assert world.record("deploy").confirmed_by == person
+    shown = run.invoke(app, ["explain", "job", POOL, "deploy"])
+    assert f"confirmed by {person}" in shown.output
+
+
+@pytest.mark.row("UI-12")
+@pytest.mark.parametrize("name", ["", "x" * 201])
+def test_a_name_that_no_job_can_keep_is_refused(name: str, run: CliRunner, redis: Redis) -> None:
+    refused = run.invoke(app, ["cancel", POOL, "one", "--as", name])
+    assert (refused.exit_code, "--as" in refused.stderr) == (2, True)
+    assert sent_tasks(redis) == []
+
+
 @pytest.mark.row("SL-16")
 def test_another_plan_than_the_one_that_waits_is_refused_and_the_right_one_named(
     world: SlotWorld, run: CliRunner, plan: str
@@ -76,6 +98,7 @@ def test_a_job_that_waits_is_cancelled_once(world: SlotWorld, run: CliRunner, pl
 
 
 def test_what_cannot_be_decided_is_said(world: SlotWorld, run: CliRunner) -> None:
+    PodPoolNames(world.ledger.redis).add(POOL)
     unknown = run.invoke(app, ["cancel", POOL, "nine"])
     assert (unknown.exit_code, "knows no job nine" in unknown.stderr) == (1, True)
     world.submit("one")
@@ -92,6 +115,6 @@ def test_a_broker_that_is_away_is_said(world: SlotWorld, run: CliRunner) -> None
 
 def test_without_workers_nothing_is_claimed_to_be_done(world: SlotWorld, run: CliRunner, redis: Redis) -> None:
     world.submit("one")
-    late = run.invoke(app, ["cancel", POOL, "one"])
+    late = run.invoke(app, ["cancel", POOL, "one"], env={"LOGNAME": "olga"})
     assert (late.exit_code, "no worker has done it within 15 s" in late.stderr) == (1, True)
-    assert redis.llen(routing.JOBS) == 1
+    assert sent_tasks(redis) == [[routing.SLOTS_CANCEL, POOL, "one", "olga"]]

@@ -16,6 +16,8 @@ from berthmaster.errors import TransientError
 from tests.support.jobs.slot_recount import faults, keys_of_running
 from tests.support.jobs.slot_world import SlotWorld
 
+HOUR_MS = 3_600_000
+
 
 class History:
     """One random walk; `steps` are what may happen at any time."""
@@ -53,7 +55,9 @@ class History:
         if job not in self.asked:
             self.asked[job] = self.random.choice([("plan",), ("apply",), ("plan", "apply")])
             self.jobs.append(job)
-        self.world.submit(job, *self.asked[job], serial_key=f"w{int(job[1:]) % 3}", priority=int(job[1:]) % 4)
+        limits = self.random.choice([{}, {}, {}, {"run_ms": 0}, {"queue_ms": 0}, {"run_ms": HOUR_MS}])
+        key, priority = f"w{int(job[1:]) % 3}", int(job[1:]) % 4
+        self.world.submit(job, *self.asked[job], serial_key=key, priority=priority, **limits)
         return f"submit {job} {self.asked[job]}"
 
     def deliver(self) -> str:

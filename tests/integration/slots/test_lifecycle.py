@@ -12,9 +12,10 @@ from redis import Redis
 
 from berthmaster.jobs import lifecycle, placement, scripts
 from berthmaster.jobs.job import Job, JobState
-from berthmaster.jobs.lifecycle import ENDED, LIFECYCLE, Event, Fact, transition
+from berthmaster.jobs.lifecycle import ENDED, LIFECYCLE, Event, transition
 from berthmaster.jobs.scripts import load_scripts, tables
 from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.jobs.transition import Fact
 from tests.support.jobs.slot_world import DAY, SlotWorld
 
 LAYOUT = ("*", "*", ",plan,")
@@ -139,6 +140,7 @@ EVENTS: dict[Event, tuple[Step, frozenset[Fact]]] = {
     Event.CANCEL: (lambda world: world.ledger.cancel("j"), frozenset()),
     Event.EXPIRE: (lambda world: due(world, "due"), frozenset()),
     Event.LOSE: (lambda world: world.ledger.remove_pod("a"), frozenset({Fact.FIRST_PHASE, Fact.REPEATABLE})),
+    Event.POD_ENDS: (lambda world: world.ledger.quarantine("a", for_good=True), frozenset()),
     Event.UNLISTED: (report, frozenset({Fact.FIRST_PHASE, Fact.REPEATABLE})),
     Event.REPORT_RUNNING: (
         lambda world: report(world, running=(("j", attempt_of(world), "plan", slot_of(world)),)),

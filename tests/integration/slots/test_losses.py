@@ -83,8 +83,8 @@ def test_a_fenced_pod_gets_no_job_and_a_busy_one_is_not_fenced(world: SlotWorld)
     busy = world.submit("j").uid
     idle = "b" if busy == "a" else "a"
     assert world.ledger.fence(busy, "t1", 0) == "BUSY"
-    assert world.ledger.fence(idle, "t1", 1) == ""
-    assert world.ledger.fence(idle, "t1", 1) == ""
+    assert world.ledger.fence(idle, "t1", 1) is None
+    assert world.ledger.fence(idle, "t1", 1) is None
     assert world.ledger.fence(idle, "t2", 1) == "CLOSED"
     for n in range(5):
         world.submit(f"p{n}")
@@ -97,8 +97,8 @@ def test_a_fence_that_would_leave_too_few_is_refused(world: SlotWorld) -> None:
     world.add("a")
     world.add("b")
     assert world.ledger.fence("a", "t", 2) == "FLOOR"
-    assert world.ledger.claim("b", "c") == ""
-    assert world.ledger.fence("a", "t", 1) == ""
+    assert world.ledger.claim("b", "c") is None
+    assert world.ledger.fence("a", "t", 1) is None
 
 
 @pytest.mark.row("SD-18", "SL-05")

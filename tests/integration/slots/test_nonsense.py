@@ -1,6 +1,6 @@
 """A runner may write every key of its pool. Whatever it writes there, it is one pool that cannot be read, and no other.
 
-Records that are none are dropped by the scripts, so that they stop nobody for ever; what no script can drop is said.
+Records that are none leave the lines, so that they stop nobody for ever, and are shown until somebody repairs them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workers.pod_pools.decision_log import latest_decision
 from workers.stores.claims.room import population
 from workers.stores.pool_names import PodPoolNames
 from workers.stores.slots.claimable import forget_claimable, page, present_revision
-from workers.stores.slots.view import ends, jobs, place_of, pool_sizing, view
+from workers.stores.slots.view import ends, jobs, place_of, pool_sizing, times, unreadable_jobs, unstopped_jobs, view
 from workers.stores.tally import Tally
 
 GOOD, BROKEN = "ci/good", "ci/broken"
@@ -53,12 +53,15 @@ KEYS = (
         "due",
         "later",
         "sent",
+        "limits",
+        "stopping",
+        "undecided",
         "ended",
         "expect",
         "names",
         "results",
     ),
-    *("claimable", "claimable-facts", "unready", "decision", "watched", "free:*", "blocked:k"),
+    *("claimable", "claimable-facts", "unready", "decision", "sizes", "watched", "free:*", "blocked:k"),
     *("wait:apply,plan", "owned:a"),
 )
 
@@ -91,6 +94,8 @@ def questions(ledger: SlotLedger) -> dict[str, Callable[[], Any]]:
         "standing": lambda: pool_sizing(ledger),
         "jobs": lambda: [place_of(ledger, each) for each in jobs(ledger)],
         "ends": lambda: ends(ledger),
+        "times": lambda: times(ledger),
+        "unstopped": lambda: unstopped_jobs(ledger, timedelta(0)),
         "recorded": lambda: latest_decision(ledger),
         "population": lambda: population(ledger),
         "revision": lambda: present_revision(ledger),
@@ -200,7 +205,8 @@ def test_a_broken_job_record_stops_the_sweep_of_its_pool_for_no_one(
         redis.hset(f"{prefix}jobs", "ghost", record)
     broken.ledger.sweep(DAY)
     assert redis.zscore(f"{prefix}{index}", "ghost") is None
-    assert not redis.hexists(f"{prefix}jobs", "ghost")
+    assert redis.hget(f"{prefix}jobs", "ghost") == (record and record.encode())
+    assert unreadable_jobs(broken.ledger) == (("ghost",) if record else ())
     assert view(broken.ledger).waiting
 
 

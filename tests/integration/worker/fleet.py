@@ -18,6 +18,7 @@ from berthmaster.redis.incarnation import connect
 from compose.sandbox.free_ports import free_port
 from compose.sandbox.redis_server import RedisServer
 from events.workqueue import Mark, Workqueue
+from tests.support.ready_keys import SENT
 from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.servers.probe_tasks import DIARY
 from tests.support.waiting import eventually
@@ -31,7 +32,7 @@ IMPATIENT = {  # leases, time-outs and waits short enough for a test
     "BERTHMASTER_AWS__CONNECT_TIMEOUT": "0.5",
     "BERTHMASTER_AWS__READ_TIMEOUT": "0.5",
     "BERTHMASTER_QUEUE__LEASE": "3",
-    "BERTHMASTER_QUEUE__SWEEP_LOST_EVERY": "3",
+    "BERTHMASTER_QUEUE__HINT_LOST_AFTER": "3",
     "BERTHMASTER_QUEUE__RETRY__FIRST": "400ms",
     "BERTHMASTER_QUEUE__RETRY__LONGEST": "2",
     "BERTHMASTER_METRICS__ADDRESS": "127.0.0.1",
@@ -81,7 +82,7 @@ class Fleet:
     def report(self) -> str:
         """For the output of a failed test."""
         keys: Any = self.redis.keys("*")
-        lines = [f"depth {self.queue.depth()}", f"sweep {self.redis.get('{queue}sweep')!r}", f"keys {sorted(keys)}"]
+        lines = [f"depth {self.queue.depth()}", f"hints {self.redis.zcard(SENT)}", f"keys {sorted(keys)}"]
         return "\n".join([*lines, *(f"--- {one.name}\n{one.tail()}" for one in [*self.workers, *self.beats])])
 
     def end(self) -> None:

@@ -11,9 +11,11 @@ from itertools import count, pairwise
 import pytest
 from redis.exceptions import RedisError
 
+from berthmaster import routing
 from compose.sandbox.redis_server import RedisServer
 from events.workqueue import Mark
 from tests.integration.worker.fleet import Entry, Fleet, during, mark
+from tests.support.faults.redis_restart import restart
 from tests.support.waiting import eventually
 
 MakeFleet = Callable[[], Fleet]
@@ -90,12 +92,13 @@ def test_no_key_is_given_out_before_the_publisher_has_listed_to_a_new_redis(
     fleet = make_fleet().start()
     fleet.mark("pod/before/p")
     eventually(lambda: fleet.diary("pod/before/p", "ended") and fleet.settled())
-    server.kill()
-    server.start()
-    eventually(fleet.redis.ping, timeout=20)
+    restart(server)
     old_epoch = fleet.epoch
     assert fleet.queue.marks(old_epoch, [mark("pod/after/p")]) == [-1]  # what it was told may be incomplete
     fleet.queue.touch(["pod/before/p"])
+    assert not fleet.redis.llen(routing.LATENCY)  # a closed queue sends no hint, and a service that asks is refused
+    asked = ("pod/before/p", True)
+    fleet.redis.lpush(routing.LATENCY, routing.message(routing.PORTS_RECONCILE, *asked))
     refused = {"reason": "not_ready"}
     eventually(lambda: fleet.metric("berthmaster_takes_refused_total", **refused) >= 1, timeout=20)
     fleet.publish_anew([mark("pod/before/p", 2)])

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,3 +84,39 @@ def test_what_a_task_does_side_by_side_is_told_as_well_and_does_not_end_it(flowe
     assert task["result"].count("pod_created pod=pod-") == 5
     assert re.findall(r'flower_events_total\{.*type="task-pod_created".*\} 5\.0', flower.get("/metrics")[1]) != []
     assert [entry.event for entry in watched.diary("pod/games/many")] == ["started", "ended"]
+
+
+@pytest.mark.row("EV-17", "EV-24")
+def test_each_key_of_a_drain_is_shown_as_a_task_of_its_own(flower: Flower, watched: Fleet) -> None:
+    """By the token of its run, its kind's task and its key, below the drain."""
+    bodies: list[dict[str, Any]] = [{}, {"waits": 60}, {"fails": "bug"}]
+    keys = {f"pod/games/p-{number}": body for number, body in enumerate(bodies)}
+    for key, body in keys.items():
+        watched.mark(key, **body)
+    watched.add_worker(BERTHMASTER_CELERY__TASK_EVENTS="true").ready()
+
+    def ended() -> list[Any]:
+        shown = flower.tasks(routing.PORTS_RECONCILE)
+        return shown if len({task["args"] for task in shown}) == len(keys) else []
+
+    tasks = {task["uuid"]: task for task in eventually(ended)}
+    parents = {task["parent_id"] for task in tasks.values()}
+    eventually(lambda: parents <= {task["uuid"] for task in flower.tasks(routing.QUEUE_DRAIN)})
+    ends = (("SUCCESS", "settled"), ("SUCCESS", "waiting"), ("FAILURE", None))
+    for key, end in zip(keys, ends, strict=True):
+        task = tasks[watched.diary(key, "started")[0].token]
+        assert key in task["args"]
+        assert (task["state"], task["result"]) == end
+    assert any("a bug" in (task["exception"] or "") for task in tasks.values())
+
+
+@pytest.mark.row("UI-01")
+@pytest.mark.parametrize("asked", [False, True])
+def test_ticks_are_shown_only_where_somebody_asks_for_them(asked: bool, flower: Flower, watched: Fleet) -> None:
+    events = {"BERTHMASTER_CELERY__TASK_EVENTS": "true", "BERTHMASTER_CELERY__TICK_EVENTS": str(asked).lower()}
+    watched.add_worker(**events).ready()
+    watched.beats.append(watched.process("beat", "beat-0", {}).ready())
+    eventually(lambda: watched.metric("berthmaster_ticks_total", task=routing.QUEUE_TICK, outcome="done") >= 2)
+    watched.mark("pod/games/one")
+    eventually(lambda: flower.tasks(routing.QUEUE_DRAIN))  # what came before has come by now
+    assert bool(flower.tasks(routing.QUEUE_TICK)) == asked

@@ -168,7 +168,7 @@ def test_a_run_that_lost_its_key_leaves_it_dirty_for_the_heir(queue: Workqueue, 
         return Settled()
 
     assert reconcile(queue, KEY, late, POLICY, LEASE) is None
-    assert queue.depth()["dirty"] == queue.depth()["queued"] == 1
+    assert queue.depth()["dirty"] == queue.depth()["ready"] == 1
 
 
 @pytest.mark.row("EV-11")

@@ -16,6 +16,7 @@ from berthmaster.clock import age
 from compose.sandbox.redis_server import RedisServer
 from tests.integration.worker.fleet import IMPATIENT, Fleet
 from tests.support.faults.tcp_proxy import TcpProxy
+from tests.support.ready_keys import SENT
 from tests.support.servers.celery_worker import CeleryProcess
 from tests.support.waiting import eventually
 from workers.cli.main import app
@@ -54,7 +55,7 @@ def test_a_worker_whose_connections_went_dead_silently_consumes_again(
     eventually(lambda: fleet.diary("pod/dead/before", "ended"))
     [beat], [worker] = fleet.beats, fleet.workers
     beat.signal(signal.SIGSTOP)  # the worker is idle: the only hint that is lost is the one below
-    eventually(lambda: fleet.all_acknowledged() and not fleet.redis.exists("{queue}sweep"))
+    eventually(lambda: fleet.all_acknowledged() and not fleet.redis.exists(SENT))
     proxy.swallow()
     swallowed = time.monotonic()
     fleet.mark("pod/dead/while")  # by another way: the publisher's connection is well

@@ -174,7 +174,7 @@ def test_a_refused_payload_names_its_field_and_is_counted(fleet: Fleet, pod: str
 
 
 def test_no_payload_ends_a_worker_or_comes_back(fleet: Fleet, pod: str, fuzz: Callable[[], Any]) -> None:
-    tasks = [routing.PORTS_RECONCILE, routing.QUEUE_TICK, routing.QUEUE_SWEEP_LOST]
+    tasks = [routing.PORTS_RECONCILE, routing.QUEUE_TICK, routing.QUEUE_DRAIN]
     for _ in range(200):
         made = message(task=random.choice(tasks))
         made["body"] = orjson.dumps([fuzz(), fuzz(), {}], option=orjson.OPT_NON_STR_KEYS).decode()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from berthmaster import routing
+from events.workqueue import Workqueue
 from tests.integration.worker.fleet import Fleet
 from tests.support.waiting import eventually
 
@@ -29,7 +30,7 @@ def test_keys_that_nobody_reconciles_leave_the_queue_and_delay_nobody(fleet: Fle
     eventually(lambda: fleet.diary(pod, "ended"), timeout=30)
     eventually(lambda: fleet.settled() and fleet.all_acknowledged(), timeout=40)
     depth = fleet.queue.depth()
-    assert (depth["dirty"], depth["queued"], depth["held"]) == (0, 0, 0)
+    assert (depth["dirty"], depth["ready"], depth["held"]) == (0, 0, 0)
     assert len(refusals(fleet, keys)) == len(keys)
 
 
@@ -37,12 +38,11 @@ def test_keys_that_nobody_reconciles_leave_the_queue_and_delay_nobody(fleet: Fle
 def test_a_key_of_another_task_stays_for_the_task_that_takes_it(fleet: Fleet) -> None:
     """Whoever sends it to the wrong task takes nothing away."""
     key = "portpool/arena"
-    fleet.queue.touch([key])
+    Workqueue(fleet.redis, publish=lambda _: None, ahead=0).touch([key])
     fleet.redis.lpush(routing.LATENCY, routing.message(routing.PORTS_RECONCILE, key))
     eventually(lambda: refusals(fleet, [key]))
     assert fleet.queue.key_state(key).dirty
     fleet.redis.hdel("{queue}dirty", key)
-    fleet.redis.zrem("{queue}queued", key)
 
 
 @pytest.mark.row("HO-02")

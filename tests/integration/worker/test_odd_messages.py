@@ -18,7 +18,7 @@ FIRST, NUMBER = 250, 1000
 GROWTH = 40  # MB
 SETTINGS = {
     "BERTHMASTER_CELERY__VISIBILITY_TIMEOUT": "120",  # each message comes once
-    "BERTHMASTER_QUEUE__SWEEP_LOST_EVERY": "60",
+    "BERTHMASTER_QUEUE__HINT_LOST_AFTER": "60",
     "BERTHMASTER_CELERY__CONCURRENCY": "3",
 }
 COUNTED = ("messages_refused", "payloads_refused", "takes_refused")

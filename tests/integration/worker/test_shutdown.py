@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -18,9 +17,7 @@ def test_a_worker_that_is_asked_to_stop_finishes_its_runs_and_starts_no_more(mak
     for key in keys:
         fleet.mark(key, seconds=2)
     eventually(lambda: len(fleet.whole_diary("started")) >= 4)
-    asked = time.monotonic()
     assert fleet.workers[0].terminate() == 0
-    assert time.monotonic() - asked < 4  # it waits for runs, not for a period
     assert len(fleet.whole_diary("started")) == len(fleet.whole_diary("ended")) < len(keys)
     assert not fleet.redis.hlen("unacked")  # nothing that only the visibility timeout would bring back
     fleet.add_worker()

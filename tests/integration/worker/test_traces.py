@@ -17,6 +17,7 @@ from tests.integration.worker.fleet import Fleet
 from tests.support.waiting import eventually
 
 TRACE, SENDER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+OTHER = "1af7651916cd43dd8448eb211c80319c"
 
 
 class Collector(BaseHTTPRequestHandler):
@@ -50,7 +51,7 @@ def collecting() -> Iterator[tuple[str, list[Any]]]:
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_task_is_a_span_of_the_trace_that_its_message_names(make_fleet: Callable[[], Fleet], pool: str) -> None:
+def test_a_run_is_a_span_of_the_trace_of_who_asked_for_it(make_fleet: Callable[[], Fleet], pool: str) -> None:
     with collecting() as (endpoint, found):
         own = {
             "BERTHMASTER_TRACING__ENDPOINT": endpoint,
@@ -58,9 +59,21 @@ def test_a_task_is_a_span_of_the_trace_that_its_message_names(make_fleet: Callab
             "OTEL_BSP_SCHEDULE_DELAY": "100",
         }
         fleet = make_fleet().start(workers=1, beats=1, **own)
-        message = orjson.loads(routing.hint("pod/games/a"))
-        message["headers"][tracing.HEADER] = f"00-{TRACE}-{SENDER}-01"
-        fleet.redis.lpush(routing.LATENCY, orjson.dumps(message))
-        spans = eventually(lambda: [span for span in found if span.trace_id.hex() == TRACE])
-        assert [(span.name, span.parent_span_id.hex()) for span in spans] == [("ports.reconcile", SENDER)]
-        assert [span.name for span in found if span.name == "queue.tick"] == []
+        for trace, ask in ((TRACE, as_the_publisher), (OTHER, as_a_service)):
+            ask(fleet, f"00-{trace}-{SENDER}-01")
+            spans = eventually(lambda of=trace: [span for span in found if span.trace_id.hex() == of])  # type: ignore[misc]  # mypy infers no lambda with a default
+            assert [(span.name, span.parent_span_id.hex()) for span in spans] == [("ports.reconcile", SENDER)]
+        assert [span.name for span in found if span.name in ("queue.tick", "queue.drain")] == []
+
+
+def as_the_publisher(fleet: Fleet, trace: str) -> None:
+    """A span of its own process was open when it marked the key."""
+    fleet.redis.hset("{queue}traces", "pod/games/a", trace)
+    fleet.mark("pod/games/a")
+
+
+def as_a_service(fleet: Fleet, trace: str) -> None:
+    asked = ("pod/games/b", True)
+    message = orjson.loads(routing.message(routing.PORTS_RECONCILE, *asked))
+    message["headers"][tracing.HEADER] = trace
+    fleet.redis.lpush(routing.LATENCY, orjson.dumps(message))

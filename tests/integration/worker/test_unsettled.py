@@ -35,7 +35,9 @@ def deaf(tmp_path: Path, server: RedisServer) -> Iterator[CeleryProcess]:
 @pytest.mark.row("HO-01")
 def test_the_probe_fails_for_a_worker_whose_messages_nothing_settles(deaf: CeleryProcess, server: RedisServer) -> None:
     deaf.ready()
-    connect(server.url).lpush(routing.LATENCY, *(routing.hint(f"pod/a/b-{n}") for n in range(20)))
+    connect(server.url).lpush(
+        routing.LATENCY, *(routing.message(routing.PORTS_RECONCILE, f"pod/a/b-{n}") for n in range(20))
+    )
 
     def said() -> list[str]:
         return [line["reason"] for line in deaf.log_lines() if line["event"] == "worker_stuck"]

@@ -15,7 +15,7 @@ from events.workqueue import Workqueue
 
 class Message(NamedTuple):
     task: str
-    argument: Any  # a key, or what a sweep was sent with
+    argument: Any  # the id of a hint
 
 
 def read(raw: bytes) -> Message:
@@ -58,10 +58,10 @@ class Elsewhere:
     def workqueue(self) -> Workqueue:
         return Workqueue(self.redis, publish=self.publish)
 
-    def publish(self, keys: Sequence[str]) -> None:
+    def publish(self, hints: Sequence[str]) -> None:
         if self.down:
             raise ConnectionError("the broker is away")
-        self._messages.extend(routing.hint(key) for key in keys)
+        self._messages.extend(routing.hint(hint) for hint in hints)
 
     def send(self, raw: bytes) -> None:
         self._messages.append(raw)

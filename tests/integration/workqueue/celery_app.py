@@ -20,5 +20,5 @@ def note(task: Any, argument: str | int) -> None:
         redis.rpush(RAN, f"{task.name} {argument} {task.request.id}")
 
 
-for name in (routing.PORTS_RECONCILE, routing.POOLS_RECONCILE, routing.QUEUE_SWEEP_LOST):
+for name in (routing.PORTS_RECONCILE, routing.POOLS_RECONCILE, routing.QUEUE_DRAIN):
     app.task(name=name, bind=True)(note)

@@ -28,7 +28,7 @@ def test_a_new_history_takes_lower_versions_and_what_became_of_an_object(served:
         KEY: StoredVersion(40, "u2", gone=False, history=2),
         OTHER: StoredVersion(45, "u1", gone=True, history=2),
     }
-    assert served.waiting() == [KEY, OTHER]
+    assert served.ready() == [KEY, OTHER]
 
 
 def test_within_the_new_history_versions_are_compared_again(served: World) -> None:

@@ -16,7 +16,7 @@ from redis import Redis
 from berthmaster import routing
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.celery_app import RAN
-from tests.integration.workqueue.world import EPOCH, KEY, World, mark
+from tests.integration.workqueue.world import EPOCH, World, mark
 from tests.support.waiting import eventually
 
 POOL = routing.port_pool_key("arena")
@@ -55,25 +55,17 @@ def worker(redis_url: str, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.row("EV-07")
-def test_a_celery_worker_runs_what_the_scripts_and_the_sweeps_have_pushed(
-    here: World, redis: Redis, worker: Path
-) -> None:
+def test_a_celery_worker_takes_the_hints_that_scripts_have_pushed(here: World, redis: Redis, worker: Path) -> None:
     here.queue.marks(EPOCH, [mark(1), mark(1, POOL)])
-    sent = here.queue.ask_sweep_lost()
-    redis.lpush(routing.LATENCY, routing.message(routing.QUEUE_SWEEP_LOST, sent))
-    here.queue.sweep_lost(here.now() + 1)
-    wanted = [
-        f"{routing.PORTS_RECONCILE} {KEY}",
-        f"{routing.POOLS_RECONCILE} {POOL}",
-        f"{routing.QUEUE_SWEEP_LOST} {sent}",
-    ]
+    hints = here.unbegun()
+    assert len(hints) == 2
 
     def ran() -> list[str]:
         raws: Any = redis.lrange(RAN, 0, -1)
-        return [raw.decode().rpartition(" ")[0] for raw in raws]
+        return [raw.decode() for raw in raws]
 
-    eventually(lambda: len(ran()) == 5, timeout=40)
-    assert sorted(ran()) == sorted([*wanted, *wanted[:2]])
+    eventually(lambda: len(ran()) == 2, timeout=40)
+    assert sorted(ran()) == sorted(f"{routing.QUEUE_DRAIN} {hint} {hint}" for hint in hints)
     eventually(lambda: not redis.exists("unacked", "unacked_index"))
     assert "ERROR" not in worker.read_text()
 
@@ -86,7 +78,7 @@ def test_a_hint_that_a_worker_could_not_finish_goes_back_to_its_queue(
     with Connection(redis_url) as connection:
         channel: Any = connection.channel()
         message = channel.basic_get(routing.LATENCY)
-        assert message.headers["task"] == routing.PORTS_RECONCILE
+        assert message.headers["task"] == routing.QUEUE_DRAIN
         assert redis.llen(routing.LATENCY) == 0
         channel.close()  # a worker that shuts down before it acknowledges
-    assert here.waiting() == [KEY]
+    assert here.hints() == here.unbegun()

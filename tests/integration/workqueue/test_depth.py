@@ -11,17 +11,22 @@ def test_the_depth_counts_keys_by_where_they_are(world: World) -> None:
     world.take(keys[0])
     world.queue.done(world.take(keys[1]), HOUR)
     world.queue.done(world.take(keys[2]), None)
+    world.queue.touch(["portpool/p"], slow=True)
     depth = world.queue.depth()
-    assert {name: depth[name] for name in ("dirty", "queued", "held", "timer")} == {
-        "dirty": 2,
-        "queued": 1,
+    assert {name: depth[name] for name in ("dirty", "ready", "slow", "held", "timer")} == {
+        "dirty": 3,
+        "ready": 2,
+        "slow": 1,
         "held": 1,
         "timer": 2,
     }
 
 
-def test_the_age_is_that_of_the_oldest_hint(world: World) -> None:
-    assert world.queue.depth()["oldest_queued_seconds"] == 0
+def test_the_age_is_that_of_the_oldest_ready_key_for_which_somebody_waits(world: World) -> None:
+    assert world.queue.depth()["oldest_ready_seconds"] == 0
     world.queue.marks(EPOCH, [mark(1, "pod/a/b"), mark(1)])
-    world.queued_long_ago()
-    assert abs(world.queue.depth()["oldest_queued_seconds"] - world.now() / 1000) < 10
+    world.queue.touch(["portpool/p"], slow=True)
+    world.ready_long_ago("portpool/p")
+    assert world.queue.depth()["oldest_ready_seconds"] < 1000
+    world.ready_long_ago()
+    assert abs(world.queue.depth()["oldest_ready_seconds"] - world.now() / 1000) < 10

@@ -52,22 +52,23 @@ class Crowd:
             was_closed = self.closed
             message = world.broker.pop()
             if message:
-                self.run(message.argument)
+                taken = world.try_begin(message.argument)
+                while isinstance(taken, LeasedKey):
+                    taken = self.run(world, taken)
             elif was_closed and not self.queue.depth()["dirty"]:
                 return
 
-    def run(self, key: str) -> None:
-        taken = self.queue.take(key, HOUR, "n")
-        if not isinstance(taken, LeasedKey):
-            return
+    def run(self, world: World, taken: LeasedKey) -> LeasedKey | Refusal:
         with self.lock:
-            self.overlaps += key in self.running
-            self.running.add(key)
+            self.overlaps += taken.key in self.running
+            self.running.add(taken.key)
         assert taken.snapshot is not None
         with self.lock:
-            self.last[key] = max(taken.snapshot.version, self.last.get(key, 0))
-            self.running.discard(key)
-        assert self.queue.done(taken, None)
+            self.last[taken.key] = max(taken.snapshot.version, self.last.get(taken.key, 0))
+            self.running.discard(taken.key)
+        ended = world.then(taken)
+        assert ended.accepted
+        return ended.next
 
 
 @pytest.mark.row("EV-09")
@@ -96,7 +97,7 @@ def test_a_paused_holder_can_write_nothing_after_the_sweep_alone(world: World) -
     assert not world.queue.renew(paused, HOUR)
     assert not world.queue.done(paused, None)
     assert world.dirty()
-    assert world.waiting() == [KEY, KEY]  # of the mark, unused, and of the sweep
+    assert world.ready() == [KEY]
 
 
 @pytest.mark.row("EV-09")
@@ -113,12 +114,11 @@ def test_an_ended_lease_is_taken_over_before_any_sweep(world: World) -> None:
 def test_a_dead_holder_s_key_is_queued_again_when_its_lease_ends(world: World) -> None:
     """Rule lease."""
     world.mark(1)
-    world.broker.lose_all()
-    world.take()
+    world.begin()
     assert world.queue.sweep_due() == 0
     world.end_timer()
     assert world.queue.sweep_due() == 1
-    assert (world.place(), world.waiting()) == ("Q", [KEY])
+    assert (world.place(), world.ready()) == ("Q", [KEY])
     assert [run.snapshot and run.snapshot.version for run in world.run_all()] == [1]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from berthmaster.redis.identity import AnotherFleet, Identity
 from berthmaster.redis.incarnation import INCARNATION, connect, doubt
 from events.workqueue import LOST, Refusal
+from events.workqueue.shard import AHEAD
 from tests.integration.workqueue.brokers import Here
 from tests.integration.workqueue.world import EPOCH, KEY, World, mark
 
@@ -95,10 +98,18 @@ def test_workers_take_nothing_before_the_list_is_complete(world: World) -> None:
     assert len(world.run_all()) == 1
 
 
-def test_marks_carry_other_commands_and_answer_for_themselves_only(world: World) -> None:
-    answers = world.queue.marks(EPOCH, [mark(1), mark(1)], extra=lambda pipe: pipe.xadd("berthmaster:events", {"a": 1}))
-    assert answers == [1, 0]
-    assert world.redis.xlen("berthmaster:events") == 1
+def test_an_entry_of_the_stream_goes_with_each_mark_that_counts(world: World) -> None:
+    """A worker may have stored the version already; others have not heard of it."""
+    assert world.queue.marks(EPOCH, [mark(1), mark(1)], entries=[b"a", b"b"], length=10) == [1, 0]
+    assert world.queue.marks(NEXT, [mark(2)], entries=[b"c"], length=10) == [LOST]
+    entries: Any = world.redis.xrange("berthmaster:events")
+    assert [fields for _, fields in entries] == [{b"event": b"a"}, {b"event": b"b"}]
+
+
+def test_hints_are_sent_once_for_all_marks_of_a_call(world: World) -> None:
+    """Rule cover: as many as are allowed ahead, not one a mark."""
+    assert world.queue.marks(EPOCH, [mark(1, f"pod/games/p{n}") for n in range(5)]) == [1] * 5
+    assert len(world.hints()) == AHEAD
 
 
 def test_an_empty_batch_of_marks_is_allowed(world: World) -> None:

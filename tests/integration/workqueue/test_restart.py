@@ -69,22 +69,19 @@ def test_scripts_are_given_to_a_server_that_forgot_them(server: RedisServer, kep
 
 
 @pytest.mark.row("EV-10", "EV-14")
-def test_hints_that_went_down_with_a_restarted_server_are_looked_for_as_soon_as_it_is_verified(
+def test_hints_that_went_down_with_a_restarted_server_are_replaced_as_soon_as_it_is_verified(
     server: RedisServer, kept: World
 ) -> None:
-    """The sweep that was outstanding may have gone down with them."""
+    """Rule opened: no hint of another incarnation counts."""
     kept.mark(1)
-    assert kept.queue.ask_sweep_lost() is not None
     kept.broker.lose_all()
     restart(server)
     kept.publish_anew()
-    sent = kept.queue.ask_sweep_lost()
-    assert sent is not None
-    assert kept.queue.sweep_lost(sent + 1) == 1
+    assert len(kept.run_all()) == 1
 
 
 @pytest.mark.row("EV-14")
-def test_another_list_of_the_same_server_asks_for_no_second_sweep(kept: World) -> None:
-    assert kept.queue.ask_sweep_lost() is not None
+def test_another_list_of_the_same_server_sends_no_second_hint(kept: World) -> None:
+    kept.mark(1)
     kept.publish_anew()
-    assert kept.queue.ask_sweep_lost() is None
+    assert len(kept.hints()) == 1

@@ -10,7 +10,7 @@ from redis import Redis
 
 from berthmaster.redis.scripts import Script, Scripts, script_text
 from events.workqueue.queue import LUA
-from tests.integration.workqueue.world import EPOCH, World, mark
+from tests.integration.workqueue.world import EPOCH, OTHER, World, mark
 
 
 @pytest.fixture
@@ -62,12 +62,13 @@ def test_a_pipeline_brings_its_script_along(redis: Redis, double: Script) -> Non
     assert pipeline.execute() == [2, 4, 6]
 
 
-def test_a_batch_of_marks_is_one_request_of_evals_alone(world: World) -> None:
+def test_a_batch_of_marks_is_one_script(world: World) -> None:
+    world.queue.marks(EPOCH, [mark(1)])
     world.redis.config_resetstat()
-    world.queue.marks(EPOCH, [mark(1), mark(2), mark(3)])
+    assert world.queue.marks(EPOCH, [mark(2), mark(3, OTHER), mark(2)]) == [0, 1, 0]
     stats: dict[str, Any] = world.redis.info("commandstats")
-    assert stats["cmdstat_eval"]["calls"] == 1
-    assert stats["cmdstat_evalsha"]["calls"] == 2
+    assert stats["cmdstat_evalsha"]["calls"] == 1
+    assert "cmdstat_eval" not in stats
     assert not [name for name in stats if name.startswith("cmdstat_script")]
 
 

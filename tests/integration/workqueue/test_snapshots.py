@@ -36,7 +36,7 @@ def test_what_redis_knows_is_what_was_marked(world: World) -> None:
 def test_no_snapshot_means_unknown(world: World) -> None:
     """Rule unknown."""
     world.queue.touch([KEY])
-    assert world.waiting() == [KEY]
+    assert world.ready() == [KEY]
     assert world.take().snapshot is None
 
 
@@ -46,7 +46,7 @@ def test_a_request_of_one_s_own_runs_a_settled_key_on_its_snapshot(world: World)
     world.run_all()
     world.queue.touch([KEY, OTHER])
     world.queue.touch([KEY])
-    assert world.waiting() == [KEY, OTHER]
+    assert world.ready() == [KEY, OTHER]
     assert [run.snapshot and run.snapshot.version for run in world.run_all()] == [3, None]
 
 

@@ -16,15 +16,14 @@ from tests.support.waiting import eventually
 def waiting(world: World) -> World:
     """The key has waited since a run with version 1."""
     world.mark(1)
-    world.broker.pop()
-    assert world.queue.done(world.take(), HOUR, tries=1)
+    assert world.queue.done(world.begin(), HOUR, tries=1)
     assert (world.place(), world.dirty()) == ("W", False)
     return world
 
 
 @pytest.mark.row("EV-12")
 def test_an_early_hint_runs_nothing_and_leaves_the_wait(waiting: World) -> None:
-    waiting.broker.send(routing.hint(KEY))
+    waiting.broker.send(routing.hint("early"))
     assert waiting.run_all() == []
     assert waiting.place() == "W"
     assert waiting.try_take() is Refusal.CLEAN
@@ -32,14 +31,14 @@ def test_an_early_hint_runs_nothing_and_leaves_the_wait(waiting: World) -> None:
 
 def test_no_sweep_ends_a_wait_before_its_time(waiting: World) -> None:
     assert waiting.queue.sweep_due() == 0
-    assert waiting.queue.sweep_lost(waiting.now() + 1) == 0
-    assert waiting.waiting() == []
+    assert waiting.queue.forget(timedelta(0)) == 0
+    assert waiting.ready() == waiting.hints() == []
 
 
 def test_a_mark_ends_a_wait(waiting: World) -> None:
     """Rule timer."""
     assert waiting.mark(2) == 1
-    assert (waiting.place(), waiting.waiting()) == ("Q", [KEY])
+    assert (waiting.place(), waiting.ready()) == ("Q", [KEY])
     assert [run.tries for run in waiting.run_all()] == [1]
     assert waiting.queue.sweep_due() == 0  # nothing is left of it
 
@@ -54,7 +53,7 @@ def test_a_wait_that_is_over_runs_the_key_once(waiting: World) -> None:
     waiting.end_timer()
     assert waiting.queue.sweep_due() == 1
     assert waiting.queue.sweep_due() == 0
-    assert waiting.waiting() == [KEY]
+    assert waiting.ready() == [KEY]
     assert len(waiting.run_all()) == 1
     assert waiting.place() == "-"
 
@@ -87,4 +86,4 @@ def test_due_keys_beyond_the_limit_come_next(world: World) -> None:
         world.end_timer(key)
     world.broker.lose_all()
     assert [world.queue.sweep_due(limit=3) for _ in range(3)] == [3, 2, 0]
-    assert sorted(world.waiting()) == keys
+    assert sorted(world.ready()) == keys

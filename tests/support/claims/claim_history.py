@@ -20,6 +20,8 @@ from events.kube.api import KubeApi, KubeError
 Json = dict[str, Any]
 CLAIMS: Final = "podclaims"
 PODS: Final = "pods"
+LONG: Final = 3600
+"""Seconds of a watch, longer than a test: who begins again may find that the server has forgotten the version."""
 ALLOWED: Final = {
     "": {"Unknown", "Idle"},
     "Unknown": {"Idle", "Terminating"},
@@ -93,8 +95,8 @@ class ClaimHistory:
 
     def _watch(self, kind: str, path: str, version: str) -> str:
         """Return the version to continue from; '' when the server has forgotten it."""
-        asked: Json = {"resourceVersion": version, "allowWatchBookmarks": True, "timeoutSeconds": 50}
-        for lines in self._api.lines(path, 60.0, **asked):
+        asked: Json = {"resourceVersion": version, "allowWatchBookmarks": True, "timeoutSeconds": LONG}
+        for lines in self._api.lines(path, LONG, **asked):
             for event in map(orjson.loads, lines):
                 if event["type"] == "ERROR":
                     self.missed += 1

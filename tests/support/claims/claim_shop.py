@@ -12,6 +12,7 @@ from berthmaster.routing import pod_claim_key
 from domain.kubernetes.names import DRAIN, PHASE, SESSIONS
 from events.kube.api import KubeApi
 from tests.support.claims.claim_settings import SETTINGS
+from tests.support.event_stream import journal_on
 from tests.support.pods.pod_pool_world import QUICK, PodPoolWorld
 from workers.claims.reconciler import PodClaimReconciler
 from workers.kube.events import KubeEvents
@@ -29,7 +30,7 @@ class Shop:
         defaults = {"slots": [], "minReplicas": 0, "maxReplicas": 3, "maxIdle": 1, "minDrain": "0s"}
         self.pool = PodPoolWorld(redis, api, namespace, **(defaults | spec))
         self.api, self.namespace, self.names = api, namespace, set[str]()
-        services = claim_services(SETTINGS, redis, self.pool.queue, self.pool.services)
+        services = claim_services(SETTINGS, redis, self.pool.queue, self.pool.services, journal_on(redis))
         self.services = replace(services, missing_grace=timedelta(0))
 
     def claim(self, name: str, **spec: Any) -> None:

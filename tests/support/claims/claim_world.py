@@ -8,8 +8,10 @@ from typing import Any
 
 from redis import Redis
 
+from berthmaster.claims.answers import ClaimAnswers
 from berthmaster.jobs.dispatch import Dispatcher
 from berthmaster.jobs.slot_ledger import SlotLedger
+from berthmaster.redis.identity import Identity
 from berthmaster.routing import pod_claim_key
 from domain.backoff import RetryPolicy
 from domain.claims.pod import Phase
@@ -19,10 +21,11 @@ from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
 from events.workqueue import Workqueue
 from tests.support.claims.claim_settings import SETTINGS
+from tests.support.event_stream import journal_on
 from tests.support.jobs.slot_world import SlotWorld
 from workers.claims.reconciler import PodClaimReconciler
 from workers.claims.services import ClaimServices
-from workers.kube.claimable_pods import claimable
+from workers.kube.claim_pods import pool_pod
 from workers.kube.events import KubeEvents
 from workers.kube.our_kinds import as_snapshot
 from workers.kube.pod_claims import PodClaims, claim_path
@@ -31,12 +34,14 @@ from workers.reconcile import reconcile
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames
-from workers.stores.slots.claimable import keep_claimable
+from workers.stores.slots.claimable import IndexEntry, keep_claimable
 from workers.stores.slots.view import view
 
 QUICK = RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=10))
 Json = dict[str, Any]
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+ALLOWED = ["match", "rank", "tier"]
+"""Labels that claims may add to the pods of any pool here."""
 IMAGE = {"containers": [{"name": "game", "image": "game:1"}]}
 
 
@@ -63,8 +68,10 @@ class ClaimWorld:
             queue=self.queue,
             claims=PodClaims(api),
             events=KubeEvents(api),
+            journal=journal_on(redis),
             index=ClaimIndex(redis),
             waiting=WaitingClaims(redis),
+            answers=ClaimAnswers(redis),
             pools=PodPoolNames(redis),
             ledger=self.ledger,
             dispatcher=lambda ledger: Dispatcher(ledger, Unsent()),
@@ -78,6 +85,11 @@ class ClaimWorld:
     def on(self, api: KubeApi) -> ClaimServices:
         """Return the services of a worker that reaches Kubernetes by `api`."""
         return replace(self.services, kube=api, claims=PodClaims(api), events=KubeEvents(api))
+
+    def owned_by(self, fleet: str) -> None:
+        """Let a fleet claim the Redis, as its publisher does."""
+        assert self.queue.assume_epoch("1:test", Identity(fleet))
+        self.queue.stamp("1:test")
 
     # ---- pools
 
@@ -93,7 +105,8 @@ class ClaimWorld:
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": name}}
         template = {"metadata": {"labels": labels or {}}, "spec": IMAGE}
         path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{self.namespace}/podpools"
-        created = self.api.create(path, body | {"spec": {"template": template, "maxReplicas": most, "slots": []}})
+        spec = {"template": template, "maxReplicas": most, "slots": [], "claims": {"allowedPodLabels": ALLOWED}}
+        created = self.api.create(path, body | {"spec": spec})
         self.owners[name] = [owner_reference(as_snapshot(KubeObject(created)))]
         self.slots[name] = SlotWorld(self.redis, f"{self.namespace}/{name}")
         self.services.pools.add(f"{self.namespace}/{name}")
@@ -112,14 +125,14 @@ class ClaimWorld:
             self.offer(pool)
         return pod
 
-    def offer(self, pool: str = "warm", created: dict[str, datetime] | None = None) -> None:
-        """Publish the claimable pods of a pool, as the pool's run does."""
+    def offer(self, pool: str = "warm", created: dict[str, datetime] | None = None, *, protects: bool = False) -> None:
+        """Publish the claimable pods of a pool, as the pool's run does. `protects`: the pool protects them."""
         ledger, token = self.slots[pool].ledger, "9999999999999999-offer"
         ledger.resize(token, None, 0, 5000, 0)
-        pods = [claimable(Pod(pod), self.clock) for pod in self.pods()]
+        pods = [pool_pod(Pod(pod), self.clock) for pod in self.pods()]
         offered = [pod for pod in pods if pod.pool == pool and pod.free and pod.normal and not pod.cordoned]
         aged = [replace(pod, created=(created or {}).get(pod.name, pod.created)) for pod in offered]
-        keep_claimable(ledger, token, self.revision, aged)
+        keep_claimable(ledger, token, self.revision, [IndexEntry.of(pod) for pod in aged], protects=protects)
 
     def drained(self, name: str, pool: str = "warm") -> None:
         """Free a drained pod, as the pool's run does."""

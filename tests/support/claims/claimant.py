@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from domain.claims.pod import ClaimablePod, Phase
+from domain.claims.pod import Phase, PoolPod
 from domain.kubernetes.names import CLAIMED_BY, GIVEN_BACK, LAST_OWNER, OWNER, PHASE
 from events.kube.api import Conflict, NotFound
 from tests.support.pods.pod_pool_world import PodPoolWorld
@@ -30,13 +30,13 @@ class Claimant:
 
     def lives(self) -> None:
         """Enter the claim in the index, as its run does."""
-        self.pool.services.claims.remember(self.pool.namespace, self.uid, self.uid, [])
+        self.pool.services.claims.remember(self.pool.namespace, self.uid, self.uid, [], "run")
 
     def dies(self) -> None:
         """Delete the claim by force: no run gives anything back."""
         self.pool.services.claims.forget(self.pool.namespace, self.uid, self.uid)
 
-    def offered(self) -> tuple[ClaimablePod, ...]:
+    def offered(self) -> tuple[PoolPod, ...]:
         return page(self.pool.slots.ledger, self.owner, 0, 50)
 
     def take(self) -> bool:

@@ -1,4 +1,4 @@
-"""A Kubernetes API on which something happens right before one request: a death, a refusal, the work of others."""
+"""Kubernetes APIs that record requests, or on which something happens right before one: a death, the work of others."""
 
 from __future__ import annotations
 
@@ -23,4 +23,16 @@ class InterposedKube(KubeApi):
         if self.left and method == self._method and self._part in path:
             self.left -= 1
             self._happens(path)
+        return super().send(method, path, *args, **options)
+
+
+class RecordedKube(KubeApi):
+    """`sent` has each request, as `GET /api/v1/…`."""
+
+    def __init__(self, api: KubeApi) -> None:
+        super().__init__(api.connection, api.timeout, api.agent)
+        self.sent: list[str] = []
+
+    def send(self, method: str, path: str, *args: Any, **options: Any) -> BaseHTTPResponse:
+        self.sent.append(f"{method} {path}")
         return super().send(method, path, *args, **options)

@@ -12,15 +12,19 @@
 static const volatile int64_t *offset;
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 
+/* Also called by a process that learns its file after it was forked. */
+void follow_clock(const char *path) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    void *memory = mmap(NULL, sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
+    if (memory != MAP_FAILED) offset = memory;
+    close(file);
+}
+
 static void begin(void) {
     if (real_clock_gettime) return;
     const char *path = getenv("SHIFTED_CLOCK");
-    int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (file >= 0) {
-        void *memory = mmap(NULL, sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
-        if (memory != MAP_FAILED) offset = memory;
-        close(file);
-    }
+    if (path) follow_clock(path);
     real_clock_gettime = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
 }
 

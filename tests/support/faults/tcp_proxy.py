@@ -27,6 +27,10 @@ class TcpProxy:
     def pass_on(self) -> None:
         self._swallows = False
 
+    def lead_to(self, target: int) -> None:
+        """Connections go there from now on, as behind a name that a provider moves; those of before stay."""
+        self._target = target
+
     def welcomed(self, client: socket.socket) -> socket.socket:
         """Raises OSError for one that is not taken."""
         return client

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from base64 import b64decode
 from collections import Counter
+from datetime import timedelta
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Final, Self
@@ -12,11 +13,12 @@ from typing import Any, Final, Self
 import orjson
 
 from berthmaster import routing
+from berthmaster.jobs.job import PoolLimits
 from berthmaster.jobs.payloads import CancelJob, ConfirmJob, SubmitJob
 from tests.support.jobs.slot_world import SlotWorld
 from workers.tasks.payloads import read
 
-HOLD_MS: Final = 60_000
+LIMITS: Final = PoolLimits(timedelta(minutes=1))
 
 
 class JobsDesk:
@@ -53,12 +55,13 @@ class JobsDesk:
 
     def _take(self, task: str, args: tuple[Any, ...]) -> None:
         if task == routing.SLOTS_SUBMIT:
-            self.world.send(self.world.ledger.submit(read(SubmitJob, args, {}).job.job(HOLD_MS))[1])
+            self.world.send(self.world.ledger.submit(read(SubmitJob, args, {}).job.job(LIMITS))[1])
         elif task == routing.SLOTS_CONFIRM:
             confirmed = read(ConfirmJob, args, {})
-            self.world.confirm(confirmed.id, confirmed.plan)
+            self.world.confirm(confirmed.id, confirmed.plan, confirmed.by)
         else:
-            self.world.cancel(read(CancelJob, args, {}).id)
+            cancelled = read(CancelJob, args, {})
+            self.world.cancel(cancelled.id, cancelled.by)
 
     def _run(self) -> None:
         self.world.deliver_all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -13,7 +13,10 @@ COUNTED = {"used": ("placed", "running", "cancelling"), "reserved": ("reserved",
 
 @dataclass(frozen=True)
 class SlotBooks:
-    """`free`: class of slots -> pods of the index with their order. `offered`: pods that claims may have, and facts."""
+    """`free`: class of slots -> pods of the index with their order. `offered`: pods that claims may have, and facts.
+
+    `on_pods`: job -> UID of the pod that it is on. `limits`: jobs with a deadline, `stopping`: jobs to be stopped.
+    """
 
     pods: dict[str, Any]
     jobs: dict[str, Any]
@@ -21,6 +24,9 @@ class SlotBooks:
     keyed: dict[str, str]
     free: dict[str, dict[str, int]]
     offered: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+    on_pods: dict[str, str] = field(default_factory=dict)
+    limits: frozenset[str] = frozenset()
+    stopping: frozenset[str] = frozenset()
 
     @property
     def verified(self) -> bool:
@@ -40,9 +46,12 @@ def read(redis: Redis, prefix: str) -> SlotBooks:
         pipe.hgetall(f"{prefix}{name}")
     for name in classes:
         pipe.zrange(f"{prefix}free:{name}", 0, -1, withscores=True)
+    pipe.hgetall(f"{prefix}on-pods")
     pipe.zrange(f"{prefix}claimable", 0, -1)
     pipe.hkeys(f"{prefix}claimable-facts")
-    pods, jobs, meta, keyed, *free, offered, facts = pipe.execute()
+    pipe.zrange(f"{prefix}limits", 0, -1)
+    pipe.zrange(f"{prefix}stopping", 0, -1)
+    pods, jobs, meta, keyed, *free, on_pods, offered, facts, limits, stopping = pipe.execute()
     return SlotBooks(
         _told(pods),
         _told(jobs),
@@ -50,6 +59,9 @@ def read(redis: Redis, prefix: str) -> SlotBooks:
         {key.decode(): value.decode() for key, value in keyed.items()},
         {name: {uid.decode(): int(score) for uid, score in each} for name, each in zip(classes, free, strict=True)},
         (frozenset(uid.decode() for uid in offered), frozenset(uid.decode() for uid in facts)),
+        {job.decode(): place.decode().partition(" ")[0] for job, place in on_pods.items()},
+        frozenset(job.decode() for job in limits),
+        frozenset(job.decode() for job in stopping),
     )
 
 

@@ -20,7 +20,7 @@ def faults(world: SlotWorld) -> list[str]:
 
 def book_faults(books: SlotBooks) -> list[str]:
     """Of the ledger alone."""
-    return [*_slots(books.pods, books.jobs), *_index(books), *_keys(books)]
+    return [*_slots(books.pods, books.jobs), *_on_pods(books), *_index(books), *_keys(books), *_limits(books)]
 
 
 def _slots(pods: dict[str, Any], jobs: dict[str, Any]) -> Iterator[str]:
@@ -40,6 +40,23 @@ def _slots(pods: dict[str, Any], jobs: dict[str, Any]) -> Iterator[str]:
                 yield f"slot {x} of {uid} is {slot['s']}, its job {job['s']}"
     if found != places:
         yield f"slots {found} are not what jobs say {places}"
+
+
+def _on_pods(books: SlotBooks) -> Iterator[str]:
+    places = {job: j["u"] for job, j in books.jobs.items() if j["s"] in HOLDING}
+    found = {job: uid for job, uid in books.on_pods.items() if job in books.jobs}
+    if found != places:
+        yield f"jobs are on {found}, their records say {places}"
+
+
+def _limits(books: SlotBooks) -> Iterator[str]:
+    """A job that runs has the deadline of its attempt; others may wait for their first start, or have none."""
+    running = {job for job, j in books.jobs.items() if j["s"] == "running" and "g" in j}
+    waiting = {job for job, j in books.jobs.items() if j["s"] in ("waiting", "placed") and "w" in j}
+    if not running <= books.limits <= running | waiting:
+        yield f"limits count for {set(books.limits)}, of which {running} run and {waiting} wait"
+    if books.stopping != (asked := {job for job, j in books.jobs.items() if j["s"] == "cancelling"}):
+        yield f"runners are asked to stop {set(books.stopping)}, records say {asked}"
 
 
 def _counts(world: SlotWorld, books: SlotBooks) -> Iterator[str]:

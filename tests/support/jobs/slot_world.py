@@ -13,11 +13,12 @@ from typing import Any, Final
 import orjson
 from redis import Redis
 
-from berthmaster.jobs.job import Job, JobRecord, Placed
+from berthmaster.jobs.job import Job, JobRecord, Limit, Placed
+from berthmaster.jobs.placement import ORDER, PlacementOrder
 from berthmaster.jobs.runner_ledger import Answer, Report
-from berthmaster.jobs.scripts import load_scripts
+from berthmaster.jobs.scripts import load_scripts, tables
 from berthmaster.jobs.slot_ledger import SlotLedger
-from workers.stores.slots.view import view
+from workers.stores.slots.view import times, view
 
 THREE: Final = ("*", ",plan,", ",plan,")
 DAY: Final = timedelta(days=1)
@@ -29,13 +30,15 @@ class Runner:
 
     uid: str
     layout: tuple[str, ...] = THREE
-    mark: str = ""
+    mark: str | None = None
     grants: int = 0
     running: dict[str, tuple[str, str, int]] = field(default_factory=dict)  # attempt -> job, phase, slot
     held: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     ended: dict[str, tuple[str, str, str]] = field(default_factory=dict)  # attempt -> job, phase, outcome
     jobs: dict[str, Job] = field(default_factory=dict)
     pod: str = ""
+    ran: dict[str, int] = field(default_factory=dict)  # attempt -> ms
+    version: str | None = None
 
     def report(self) -> Report:
         return Report(
@@ -48,6 +51,8 @@ class Runner:
             tuple((job, attempt, phase, slot) for attempt, (job, phase, slot) in self.held.items()),
             tuple((job, attempt, phase, outcome, "") for attempt, (job, phase, outcome) in self.ended.items()),
             tuple(self.jobs.values()),
+            ran=tuple(self.ran.items()),
+            version=self.version,
         )
 
     def hear(self, answer: Answer) -> None:
@@ -62,8 +67,8 @@ class Runner:
 class SlotWorld:
     """Every step of it is one step of the real ledger, or of a runner."""
 
-    def __init__(self, redis: Redis, pool: str = "ci/runners") -> None:
-        self.redis, self.scripts = redis, load_scripts(redis)
+    def __init__(self, redis: Redis, pool: str = "ci/runners", order: PlacementOrder = ORDER) -> None:
+        self.redis, self.scripts = redis, load_scripts(redis, tables(order=order))
         self.ledger = SlotLedger(redis, self.scripts, pool)
         self.runners: dict[str, Runner] = {}
         self.wire: list[Placed] = []
@@ -105,7 +110,8 @@ class SlotWorld:
         ask = (message.id, message.phase, message.attempt, message.uid)
         if not runner or not (started := self.ledger.start(*ask)):
             return False
-        runner.held.pop(started.plan, None)
+        if started.plan:
+            runner.held.pop(started.plan, None)
         runner.running[message.attempt] = (message.id, message.phase, started.slot)
         runner.jobs[message.id] = message.job
         return True
@@ -147,13 +153,13 @@ class SlotWorld:
         self.deliver_all()
         return self.ended(uid, self.only(uid))
 
-    def confirm(self, job: str, plan: str) -> bool:
-        change = self.ledger.confirm(job, plan)
+    def confirm(self, job: str, plan: str, by: str | None = None) -> bool:
+        change = self.ledger.confirm(job, plan, by)
         self.send(change.placed)
         return change.taken
 
-    def cancel(self, job: str) -> str:
-        change = self.ledger.cancel(job)
+    def cancel(self, job: str, by: str | None = None) -> str:
+        change = self.ledger.cancel(job, by)
         self.send(change.placed)
         return change.state
 
@@ -165,6 +171,12 @@ class SlotWorld:
 
     def sweep(self) -> None:
         self.send(self.ledger.sweep(DAY).placed)
+
+    def over_time(self) -> dict[str, Limit]:
+        """What a sweep finds over its time."""
+        swept = self.ledger.sweep(DAY)
+        self.send(swept.placed)
+        return dict(swept.over_time)
 
     def record(self, job: str) -> JobRecord:
         record = self.ledger.record(job)
@@ -179,6 +191,11 @@ class SlotWorld:
     def stored(self, name: str) -> dict[str, Any]:
         flat: Any = self.redis.hgetall(f"{self.ledger.prefix}{name}")
         return {key.decode(): orjson.loads(value) for key, value in flat.items()}
+
+    def deadlines(self) -> dict[str, float]:
+        """Job -> ms from now until its limit is over."""
+        read = times(self.ledger)
+        return {job: (at - read.now).total_seconds() * 1000 for job, at in read.deadlines.items()}
 
     def count(self, name: str) -> int:
         """Slots that are `used`, or `reserved`."""

@@ -17,18 +17,21 @@ from berthmaster.routing import pod_pool_key
 from domain.backoff import RetryPolicy
 from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
+from events.protocol.pool_pod_changes import PoolPodChanges
 from events.workqueue import Workqueue
 from tests.support.jobs.slot_recount import faults
 from tests.support.jobs.slot_world import THREE, Runner, SlotWorld
 from workers.kube.events import KubeEvents
 from workers.kube.pod_pools import PodPools
+from workers.pod_pools.pod_cache import PodCache
 from workers.pod_pools.reconciler import PodPoolReconciler
 from workers.pod_pools.services import PodPoolServices
 from workers.reconcile import reconcile
 from workers.stores.claims.index import ClaimIndex
 from workers.stores.claims.waiting import WaitingClaims
 from workers.stores.pool_names import PodPoolNames, ShownStatus
-from workers.stores.slots.view import PodSlots, view
+from workers.stores.slots.pod_records import PodSlots
+from workers.stores.slots.view import view
 
 QUICK = RetryPolicy(timedelta(milliseconds=1), timedelta(milliseconds=10))
 Json = dict[str, Any]
@@ -73,6 +76,8 @@ class PodPoolWorld:
             silence=SILENCE,
             remember=timedelta(hours=24),
             many=200,
+            pod_cache=PodCache(PoolPodChanges(redis), timedelta(0)),  # no publisher tells of changes
+            pod_writes=1,  # one after the other, so that a test may count them
         )
         body = {"apiVersion": "berthmaster.dev/v1alpha1", "kind": "PodPool", "metadata": {"name": "runners"}}
         self.path = f"/apis/berthmaster.dev/v1alpha1/namespaces/{namespace}/podpools"
@@ -182,9 +187,9 @@ class PodPoolWorld:
         return items
 
     def events(self) -> list[Json]:
-        """Kubernetes Events of the namespace."""
+        """Kubernetes Events of the namespace, but for those that its controllers record about a budget."""
         items: list[Json] = self.api.list(f"/api/v1/namespaces/{self.namespace}/events")["items"]
-        return items
+        return [event for event in items if event["involvedObject"]["kind"] != "PodDisruptionBudget"]
 
     def pod_path(self, name: str) -> str:
         return f"/api/v1/namespaces/{self.namespace}/pods/{name}"

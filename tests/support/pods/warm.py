@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from domain.claims.pod_request import PodRequest
 from tests.support.pods.meanwhile import live
 from tests.support.pods.pod_pool_world import PodPoolWorld
 from workers.stores.claims.waiting import WaitingClaim
@@ -28,9 +30,15 @@ def cool(pool: PodPoolWorld) -> None:
     pool.redis.hdel(f"{pool.slots.ledger.prefix}meta", "up", "down")
 
 
-def waits(world: PodPoolWorld, uid: str, since: str = "2026-01-01", **fields: Any) -> None:
-    """Let a claim wait, whose name is its UID. It is nominated to this pool unless `fields` say otherwise."""
-    claim = WaitingClaim(uid, uid, since, **{"pool": "runners"} | fields)
+def waits(
+    world: PodPoolWorld,
+    uid: str,
+    since: str = "2026-01-01",
+    pool: str | None = "runners",
+    selector: Mapping[str, str] | None = None,
+) -> None:
+    """Let a claim wait, whose name is its UID: nominated to this pool, and content with a pod of any pool."""
+    claim = WaitingClaim(uid, uid, since, pool, PodRequest(selector=selector or {}))
     world.services.waiting.put(world.namespace, claim)
 
 

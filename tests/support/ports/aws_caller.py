@@ -46,7 +46,7 @@ def work(driver: LoadBalancerApi, calls: int) -> None:
 def main(aws_url: str, redis_url: str, name: str, threads: int, calls: int) -> None:
     settings = AwsSettings(endpoint_url=aws_url, rates=RatesSettings(describe=RATE))
     with closing(connect(redis_url)) as redis, ThreadPoolExecutor(threads) as pool:
-        driver = aws_nlb(settings, REGION, RedisBuckets(redis, REGION, settings.rates))
+        driver = aws_nlb(settings, REGION, RedisBuckets(redis, "aws", REGION, settings.rates))
         mine = [driver.on_behalf_of(f"{name}/{n}", Priority.BIND) for n in range(threads)]
         for done in [pool.submit(work, each, calls) for each in mine]:
             done.result()

@@ -28,7 +28,7 @@ class Request:
     """A request, with its expected state and the ports that it wants of each pool."""
 
     ports: str | None
-    state: str
+    state: PortsState | None
     wanted: tuple[tuple[str, int], ...] = ()
     enabled: str | None = None
     certificate: str | None = None
@@ -62,7 +62,7 @@ REQUESTS: Final = (
     Request(f"game=7777/UDP@{BIG}+{STOCK}", PortsState.BOUND, ((BIG, 1), (STOCK, 1)), same="true"),
     Request(f"web=443/TLS@{BIG}", PortsState.BOUND, ((BIG, 1),), certificate=ARN),
     Request(f"game=7777/UDP@{BIG}", PortsState.DISABLED, ((BIG, 1),), "false"),
-    Request(None, ""),
+    Request(None, None),
 )
 MISTAKES: Final = (
     Request(f"game=7777@{BIG}", PortsState.FAILED),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from redis import Redis
 
@@ -21,10 +22,12 @@ from domain.backoff import RetryPolicy
 from domain.kubernetes.names import ENDPOINTS, PORTS, PORTS_MESSAGE, PORTS_STATE
 from domain.outcome import Outcome
 from events.kube.api import KubeApi, NotFound
-from events.protocol.event_stream import EventStream
 from events.protocol.schemas import pod_snapshot, spec_snapshot
-from events.settings import StreamSettings
 from events.workqueue import Mark, Workqueue
+from tests.fixtures.aws import Aws
+from tests.fixtures.kube import Kube
+from tests.support.event_stream import journal_on
+from tests.support.ready_keys import ready_keys
 from workers.cloud.driver import LoadBalancerApi
 from workers.kube.events import KubeEvents
 from workers.kube.namespaces import Namespaces
@@ -36,7 +39,6 @@ from workers.ports.reconciler import PodReconciler
 from workers.reconcile import reconcile
 from workers.scale_up.intent import scale_up
 from workers.settings import PortsSettings
-from workers.stores.journal import EventJournal
 from workers.stores.pool_names import PoolNames, ShownStatus
 from workers.stores.ports.audit_memory import AuditMemory
 from workers.stores.ports.last_errors import Troubles
@@ -60,6 +62,10 @@ class Fleet:
     requests: list[tuple[str, str, str]] = field(default_factory=list)  # scale-ups sent: pool, epoch, token
     outcomes: dict[str, Outcome | None] = field(default_factory=dict)
 
+    @classmethod
+    def in_own_cluster(cls, redis: Redis, kube: Kube, aws: Aws) -> Fleet:
+        return cls(redis, kube.api, kube.namespace, aws.driver(), aws.ids, cluster=f"c{uuid4().hex[:8]}")
+
     def __post_init__(self) -> None:
         self.queue = Workqueue(self.redis, publish=lambda _: None)
         scripts, ports = load_scripts(self.redis), PortsSettings()
@@ -71,7 +77,7 @@ class Fleet:
             pools=PortPools(self.api),
             namespaces=Namespaces(self.api, timedelta(0)),
             events=KubeEvents(self.api),
-            journal=EventJournal(self.redis, EventStream(StreamSettings()), self.api.clock.now),
+            journal=journal_on(self.redis),
             pool_names=PoolNames(self.redis),
             shown=ShownStatus(self.redis),
             audit_memory=AuditMemory(self.redis),
@@ -186,8 +192,7 @@ class Fleet:
         return self.run(pod_key(self.namespace, name), self.other(driver=lambda _: driver))
 
     def queued(self) -> list[str]:
-        keys: Any = self.redis.zrange("{queue}queued", 0, -1)
-        return [key.decode() for key in keys]
+        return ready_keys(self.redis)
 
     def drain(self, most: int = 500) -> int:
         """Run queued keys until none is queued. Returns how many runs that took."""

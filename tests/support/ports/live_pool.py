@@ -11,16 +11,18 @@ from typing import Any
 from redis import Redis
 
 from berthmaster.redis.incarnation import INCARNATION
-from domain.port_pools.placement import Ordering
+from domain.port_pools.placement import Ordering, ordering
+from domain.port_pools.port_pool import LoadBalancerPolicy
 from domain.ports.entry import Entry
 from tests.support.ports.ledger_recount import faults, grow_old
 from workers.stores.ports.codec import Item, encode_owner
-from workers.stores.ports.ledger import Answer, Ask, Full, Granted, Ledger, PodLedger, load_scripts
+from workers.stores.ports.ledger import Answer, Full, Granted, Ledger, PodLedger, load_scripts
 from workers.stores.ports.pool_ledger import PoolLoadBalancer, PortPoolLedger, Span
+from workers.stores.ports.question import Ask
 from workers.stores.ports.retirement import Retirement
 from workers.stores.ports.view import LedgerView, owners, view
 
-IN_ORDER, UNIFORM, RANDOM = Ordering.POSITION, Ordering.USED, Ordering.SHUFFLED
+IN_ORDER, UNIFORM, RANDOM = (ordering(policy) for policy in LoadBalancerPolicy)
 Wants = int | Sequence[Ask]
 """A number of single ports, or each want with its number of consecutive ports."""
 
@@ -134,7 +136,7 @@ class LivePool:
     ) -> tuple[str, ...]:
         """Configure the pool. Returns the names that were woken."""
         woken = self.growth.configure(
-            self.view().epoch, state, config or {}, Span(self.start, self.size, self.kinds), lbs
+            self._last, self.view().epoch, state, config or {}, Span(self.start, self.size, self.kinds), lbs
         )
         assert woken is not None, "the epoch moved"
         return woken
@@ -149,6 +151,9 @@ class LivePool:
 
     def sweep(self, forgotten: timedelta = timedelta(hours=1)) -> tuple[str, ...]:
         return self.growth.pressure(forgotten).woken
+
+    def prune_fences(self, age: timedelta) -> int:
+        return self.growth.prune_fences(self._last, age)
 
     def grow_old(self, by: timedelta) -> None:
         """Make every load balancer empty for that much longer."""

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, Final, TypeVar
 
 from domain.port_pools.load_balancer_spec import LoadBalancerParameters
-from domain.port_pools.port_pool import NLB_LISTENERS
+from domain.port_pools.providers import MOST_LISTENERS
 from domain.ports.target import Address
 from workers.cloud.driver import (
     GroupSettings,
@@ -40,7 +40,7 @@ from workers.cloud.priority import Priority
 from workers.cloud.tags import belongs_to, same_owner
 
 CALL_TIME: Final = timedelta(seconds=1)
-LIMITS: Final = Limits(1_000_000, NLB_LISTENERS, 1_000_000)
+LIMITS: Final = Limits(1_000_000, MOST_LISTENERS, 1_000_000)
 Thing = TypeVar("Thing", LoadBalancer, TargetGroup)
 Tags = Mapping[str, str]
 
@@ -153,7 +153,7 @@ class MemoryCloud:
         protocol: str,
         target_group_arn: str,
         tags: Tags,
-        certificate: str = "",
+        certificate: str | None = None,
     ) -> str:
         with self.called() as world:
             ports, group = world.ports_of(load_balancer_arn), world.group(target_group_arn)
@@ -167,7 +167,7 @@ class MemoryCloud:
                 arn = same(world.listeners[ports[port]], protocol, target_group_arn)
                 world.listeners[arn] = replace(world.listeners[arn], certificate=certificate)
                 return arn
-            if len(ports) >= NLB_LISTENERS:
+            if len(ports) >= MOST_LISTENERS:
                 raise ListenersFull("CreateListener", "TooManyListeners", load_balancer_arn)
             arn = world.arn("listener", str(port))
             made = Listener(arn, load_balancer_arn, port, protocol, target_group_arn, dict(tags), certificate)

@@ -14,8 +14,9 @@ from multiprocessing.managers import BaseManager
 from typing import Any, Final, cast
 
 from tests.support.ports.memory_cloud import CALL_TIME, MemoryCloud
+from tests.support.ports.unlimited import Unlimited
 from workers.cloud import errors
-from workers.cloud.call_budget import ApiClass, Buckets, OverBudget, Unlimited
+from workers.cloud.call_budget import ApiClass, Buckets, OverBudget
 from workers.cloud.driver import LoadBalancerApi
 from workers.cloud.priority import Priority
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from compose.sandbox.orphans import end_with_us
+from berthmaster.redis.unusable import UNUSABLE
+from tests.support.servers import forked
 from tests.support.waiting import eventually
 
 PROBE = "tests.support.servers.probe_tasks"
@@ -36,15 +36,8 @@ class CeleryProcess:
     def start(self) -> CeleryProcess:
         """Returns at once: `ready` waits."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "celery", "-A", self.application, self.kind, *self.own_options(), *self.options],
-                env={**os.environ, **self.settings(), **self.environment},
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # a SIGKILL then takes the children of prefork too
-            )
-        end_with_us(self.process)
+        arguments = ["celery", "-A", self.application, self.kind, *self.own_options(), *self.options]
+        self.process = forked.start(arguments, {**os.environ, **self.settings(), **self.environment}, self.log_file)
         return self
 
     def own_options(self) -> list[str]:
@@ -79,6 +72,16 @@ class CeleryProcess:
         assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}: {self.tail()}"
         return True
 
+    def refuses_its_redis(self) -> str:
+        """Start it. Returns what it says before it ends because its Redis must not be used."""
+        self.start()
+        try:
+            assert self.process
+            assert self.process.wait(60) == UNUSABLE, self.tail()
+        finally:
+            self.kill()
+        return self.tail()
+
     def tail(self) -> str:
         return self.log_file.read_text(errors="replace")[-3000:]
 
@@ -97,7 +100,7 @@ class CeleryProcess:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(10)
 
-    def terminate(self, timeout: float = 30) -> int:
+    def terminate(self, timeout: float = 90) -> int:
         """SIGTERM; its exit status."""
         assert self.process is not None
         self.process.terminate()

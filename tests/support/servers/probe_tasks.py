@@ -23,9 +23,8 @@ from domain.outcome import Outcome, Settled, Wait
 from workers.app import create_app
 from workers.pod_pools.slow_start import slowly
 from workers.run import Run
-from workers.tasks.keys import discard_key, reconcile_key
+from workers.tasks.keys import KeyRuns, ReconcilingTask, discard_key
 from workers.tasks.payloads import ReconcilePod, takes
-from workers.wiring.process import services
 
 log = structlog.get_logger()
 DIARY = "probe:diary"
@@ -39,11 +38,13 @@ ERRORS = {
 app = create_app(tasks=("workers.tasks.queue", "tests.support.servers.probe_tasks"))
 
 
-@shared_task(name=routing.PORTS_RECONCILE)
+PODS = KeyRuns(ReconcilePod, lambda parts: lambda run: observed(parts.redis, run))
+
+
+@shared_task(name=routing.PORTS_RECONCILE, base=ReconcilingTask, keys=PODS)
 @takes(ReconcilePod, discard_key)
 def reconcile_pod(asked: ReconcilePod) -> None:
-    parts = services()
-    reconcile_key(parts, asked, lambda run: observed(parts.redis, run))
+    PODS.run(asked)
 
 
 @shared_task(name=routing.PORTS_SWEEP)

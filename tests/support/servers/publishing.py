@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from redis import Redis
 
 from berthmaster import routing
 from berthmaster.redis.settings import StateSettings
-from compose.sandbox.orphans import end_with_us
 from events.publisher.process import Process
 from events.settings import (
     KubernetesSettings,
@@ -32,6 +29,8 @@ from events.settings import (
     WatchSettings,
 )
 from events.workqueue import LeasedKey, Refusal, Snapshot, Workqueue
+from tests.support.ready_keys import ready_keys
+from tests.support.servers import forked
 from tests.support.waiting import eventually
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -135,10 +134,8 @@ class PublisherProcess:
 
     def __init__(self, chosen: ProcessSettings, logs: Path) -> None:
         self.logs = logs.open("w+b")
-        command = [sys.executable, "-m", "events"]
         variables = {**os.environ, **dict(environment("BERTHMASTER", chosen))}
-        self.process = subprocess.Popen(command, env=variables, stdout=self.logs, stderr=subprocess.STDOUT)
-        end_with_us(self.process)
+        self.process = forked.start(["events"], variables, logs)
 
     def __enter__(self) -> PublisherProcess:
         return self
@@ -201,10 +198,14 @@ class IdleWorker:
         """Key to version of everything that Redis believes to be alive."""
         return {key: known.version for key, known in self.queue.stored_versions().items() if not known.gone}
 
-    def hinted(self) -> list[str]:
-        """Keys of the messages that wait in the broker."""
-        messages: Any = self.redis.lrange(routing.LATENCY, 0, -1)
-        return [orjson.loads(orjson.loads(message)["body"])[0][0] for message in reversed(messages)]
+    def ready(self) -> list[str]:
+        """The ready keys, sorted."""
+        return sorted(ready_keys(self.redis))
+
+    def hints(self) -> int:
+        """How many messages wait in the broker."""
+        number: Any = self.redis.llen(routing.LATENCY)
+        return int(number)
 
     def told(self) -> list[dict[str, Any]]:
         """The events of the stream."""

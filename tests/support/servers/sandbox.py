@@ -43,7 +43,7 @@ class SandboxProcess:
             self.process = subprocess.Popen(command, stdout=output, stderr=said, env=environment)
         end_with_us(self.process)
 
-    def says(self, words: str, timeout: float = 60) -> None:
+    def says(self, words: str, timeout: float = 240) -> None:
         """Waits until it has said so."""
         eventually(lambda: words in self.output.read_text() + self.said.read_text() or not self.running(), timeout)
         assert words in self.output.read_text() + self.said.read_text(), self.said.read_text()

@@ -16,6 +16,7 @@ from compose.sandbox.workload import NAMESPACE, Workload
 from tests.fixtures.aws import CREDENTIALS, Aws
 from tests.support.faults.shifted_clock import ShiftedClock
 from tests.support.ports.world_checks import check_all, check_cloud
+from tests.support.servers.forked import ForkedStack
 from tests.support.waiting import eventually
 
 IMPATIENT = {  # a lease must outlast a call; calls are cheap, so that the machine is the limit and not AWS's rates
@@ -27,7 +28,7 @@ IMPATIENT = {  # a lease must outlast a call; calls are cheap, so that the machi
     "BERTHMASTER_PUBLISHER__WATCH__RESYNC_EVERY": "30s",  # storms swallow events
     "BERTHMASTER_CELERY__TASK_EVENTS": "true",  # as deploy/ has it
     "BERTHMASTER_QUEUE__LEASE": "9s",
-    "BERTHMASTER_QUEUE__SWEEP_LOST_EVERY": "4s",
+    "BERTHMASTER_QUEUE__HINT_LOST_AFTER": "4s",
     "BERTHMASTER_QUEUE__RETRY__LONGEST": "2s",
     "BERTHMASTER_PORTS__SWEEP_EVERY": "2s",
     "BERTHMASTER_PORTS__SCALE_UP_LEASE": "5s",
@@ -114,7 +115,9 @@ def running(
     """Every process, and nothing in the cluster yet."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)  # for the clients of the test itself
-    with Stack(directory, kube_kind, flower=False, throttle=False, settings=IMPATIENT | dict(settings or {})) as stack:
+    with ForkedStack(
+        directory, kube_kind, flower=False, throttle=False, settings=IMPATIENT | dict(settings or {})
+    ) as stack:
         clocks = given_clocks(stack, directory)
         stack.start()
         stack.complete()

@@ -9,13 +9,13 @@ import pytest
 
 from domain.claims.claim import Claim, ClaimPhase, PodLossPolicy, phase_of
 from domain.claims.decision import MISSING, Action, ClaimView, Step, next_step
-from domain.claims.pod import ClaimablePod, Phase
+from domain.claims.pod import Phase, PoolPod
 from tests.unit.claims.support import bound, pod
 
 
-def step(claim: Claim, *pods: ClaimablePod, missing: timedelta = timedelta.max) -> Step:
+def step(claim: Claim, *pods: PoolPod, missing: timedelta = timedelta.max, outdated: tuple[str, ...] = ()) -> Step:
     labelled = tuple(p for p in pods if p.claimed_by == claim.uid)
-    return next_step(claim, ClaimView(labelled, {p.name: p for p in pods}, missing))
+    return next_step(claim, ClaimView(labelled, {p.name: p for p in pods}, missing, outdated=frozenset(outdated)))
 
 
 def claim(**rest: Any) -> Claim:
@@ -41,7 +41,7 @@ def test_a_pod_beyond_the_one_that_it_names_is_given_back() -> None:
 
 
 @pytest.mark.parametrize("other", [bound("a", "c2"), pod("a"), pod("a", Phase.DRAINING)])
-def test_a_name_without_its_label_is_cleared_and_never_asserted(other: ClaimablePod) -> None:
+def test_a_name_without_its_label_is_cleared_and_never_asserted(other: PoolPod) -> None:
     """Rule own."""
     assert step(claim(pod="a", served=True), other) == Step(Action.CLEAR)
 
@@ -54,6 +54,14 @@ def test_a_pod_that_is_missing_for_a_moment_is_not_lost() -> None:
 def test_a_pod_of_no_use_is_given_away_for_good_before_its_name_is_cleared() -> None:
     """Rule lost."""
     assert step(claim(pod="a"), bound("a", alive=False)) == Step(Action.DISCARD, "a")
+
+
+def test_an_outdated_pod_that_the_claim_was_never_bound_to_is_given_back_once_the_claim_names_it_no_more() -> None:
+    """Rule givesway."""
+    assert step(claim(pod="a"), bound("a"), outdated=("a",)) == Step(Action.CLEAR)
+    assert step(claim(), bound("a"), outdated=("a",)) == Step(Action.GIVE_BACK, "a")
+    assert step(claim(), bound("a"), bound("b"), outdated=("b",)) == Step(Action.GIVE_BACK, "b")
+    assert step(claim(pod="a"), bound("a", alive=False), outdated=("a",)) == Step(Action.DISCARD, "a")
 
 
 def test_whoever_lost_its_pod_looks_for_another_or_stays_as_it_says() -> None:
@@ -80,10 +88,10 @@ MOVES = claim(pod="b", source="a")
         ((bound("a"), bound("b")), False, Step(Action.MARK, "b")),
         ((bound("a"), bound("b")), True, Step(Action.GIVE_BACK, "a")),
         ((pod("a", Phase.DRAINING), bound("b")), True, Step(Action.REST)),
-        ((pod("a"), bound("b")), True, Step(Action.COMPLETE)),
-        ((pod("a", Phase.TERMINATING), bound("b")), True, Step(Action.COMPLETE)),
-        ((bound("b"),), True, Step(Action.COMPLETE)),
-        ((bound("a", "c2"), bound("b")), True, Step(Action.COMPLETE)),
+        ((pod("a"), bound("b")), True, Step(Action.COMPLETE, "b")),
+        ((pod("a", Phase.TERMINATING), bound("b")), True, Step(Action.COMPLETE, "b")),
+        ((bound("b"),), True, Step(Action.COMPLETE, "b")),
+        ((bound("a", "c2"), bound("b")), True, Step(Action.COMPLETE, "b")),
         ((bound("a"), bound("b", "c2")), False, Step(Action.ADOPT, "a")),
         ((bound("a"), pod("b", Phase.DRAINING)), False, Step(Action.ADOPT, "a")),
         ((bound("a"), pod("b", normal=False)), False, Step(Action.ADOPT, "a")),
@@ -92,7 +100,7 @@ MOVES = claim(pod="b", source="a")
         ((bound("b", "c2"),), False, Step(Action.CLEAR)),
     ],
 )
-def test_a_move_goes_on_from_whatever_is_there(pods: tuple[ClaimablePod, ...], marked: bool, expected: Step) -> None:
+def test_a_move_goes_on_from_whatever_is_there(pods: tuple[PoolPod, ...], marked: bool, expected: Step) -> None:
     moving = claim(pod=MOVES.pod, source=MOVES.source, marked=marked)
     assert step(moving, *pods) == expected
 

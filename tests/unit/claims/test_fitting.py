@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from domain.claims.claim import Claim
 from domain.claims.fitting import unfit
-from domain.claims.pod import ClaimablePod, Phase
+from domain.claims.pod import Phase, PoolPod
+from domain.claims.pod_request import PodRequest
 from tests.unit.claims.support import bound, pod
 
 BIG = {"size": "big"}
@@ -16,7 +16,7 @@ BIG = {"size": "big"}
     ("candidate", "why"),
     [
         (pod("a", labels=BIG), None),
-        (pod("a", pool="", labels=BIG), "it is of no pool"),
+        (pod("a", pool=None, labels=BIG), "it is of no pool"),
         (pod("a", pool="cold", labels=BIG), "it is of pool cold, and the claim wants one of warm"),
         (pod("a"), "it lacks the labels size=big"),
         (bound("a", "c2", labels=BIG), "claim c2 has it"),
@@ -29,5 +29,5 @@ BIG = {"size": "big"}
     ],
 )
 @pytest.mark.row("WC-08", "WC-28")
-def test_a_pod_will_do_or_it_is_said_why_not(candidate: ClaimablePod, why: str | None) -> None:
-    assert unfit(Claim("c1", pool="warm", selector=BIG), candidate, "r1") == why
+def test_a_pod_will_do_or_it_is_said_why_not(candidate: PoolPod, why: str | None) -> None:
+    assert unfit(PodRequest("warm", BIG), candidate, "r1") == why

@@ -14,7 +14,8 @@ from tests.unit.claims.support import NOON
 
 
 def member(name: str, phase: ClaimPhase = ClaimPhase.BOUND, **rest: Any) -> SetMember:
-    base: dict[str, Any] = {"has_pod": True, "scheduled": True, "pod_phase": "Running", "ready": True, "created": NOON}
+    base: dict[str, Any] = {"has_pod": True, "scheduled": True, "pod_phase": "Running", "ready": True}
+    base |= {"created": NOON, "version": "7"}
     return SetMember(name, phase, **(base | rest))
 
 

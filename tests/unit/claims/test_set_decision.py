@@ -10,6 +10,7 @@ import pytest
 
 from domain.claim_sets.decision import MOST, SetAction, SetStep, SetView, set_step
 from domain.claim_sets.scale_in import SetMember
+from domain.claim_sets.status import set_status
 from domain.claims.claim import ClaimPhase
 from tests.unit.claims.support import NOON
 
@@ -94,6 +95,15 @@ def test_an_old_claim_goes_once_one_more_serves(age: str) -> None:
     assert step(2, before[0], serves(2)) == said(SetAction.CREATE, 1)
     assert step(2, before[0], serves(1), serves(2)) == said(SetAction.RECORD, 0)
     assert step(2, serves(1), serves(2)) == REST
+
+
+@pytest.mark.row("WC-32")
+def test_a_claim_that_waits_for_the_ports_of_its_ready_pod_is_not_ready() -> None:
+    for phase, ready in ((ClaimPhase.PENDING, 1), (ClaimPhase.OUTDATED, 2), (ClaimPhase.BOUND, 2)):
+        status = set_status(SetView("db", 2, (serves(0), serves(1, phase))), {}, 1)
+        assert status["readyReplicas"] == ready
+        reasons = {condition["type"]: condition["reason"] for condition in status["conditions"]}
+        assert reasons["Ready"] == ("Complete" if ready == 2 else "Waiting")
 
 
 @pytest.mark.row("WC-34")

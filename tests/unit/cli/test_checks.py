@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from workers.cli.checks import judge_memory, judge_queue, judge_scripting, judge_server
 from workers.cli.clocks import judge_clock
+from workers.cli.lease_check import judge_lease
 from workers.cli.permissions import Permission
+from workers.cli.process_checks import judge_ticks
 from workers.cli.sentinel_checks import judge_replication
 from workers.stores.sentinel_facts import Replication
 from workers.stores.server_facts import ServerFacts
@@ -24,9 +26,9 @@ def test_a_server_that_keeps_everything_is_well() -> None:
     assert failing(GOOD) == []
 
 
-def test_an_old_forgetful_or_evicting_server_is_not() -> None:
+def test_an_old_or_evicting_server_is_not_and_a_forgetful_one_is() -> None:
     assert failing(GOOD._replace(version=(6, 2, 14))) == ["Redis is 7.0 or newer"]
-    assert failing(GOOD._replace(append_only=False)) == ["Redis keeps an append-only file"]
+    assert failing(GOOD._replace(append_only=False)) == []
     assert failing(GOOD._replace(eviction="allkeys-lru")) == ["Redis evicts nothing"]
 
 
@@ -64,7 +66,7 @@ def test_memory_warns_before_it_fails(used: float | None, ok: bool, warns: bool)
 
 @pytest.mark.parametrize("dirty, oldest, warns", [(0, 0.0, False), (10_001, 0.0, True), (1, 61.0, True)])
 def test_a_long_or_old_queue_is_a_warning(dirty: float, oldest: float, warns: bool) -> None:
-    check = judge_queue({"dirty": dirty, "oldest_queued_seconds": oldest})
+    check = judge_queue({"dirty": dirty, "oldest_ready_seconds": oldest})
     assert (check.ok, check.warns) == (True, warns)
     assert ("do workers run" in check.finding) is warns
 
@@ -90,3 +92,29 @@ def test_an_old_master_must_stop_by_itself_before_workers_go_on(told: Replicatio
     alone = judge_replication(told, timedelta(seconds=15))[1]
     assert (alone.ok, alone.warns) == (ok, ok and bool(way_out))
     assert way_out in alone.finding
+
+
+@pytest.mark.row("RD-26")
+def test_a_lease_that_nobody_renews_fails_with_what_to_start() -> None:
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    spec = {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": "2029-12-31T23:59:46.000000Z"}
+    assert judge_lease(spec, "Lease x/y", now) == ("Publisher runs", True, "a renewed the Lease x/y 14 s ago", False)
+    late = judge_lease(spec, "Lease x/y", now + timedelta(seconds=2))
+    assert not late.ok
+    assert late.finding == "a renewed the Lease x/y 16 s ago, and not since: start it (`berthmaster publisher`)"
+
+
+@pytest.mark.row("RD-26")
+@pytest.mark.parametrize(
+    "silence, messages, said",
+    [
+        (61.0, 1, "the last tick was done 61 s ago, with 1 message in the queue berthmaster.maintenance: no worker"),
+        (604_800.0, 0, "no tick was done for a week, and beat has sent none: start beat (`berthmaster beat`)"),
+        (61.0, "refused", "the last tick was done 61 s ago, and nobody knows how many wait: refused; start beat"),
+    ],
+)
+def test_a_fleet_without_ticks_fails_with_who_is_missing(silence: float, messages: int | str, said: str) -> None:
+    check = judge_ticks(silence, messages, begun=True)
+    assert not check.ok
+    assert check.finding.startswith(said)
+    assert judge_ticks(silence, messages, begun=False).ok

@@ -74,7 +74,8 @@ def test_beat_has_a_file_of_its_own(tmp_path: Path) -> None:
     settings = {"BERTHMASTER_CELERY__HEARTBEAT_FILE": str(of_worker)}
     beat(of_worker)
     beat(of_beat)
-    assert probe("beat", **settings) == (0, "sent every tick in time 0 s ago")
+    status, said = probe("beat", **settings)
+    assert (status, said.startswith("sent every tick in time ")) == (0, True)
     long_ago = time.monotonic() - 120
     os.utime(of_beat, (long_ago, long_ago))
     away = f"redis://127.0.0.1:{free_port()}/0"

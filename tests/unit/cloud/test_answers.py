@@ -9,6 +9,7 @@ from threading import Barrier, Event
 
 import pytest
 
+from berthmaster.errors import StaleToken
 from tests.support.waiting import eventually
 from workers.cloud.aws.shared_answers import SharedAnswers
 
@@ -82,3 +83,38 @@ def test_a_question_that_failed_is_asked_again() -> None:
     with pytest.raises(ZeroDivisionError):
         answers.get("limits", lambda: 1 // 0, MINUTE)
     assert answers.get("limits", lambda: 2, MINUTE) == 2
+
+
+@pytest.mark.row("EV-09")
+def test_who_waits_for_the_call_of_another_keeps_its_lease_meanwhile() -> None:
+    answers, begun, kept = SharedAnswers(), Event(), Event()
+
+    def list_that_takes_long() -> bool:
+        begun.set()
+        return kept.wait(30)
+
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(answers.get, "list", list_that_takes_long)
+        assert begun.wait(30)
+        assert answers.get("list", lambda: "mine", keep=lambda _: kept.set()) == "mine"
+        assert first.result()
+
+
+@pytest.mark.row("EV-09")
+def test_who_loses_its_lease_waits_for_no_call() -> None:
+    answers, begun, go = SharedAnswers(), Event(), Event()
+
+    def ask() -> None:
+        begun.set()
+        go.wait(30)
+
+    def lost(_: timedelta) -> None:
+        raise StaleToken("taken over")
+
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(answers.get, "list", ask)
+        assert begun.wait(30)
+        with pytest.raises(StaleToken):
+            answers.get("list", ask, keep=lost)
+        go.set()
+        first.result()

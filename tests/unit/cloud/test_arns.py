@@ -1,10 +1,11 @@
-"""What an ARN says."""
+"""What an id says about a load balancer."""
 
 from __future__ import annotations
 
 import pytest
 
-from workers.cloud.arns import is_load_balancer, load_balancer_name_in
+from workers.cloud.aws.arns import load_balancer_name_in as name_in_arn
+from workers.cloud.providers import is_load_balancer, load_balancer_name_in
 
 PREFIX = "arn:aws:elasticloadbalancing:eu-west-1:1:"
 
@@ -15,6 +16,7 @@ PREFIX = "arn:aws:elasticloadbalancing:eu-west-1:1:"
 )
 def test_a_load_balancer_has_its_name_in_its_arn(arn: str, name: str) -> None:
     assert load_balancer_name_in(arn) == name
+    assert name_in_arn(arn) == (name if is_load_balancer(arn) else None)
 
 
 def test_only_the_arn_of_a_load_balancer_is_one() -> None:

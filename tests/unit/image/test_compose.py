@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,15 @@ FOLDER = Path(__file__).parents[3] / "compose"
 FILE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text())
 SERVICES: dict[str, Any] = FILE["services"]
 OURS = ("publisher", "worker", "beat", "flower")
+LISTEN = {
+    "redis": "6379",
+    "kubernetes": "8001",
+    "aws": "4566",
+    "flower": "5555",
+    "prometheus": "9090",
+    "grafana": "3000",
+}
+"""The port of each server in its container."""
 
 
 def test_it_is_a_compose_file() -> None:
@@ -32,7 +46,8 @@ def test_it_is_a_compose_file() -> None:
 
 
 def test_everything_is_there() -> None:
-    assert {*OURS, "redis", "kubernetes", "aws", "prometheus", "grafana"} <= SERVICES.keys()
+    others = {"redis", "kubernetes", "kubelet", "aws", "define", "demo", "prometheus", "grafana"}
+    assert {*OURS, *others} == SERVICES.keys()
     assert SERVICES["worker"]["deploy"]["replicas"] == 2
 
 
@@ -48,6 +63,89 @@ def test_commands_probes_and_variables_are_ours(name: str) -> None:
 
 def test_the_simulated_aws_gets_options_that_it_has() -> None:
     assert arguments(SERVICES["aws"]["command"]).throttle
+
+
+@pytest.mark.row("ST-35")
+@pytest.mark.parametrize("name", [name for name, service in SERVICES.items() if "entrypoint" in service])
+def test_a_service_that_is_not_berthmaster_is_a_module_of_ours(name: str) -> None:
+    python, option, module = SERVICES[name]["entrypoint"]
+    assert (python, option) == ("python", "-m")
+    assert module.startswith("compose.sandbox.")
+    assert find_spec(module)
+    assert unknown_variables(SERVICES[name].get("environment", {})) == []
+
+
+@pytest.mark.row("ST-35")
+@pytest.mark.parametrize("name", SERVICES)
+def test_what_a_service_needs_can_be_waited_for(name: str) -> None:
+    needed = SERVICES[name].get("depends_on", {})
+    for other, how in needed.items() if isinstance(needed, dict) else ():
+        healthy = how["condition"] == "service_healthy"
+        assert healthy or how["condition"] == "service_completed_successfully"
+        assert ("test" in SERVICES[other]["healthcheck"]) == healthy
+        assert healthy or SERVICES[other]["restart"] == "no", "one that is started again never completes"
+    assert set(needed) <= SERVICES.keys()
+
+
+@pytest.mark.row("ST-35")
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_server_that_is_named_listens_on_that_port(name: str) -> None:
+    """In addresses of environment and command; what is published is what listens."""
+    service = SERVICES[name]
+    texts = [*service.get("environment", {}).values(), *service.get("command", [])]
+    named = {found for text in texts for found in re.findall(rf"\b({'|'.join(SERVICES)}):(\d+)", text)}
+    assert named <= LISTEN.items()
+    published = [port.rsplit(":", 1)[1] for port in service.get("ports", [])]
+    assert set(published) <= {LISTEN.get(name)}
+    if name in LISTEN and name not in ("redis", "prometheus", "grafana"):  # these have their usual ports
+        assert LISTEN[name] in texts
+
+
+@pytest.mark.row("ST-37")
+def test_one_command_chooses_passwords_once_and_runs_it(tmp_path: Path) -> None:
+    """With a Docker that only says what it is told."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "compose").mkdir()
+    (tmp_path / "bin").mkdir()
+    shutil.copy(FOLDER.parent / "scripts" / "compose.sh", tmp_path / "scripts")
+    docker = tmp_path / "bin" / "docker"
+    docker.write_text('#!/bin/sh\necho "$@"\n')
+    docker.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{docker.parent}:{os.environ['PATH']}"}
+
+    def run(*arguments: str) -> tuple[str, str]:
+        command = [str(tmp_path / "scripts" / "compose.sh"), *arguments]
+        said = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+        return said.strip(), (tmp_path / "compose" / ".env").read_text()
+
+    first, chosen = run()
+    assert first == "compose -f compose/compose.yaml up --build"
+    assert run("down", "--volumes") == ("compose -f compose/compose.yaml down --volumes", chosen)
+    asked = set(re.findall(r"\$\{(\w+):\?", (FOLDER / "compose.yaml").read_text()))
+    values = dict(line.split("=", 1) for line in chosen.splitlines())
+    assert values.keys() == asked
+    assert all(re.fullmatch(r"(people:)?[a-z0-9]{16,32}", value) for value in values.values())
+    assert (tmp_path / "compose" / ".env").stat().st_mode & 0o077 == 0
+    assert "scripts/compose.sh" in (FOLDER.parent / "Makefile").read_text()
+
+
+@pytest.mark.row("ST-37")
+@pytest.mark.parametrize("docker", ['[ "$2" != version ]', None], ids=["without Compose", "without Docker"])
+def test_without_compose_the_command_says_what_it_needs_and_writes_nothing(docker: str | None, tmp_path: Path) -> None:
+    for folder in ("scripts", "compose", "bin"):
+        (tmp_path / folder).mkdir()
+    script = shutil.copy(FOLDER.parent / "scripts" / "compose.sh", tmp_path / "scripts")
+    for name in ("sh", "dirname", "tr", "head"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
+    if docker:
+        (tmp_path / "bin" / "docker").write_text(f"#!/bin/sh\n{docker}\n")
+        (tmp_path / "bin" / "docker").chmod(0o755)
+    environment = {"PATH": str(tmp_path / "bin")}
+    done = subprocess.run([script], env=environment, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "needs Docker with Compose 2" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list((tmp_path / "compose").iterdir()) == []
 
 
 def test_redis_keeps_what_it_is_told() -> None:
@@ -82,8 +180,7 @@ def test_redis_asks_for_a_password_which_our_processes_have() -> None:
     assert command[command.index("--requirepass") + 1] == asked
     assert SERVICES["redis"]["environment"]["REDISCLI_AUTH"] == asked
     urls = {SERVICES[name]["environment"]["BERTHMASTER_REDIS__URL"] for name in OURS}
-    assert urls == {f"redis://:{asked}@redis:6379/0"}
-    assert "PASSWORD" not in SERVICES["worker"]["environment"]["BERTHMASTER_SLOTS__RUNNER_REDIS_URL"]
+    assert urls == {f"redis://default:{asked}@redis:6379/0"}
 
 
 def test_every_file_that_is_mounted_exists() -> None:

@@ -67,14 +67,25 @@ def test_signals_reach_the_process_and_its_command_is_known() -> None:
     assert unknown_words(json.loads(check.partition("CMD ")[2])[1:]) == []
 
 
+@pytest.mark.row("ST-20")
+def test_the_image_has_only_files_whose_hashes_are_known() -> None:
+    commands = [command.strip() for run in of(stages()[0], "RUN") for command in run.split("&&") if "pip " in command]
+    locked = [command for command in commands if " install " in command and "--no-index" not in command]
+    assert locked
+    assert all("--require-hashes -r" in command for command in locked)
+    ours = [command for command in commands if command not in locked]
+    assert all("--no-deps" in command for command in ours)
+    assert all("--no-build-isolation" in command or "--no-index" in command for command in ours)
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What pip installs from that which the build stage copies, and nothing else."""
     source, made = (tmp_path_factory.mktemp(name) for name in ("source", "made"))
     for copied in of(stages()[0], "COPY"):
-        names = copied.split()[:-1]
+        names = copied.replace("${EXTRAS}", "flower").split()[:-1]
         subprocess.run(["cp", "-r", *(REPOSITORY / name for name in names), source], check=True)
-    pip: list[Any] = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", made]
+    pip: list[Any] = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", made]
     subprocess.run([*pip, source / "berthmaster", source], check=True, capture_output=True)
     wheels = sorted(made.glob("*.whl"))
     assert [wheel.name.partition("-")[0] for wheel in wheels] == ["berthmaster", "berthmaster_server"]

@@ -7,8 +7,9 @@ from itertools import chain, combinations
 
 import pytest
 
-from berthmaster.jobs.job import JobState
-from berthmaster.jobs.lifecycle import INDEXES, LIFECYCLE, STOPPED, Event, Fact, Index, Transition, transition
+from berthmaster.jobs.job import JobState, Limit
+from berthmaster.jobs.lifecycle import COUNTED, INDEXES, LIFECYCLE, STOPPED, Event, transition
+from berthmaster.jobs.transition import Fact, Index, Transition
 
 STATES = ("unknown", "waiting", "placed", "running", "reserved", "confirmed", "cancelling", "done")
 GRID = """
@@ -20,10 +21,12 @@ unsent          -        -        -/placed/waiting -                 -          
 resend          -        -        =/done/waiting   -                 -              -              -          -
 start           -        -        -/running        -                 -              -              -          -
 end             -        -        -                -/done/reserved   -              -              -/done     -
-confirm         -        -        =                =                 confirmed/done =              =          -/=
+confirm         -        -        =                =                 confirmed/waiting =           =          -/=
 cancel          done     done     done             cancelling        done           done           =          =
 expire          -        -        -                -                 done           -              -          -
+overdue         -        -/done   -/done           -/cancelling      -              -              -          -
 lose            -        -        done/waiting     done/waiting      waiting        waiting        done       -
+pod_ends        -        -        waiting          -                -              -              -          -
 unlisted        -        -        -                done/waiting      waiting        waiting        done       -
 report_running  running  running  -/running        -/running         -/running      -/running      -/running  -
 report_reserved reserved reserved -/reserved       -/reserved        -/reserved     -/reserved     -/reserved -
@@ -34,10 +37,12 @@ ledger_lost     unknown  unknown  unknown          unknown           unknown    
 
 SAME, LATER, FIRST, MORE = Fact.SAME_ATTEMPT, Fact.LATER_ATTEMPT, Fact.FIRST_PHASE, Fact.MORE_PHASES
 SLOT, AGAIN, GOOD, DELAYED = Fact.HAS_SLOT, Fact.REPEATABLE, Fact.SUCCEEDED, Fact.DELAYED
+LIMITED, OVER = Fact.LIMITED, Fact.OVER_TIME
+ENDS = "slot=free key=hand_on index=ended"
 
 CASES = [
-    ("unknown", "submit", (), "waiting key=keep index=line"),
-    ("unknown", "submit", (DELAYED,), "waiting key=keep index=later"),
+    ("unknown", "submit", (), "waiting key=keep index=line begins=queue"),
+    ("unknown", "submit", (DELAYED,), "waiting key=keep index=later begins=queue"),
     ("waiting", "delay_over", (), "= index=line"),
     ("waiting", "key_free", (), "= index=line"),
     ("waiting", "place", (), "placed slot=running key=take attempt=new index=sent"),
@@ -51,27 +56,33 @@ CASES = [
     ("placed", "resend", (SLOT,), "= index=sent"),
     ("placed", "resend", (FIRST,), "waiting slot=free key=hand_on phase=first plan=clear index=line"),
     ("placed", "resend", (), "done lost slot=free key=hand_on index=ended announce"),
-    ("placed", "start", (SAME, SLOT), "running"),
+    ("placed", "start", (SAME, SLOT), "running begins=run"),
     ("placed", "start", (SAME,), "-"),
     ("placed", "start", (SLOT,), "-"),
     ("running", "end", (SAME, GOOD, MORE, SLOT), "reserved slot=reserved key=hand_on plan=set index=due announce"),
-    ("running", "end", (SAME, GOOD, MORE), "done as_reported slot=free key=hand_on index=ended announce"),
+    ("running", "end", (SAME, GOOD, MORE), "reserved key=hand_on plan=set index=due announce"),
     ("running", "end", (SAME, GOOD, SLOT), "done as_reported slot=free key=hand_on index=ended announce"),
     ("running", "end", (SAME, MORE, SLOT), "done as_reported slot=free key=hand_on index=ended announce"),
     ("running", "end", (LATER, GOOD, MORE, SLOT), "-"),
     ("cancelling", "end", (SAME, GOOD, MORE, SLOT), "done cancelled slot=free key=hand_on index=ended announce"),
+    ("cancelling", "end", (SAME, OVER, GOOD), f"done timed_out {ENDS} limit=run announce"),
     ("cancelling", "end", (GOOD,), "-"),
     ("reserved", "confirm", (SLOT,), "confirmed phase=next"),
-    ("reserved", "confirm", (), "done lost slot=free key=hand_on phase=next index=ended announce"),
+    ("reserved", "confirm", (), "waiting slot=free key=hand_on phase=first plan=clear index=line"),
     ("done", "confirm", (GOOD,), "="),
     ("done", "confirm", (), "-"),
-    ("running", "cancel", (), "cancelling"),
+    ("running", "cancel", (), "cancelling index=stopping"),
+    ("cancelling", "cancel", (OVER,), "="),
     ("waiting", "cancel", (), "done cancelled slot=free key=hand_on index=ended announce"),
     ("placed", "cancel", (), "done cancelled slot=free key=hand_on index=ended announce"),
     ("reserved", "cancel", (), "done cancelled slot=free key=hand_on index=ended announce"),
     ("confirmed", "cancel", (), "done cancelled slot=free key=hand_on index=ended announce"),
     ("unknown", "cancel", (), "done cancelled slot=free key=hand_on index=ended announce"),
-    ("reserved", "expire", (), "done expired slot=free key=hand_on index=ended announce"),
+    ("reserved", "expire", (), f"done expired {ENDS} limit=reservation announce"),
+    ("waiting", "overdue", (LIMITED,), f"done timed_out {ENDS} limit=queue announce"),
+    ("placed", "overdue", (LIMITED,), f"done timed_out {ENDS} limit=queue announce"),
+    ("running", "overdue", (LIMITED,), "cancelling index=stopping limit=run"),
+    ("running", "overdue", (), "-"),
     *(
         (state, event, facts, effect)
         for event in ("lose", "unlisted")
@@ -82,13 +93,16 @@ CASES = [
             ("reserved", (FIRST,), "waiting slot=free key=hand_on phase=first plan=clear index=line"),
             ("confirmed", (), "waiting slot=free key=hand_on phase=first plan=clear index=line"),
             ("cancelling", (FIRST, AGAIN), "done cancelled slot=free key=hand_on index=ended announce"),
+            ("cancelling", (FIRST, AGAIN, OVER), f"done timed_out {ENDS} limit=run announce"),
         )
     ),
     ("placed", "lose", (FIRST,), "waiting slot=free key=hand_on phase=first plan=clear index=line"),
     ("placed", "lose", (AGAIN,), "done lost slot=free key=hand_on index=ended announce"),
     ("placed", "unlisted", (FIRST, AGAIN), "-"),
+    ("placed", "pod_ends", (), "waiting slot=free key=hand_on phase=first plan=clear index=line"),
+    ("running", "pod_ends", (FIRST, AGAIN), "-"),
     *(
-        (state, "report_running", facts, "running slot=running key=take phase=reported attempt=reported")
+        (state, "report_running", facts, "running slot=running key=take phase=reported attempt=reported begins=run")
         for state, facts in (("unknown", ()), ("waiting", ()), ("placed", (SAME,)), ("running", (LATER,)))
     ),
     *(
@@ -128,6 +142,7 @@ CASES = [
         "reserved slot=reserved key=hand_on plan=set index=due announce",
     ),
     ("running", "report_end", (SAME,), "done as_reported slot=free key=hand_on index=ended announce"),
+    ("cancelling", "report_end", (SAME, GOOD, OVER), f"done timed_out {ENDS} limit=run announce"),
     ("cancelling", "report_end", (SAME, GOOD), "done cancelled slot=free key=hand_on index=ended announce"),
     ("running", "report_end", (GOOD,), "-"),
     ("running", "ledger_lost", (), "unknown slot=free"),
@@ -155,6 +170,8 @@ def words(row: Transition | None) -> str:
     told = [row.state.value if row.state else "=", *([row.outcome] if row.outcome else [])]
     told += [f"{name}={effect.value}" for name, effect in effects.items() if effect != "keep"]
     told += [f"index={row.index.value}"] if row.index is not Index.NONE else []
+    limits = {"begins": row.begins, "limit": row.limit}
+    told += [f"{name}={limit.value}" for name, limit in limits.items() if limit]
     return " ".join([*told, *(["announce"] if row.announce else [])])
 
 
@@ -212,6 +229,36 @@ def test_a_job_that_ends_hands_its_key_on_and_is_announced() -> None:
     assert {(row.key.value, row.slot.value, row.announce, bool(row.outcome)) for row in ends} == {
         ("hand_on", "free", True, True)
     }
+
+
+def rows_by_state() -> Iterator[tuple[JobState, Transition]]:
+    return ((source, row) for rows in LIFECYCLE.values() for source, many in rows.items() for row in many)
+
+
+@pytest.mark.row("SD-34")
+def test_a_limit_begins_only_in_a_state_in_which_it_counts() -> None:
+    assert {(row.state, row.begins) for _, row in rows_by_state() if row.begins} == {
+        (JobState.WAITING, Limit.QUEUE),
+        (JobState.RUNNING, Limit.RUN),
+    }
+    assert all(COUNTED[row.state] is row.begins for _, row in rows_by_state() if row.begins and row.state)
+
+
+@pytest.mark.row("SD-34")
+def test_every_way_into_running_begins_the_time_of_the_attempt() -> None:
+    """Rule runlimit: also that of a report, after which Redis knows no start."""
+    assert {row.begins for _, row in rows_by_state() if row.state is JobState.RUNNING} == {Limit.RUN}
+
+
+@pytest.mark.row("SD-34")
+def test_a_job_says_a_limit_exactly_if_its_time_was_over() -> None:
+    ends = {(row.outcome, row.limit) for _, row in rows_by_state() if row.state is JobState.DONE}
+    assert {(outcome, limit) for outcome, limit in ends if limit} == {
+        ("timed_out", Limit.QUEUE),
+        ("timed_out", Limit.RUN),
+        ("expired", Limit.RESERVATION),
+    }
+    assert {outcome for outcome, limit in ends if not limit} == {"as_reported", "cancelled", "lost"}
 
 
 def test_what_a_runner_must_stop() -> None:

@@ -14,16 +14,23 @@ from tests.models.claims import Decide, check
 
 TWO = {"count": 2, "faults": 2}
 MOVING = {"count": 3, "faults": 1, "moves": (1, 1), "bound": True}
+EXPIRING = {"count": 2, "faults": 1, "times": (2, 1)}
+EXPIRING_FEW = {"count": 2, "faults": 0, "times": (1, 1)}
+EXPIRING_MOVES = {"count": 3, "faults": 1, "moves": (1, 0), "bound": True, "times": (1, 1)}
 FEW = {"count": 2, "faults": 1}
 ONE_MOVES = {"count": 3, "faults": 1, "moves": (1, 0), "bound": True}
 BOTH_MOVE = {"count": 3, "faults": 0, "moves": (1, 1), "bound": True}
 
 
-@pytest.mark.parametrize("world", [TWO, MOVING], ids=["bind, lose, delete, make again", "move"])
+@pytest.mark.parametrize(
+    "world",
+    [TWO, MOVING, EXPIRING, EXPIRING_MOVES],
+    ids=["bind, lose, delete, make again", "move", "expire", "expire during a move"],
+)
 def test_no_pod_has_two_claims_and_every_claim_ends_with_a_pod(world: dict[str, object]) -> None:
     result = check(next_step, **world)  # type: ignore[arg-type]  # a table of arguments
     assert result.broken is None, result.trace
-    assert result.states > 50_000
+    assert result.states > 10_000
 
 
 def instead(wrong: Callable[[Claim, ClaimView, Step], Step | None]) -> Decide:
@@ -35,7 +42,7 @@ def instead(wrong: Callable[[Claim, ClaimView, Step], Step | None]) -> Decide:
 
 
 def asserts_its_label(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
-    pod = seen.named.get(claim.pod)
+    pod = seen.named.get(claim.pod) if claim.pod else None
     lost_it = step.action is Action.CLEAR and not claim.moves and pod and not pod.claimed_by
     return Step(Action.TAKE, claim.pod) if lost_it else None
 
@@ -58,13 +65,27 @@ def waits_for_a_target_that_is_taken(claim: Claim, seen: ClaimView, step: Step) 
 
 
 def waits_for_the_source_to_be_idle(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
-    source = seen.named.get(claim.source)
+    source = seen.named.get(claim.source) if claim.source else None
     waits = step.action is Action.COMPLETE and source and source.phase is not Phase.IDLE
     return Step(Action.REST) if waits else None
 
 
 def ignores_that_it_is_deleted(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
     return next_step(replace(claim, deleting=False), seen) if claim.deleting else None
+
+
+def expires_before_it_records_a_renewal(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
+    return Step(Action.EXPIRE) if step.action is Action.RENEW and seen.expired else None
+
+
+def never_expires(claim: Claim, seen: ClaimView, step: Step) -> Step | None:
+    return next_step(claim, replace(seen, expired=False)) if step.action is Action.EXPIRE else None
+
+
+@pytest.mark.row("CL-42")
+def test_a_deletion_without_the_version_that_was_read_ends_a_renewed_claim() -> None:
+    """Rule renewed."""
+    assert check(next_step, **EXPIRING_FEW, conditional=False).broken == "renewed"  # type: ignore[arg-type]  # arguments
 
 
 @pytest.mark.parametrize(
@@ -77,10 +98,12 @@ def ignores_that_it_is_deleted(claim: Claim, seen: ClaimView, step: Step) -> Ste
         (waits_for_a_target_that_is_taken, BOTH_MOVE, "stuck"),
         (waits_for_the_source_to_be_idle, BOTH_MOVE, "stuck"),
         (ignores_that_it_is_deleted, FEW, "stuck"),
+        (expires_before_it_records_a_renewal, EXPIRING_FEW, "renewed"),
+        (never_expires, EXPIRING_FEW, "stuck"),
     ],
 )
 def test_each_answer_is_needed(
     wrong: Callable[[Claim, ClaimView, Step], Step | None], world: dict[str, object], broken: str
 ) -> None:
-    """Rules own, extra, lost, back, mark, mine."""
+    """Rules own, extra, lost, back, mark, mine, renewed."""
     assert check(instead(wrong), **world).broken == broken  # type: ignore[arg-type]  # a table of arguments

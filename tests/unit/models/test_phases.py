@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.models.phases import EXPIRED, NOT_CONFIRMED, NOT_ITS_SLOT, TWO_APPLIES, Flags, check
+from tests.models.phases import EXPIRED, LOST, NOT_APPLIED, NOT_CONFIRMED, NOT_ITS_SLOT, TWO_APPLIES, Flags, check
 from tests.unit.models.large import with_large
 
 
@@ -32,11 +32,16 @@ def test_only_what_a_person_confirmed_is_applied_alone_and_every_job_ends(flags:
         (Flags(hold=False), TWO_APPLIES),
         (Flags(wakes=False), "stuck"),
         (Flags(pods=1, wakes=False), "stuck"),
+        (Flags(goeson=False), NOT_APPLIED),
+        (Flags(rerun=False), LOST),
     ],
-    ids=["attempt-slot", "attempt-deadline", "plan", "clear", "hold-slot", "hold-key", "wakes-key", "wakes-slot"],
+    ids=[
+        *("attempt-slot", "attempt-deadline", "plan", "clear", "hold-slot", "hold-key", "wakes-key", "wakes-slot"),
+        *("goeson", "rerun"),
+    ],
 )
 def test_each_rule_is_needed(flags: Flags, broken: str) -> None:
-    """Rules attempt, plan, clear, hold, wakes."""
+    """Rules attempt, plan, clear, hold, wakes, goeson, rerun."""
     result = check(flags, broken)
     assert result.broken == broken
     assert result.trace

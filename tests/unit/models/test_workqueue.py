@@ -30,16 +30,16 @@ def test_the_last_version_is_run_whatever_is_lost_doubled_late_or_dead(flags: Fl
         (Flags(atomic=False, waits=0, faults=0), "stuck"),
         (QUIET._replace(lease=False), "stuck"),
         (QUIET._replace(holder=False, events=2), OVERLAP),
-        (QUIET._replace(lostsweep=False), FLOOD),
+        (QUIET._replace(forget=False), FLOOD),
         (Flags(timer=False, faults=0), LATE),
         (QUIET._replace(promote=False, waits=1), "stuck"),
         (QUIET._replace(unknown=False), MISTAKEN),
         (QUIET._replace(noticed=False), "stuck"),
     ],
-    ids=["generation", "read apart", "lease", "holder", "lostsweep", "timer", "two scripts", "unknown", "not noticed"],
+    ids=["generation", "read apart", "lease", "holder", "forget", "timer", "two scripts", "unknown", "not noticed"],
 )
 def test_each_rule_is_needed(flags: Flags, broken: str) -> None:
-    """Rules generation, lease, holder, lostsweep, timer, unknown, probe."""
+    """Rules generation, lease, holder, forget, timer, unknown, probe."""
     result = check(flags)
     assert result.broken == broken
     assert result.trace

@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from domain.claims.pod import Phase
 from domain.pod_pools.pod_steps import (
@@ -17,6 +19,7 @@ from domain.pod_pools.pod_steps import (
     claimable,
     next_step,
     removal_reason,
+    retirement_reason,
     surplus,
 )
 
@@ -28,7 +31,7 @@ def member(name: str = "a", **changes: Any) -> Member:
     return replace(Member(name, f"uid-{name}", "new", age=MINUTE, view=LedgerState.OPEN), **changes)
 
 
-@pytest.mark.row("SL-20", "SL-21", "SL-22", "SD-18", "SD-24", "SD-25")
+@pytest.mark.row("SL-20", "SL-21", "SL-22", "SD-18", "SD-24", "SD-25", "SD-33")
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
@@ -36,6 +39,14 @@ def member(name: str = "a", **changes: Any) -> Member:
         ({"busy": 3}, PodStep.NOTHING),
         ({"view": LedgerState.NEW}, PodStep.OPEN),
         ({"view": LedgerState.NEW, "ready": False}, PodStep.NOTHING),
+        ({"view": LedgerState.NEW, "ready": False, "age": 11 * MINUTE}, PodStep.RETIRE),
+        ({"view": LedgerState.NEW, "ready": False, "age": 11 * MINUTE, "busy": 1}, PodStep.NOTHING),
+        ({"view": LedgerState.AWAY, "ready": False, "closed": 10 * MINUTE}, PodStep.NOTHING),
+        ({"view": LedgerState.AWAY, "ready": False, "closed": 11 * MINUTE}, PodStep.RETIRE),
+        ({"view": LedgerState.AWAY, "ready": True, "closed": 11 * MINUTE}, PodStep.OPEN),
+        ({"view": LedgerState.AWAY, "ready": False, "closed": 11 * MINUTE, "busy": 1}, PodStep.NOTHING),
+        ({"view": LedgerState.AWAY, "ready": False, "closed": 11 * MINUTE, "cordoned": True}, PodStep.NOTHING),
+        ({"view": LedgerState.AWAY, "ready": False, "age": 99 * MINUTE}, PodStep.NOTHING),
         ({"view": LedgerState.AWAY}, PodStep.OPEN),
         ({"ready": False}, PodStep.QUARANTINE),
         ({"ready": False, "busy": 1}, PodStep.QUARANTINE),
@@ -132,7 +143,77 @@ def test_only_idle_pods_are_surplus_the_outdated_and_then_the_youngest_first() -
     assert surplus(pods, -1, "new") == (), "a pool that grows has none"
 
 
+@pytest.mark.row("SD-33")
+def test_pods_that_are_not_ready_are_surplus_first_unless_they_have_jobs_or_are_cordoned() -> None:
+    away = {"view": LedgerState.AWAY, "ready": False}
+    pods = [
+        member("outdated", revision="old"),
+        member("away", age=99 * MINUTE, **away),
+        member("unready", age=9 * MINUTE, ready=False),
+        member("busy", busy=1, **away),
+        member("cordoned", cordoned=True, **away),
+        member("claimed", claimed_by="x", **away),
+        member("ends", terminating=True, **away),
+    ]
+    assert [pod.name for pod in surplus(pods, 9, "new")] == ["unready", "away", "outdated"]
+    assert [pod.category.value for pod in pods[1:4]] == ["away"] * 3
+    assert member(view=LedgerState.AWAY).category.value == "booting", "it is ready again, and opens in this run"
+
+
+views = st.sampled_from(list(LedgerState))
+lengths = st.timedeltas(timedelta(0), 30 * MINUTE)
+members = st.builds(
+    Member,
+    name=st.just("a"),
+    uid=st.just("u"),
+    revision=st.sampled_from(["new", "old"]),
+    age=lengths,
+    phase=st.just("Running"),
+    ready=st.booleans(),
+    terminating=st.booleans(),
+    view=views,
+    busy=st.integers(0, 2),
+    silent=st.just(timedelta(0)),
+    closed=lengths,
+    overdue=lengths,
+    stage=st.sampled_from(list(Phase)),
+    claimed_by=st.sampled_from(["", "claim"]),
+    cordoned=st.booleans(),
+)
+
+
+@pytest.mark.row("SD-31", "SD-33", "SD-01", "SD-02")
+@given(st.lists(members, max_size=20), st.integers(0, 30))
+def test_no_pod_that_is_busy_reserved_or_claimed_is_surplus(pods: list[Member], count: int) -> None:
+    """A reserved slot is busy as well."""
+    for pod in surplus(pods, count, "new"):
+        assert not pod.busy
+        assert not pod.held
+        assert pod.view in (LedgerState.OPEN, LedgerState.AWAY)
+
+
+@pytest.mark.row("SD-33", "SD-01")
+@given(members)
+def test_no_living_pod_that_is_busy_or_claimed_is_retired_or_replaced(pod: Member) -> None:
+    if next_step(pod, "new", TIMEOUTS) in (PodStep.RETIRE, PodStep.REPLACE):
+        assert not pod.busy
+        assert not pod.held
+
+
+@pytest.mark.row("KU-12")
+def test_a_pod_is_lost_once_it_has_terminated_for_longer_than_its_grace() -> None:
+    assert not member(terminating=True).lost
+    assert not member(terminating=True, overdue=timedelta(seconds=15)).lost
+    assert member(terminating=True, overdue=timedelta(seconds=16)).lost
+    assert not member(overdue=MINUTE).lost
+
+
 def test_the_reason_of_a_removal_is_given() -> None:
-    assert removal_reason(member(silent=3 * MINUTE), TIMEOUTS) == "its runner is silent for 0:03:00"
+    assert removal_reason(member(silent=3 * MINUTE), TIMEOUTS) == "its runner is silent for 3 min"
     assert removal_reason(member(phase="Failed"), TIMEOUTS) == "it has failed"
     assert removal_reason(member(), TIMEOUTS) is None
+    away = member(view=LedgerState.AWAY, ready=False, closed=11 * MINUTE)
+    assert retirement_reason(away, TIMEOUTS) == "it has not been ready for 11 min"
+    new = member(view=LedgerState.NEW, ready=False, age=11 * MINUTE)
+    assert retirement_reason(new, TIMEOUTS) == "it was not ready within 10 min"
+    assert retirement_reason(member(), TIMEOUTS) is None

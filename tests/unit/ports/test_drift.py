@@ -130,6 +130,19 @@ def test_a_target_group_of_nobody_is_removed() -> None:
     assert told(found(held(), groups=(lone,))) == [(DifferenceKind.ORPHAN, Remedy.REMOVE)]
 
 
+@pytest.mark.parametrize(("port", "wanted"), [(30001, [Remedy.CLOSE]), (30000, [])])
+def test_an_untagged_listener_is_removed_unless_the_ledger_has_its_port(port: int, wanted: list[Remedy]) -> None:
+    """The run of the port's owner finds it there, and decides."""
+    untagged, ledger = listener(tagged=None, lone=True), held(entry(port=port, listener="", target_group=""))
+    assert [each.remedy for each in found(ledger, listeners=(untagged,)) if each.arn == untagged.arn] == wanted
+
+
+@pytest.mark.parametrize("lone", [False, True])
+def test_an_untagged_target_group_is_removed_unless_a_listener_forwards_to_it(lone: bool) -> None:
+    group = CloudResource("arn:lone", ("", 0), {}, lone=lone)
+    assert told(found(held(), groups=(group,))) == ([(DifferenceKind.ORPHAN, Remedy.DISCARD)] if lone else [])
+
+
 def test_an_entry_whose_pod_is_gone_gets_a_run() -> None:
     for pods in ([], [pod(uid="uid-of-heir", endpoints="")], [pod(annotations={})], [pod(phase="Succeeded")]):
         assert (DifferenceKind.ORPHAN, Remedy.RUN) in told(found(held(), pods=pods))

@@ -90,7 +90,7 @@ def test_a_request_that_became_too_long_costs_nothing_that_is_held() -> None:
     made.pod(ports="7777/UDP@arena," + " " * HUGE)
     made.run()
     assert made.shown().state == "Failed"
-    assert made.shown().message.startswith(f"{PORTS} has {HUGE + 15} characters")
+    assert (made.shown().message or "").startswith(f"{PORTS} has {HUGE + 15} characters")
     assert [e.want for e in made.held()] == ["7777/UDP"]
     assert kinds(made.run()) == ["Stop"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from domain.port_pools.placement import Ordering, ordering, positions
+from domain.port_pools.placement import LedgerIndex, Ordering, ordering, positions
 from domain.port_pools.port_pool import LoadBalancerPolicy, PortPoolSpec
 from domain.port_pools.scale_up import scale_up_limits
 
@@ -22,9 +22,9 @@ def spec(lbs: int = 0, **changes: Any) -> PortPoolSpec:
 def test_every_policy_has_its_own_order() -> None:
     orders = {policy: ordering(policy) for policy in LoadBalancerPolicy}
     assert orders == {
-        LoadBalancerPolicy.IN_ORDER: Ordering.POSITION,
-        LoadBalancerPolicy.UNIFORM: Ordering.USED,
-        LoadBalancerPolicy.RANDOM: Ordering.SHUFFLED,
+        LoadBalancerPolicy.IN_ORDER: Ordering(LedgerIndex.POSITION),
+        LoadBalancerPolicy.UNIFORM: Ordering(LedgerIndex.USED),
+        LoadBalancerPolicy.RANDOM: Ordering(LedgerIndex.POSITION, random_first=True),
     }
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from domain.port_pools.port_pool import NLB_LISTENERS, LoadBalancerPolicy, PortPoolSpec
+from domain.port_pools.port_pool import LoadBalancerPolicy, PortPoolSpec
+from domain.port_pools.providers import MOST_LISTENERS
 from domain.spec_errors import spec_problem
 
 Json = dict[str, Any]
@@ -75,7 +76,7 @@ def test_a_quota_beyond_what_a_load_balancer_carries_is_refused(quota: int, word
 @pytest.mark.parametrize(
     ("ports", "capacity"),
     [
-        ({}, NLB_LISTENERS),
+        ({}, MOST_LISTENERS),
         ({"listenerQuota": 20}, 20),
         ({"endPort": 7004}, 5),
         ({"endPort": 7004, "listenerQuota": 3}, 3),
@@ -173,10 +174,10 @@ def test_a_precreation_that_cannot_be_is_refused(spec: Json, words: str) -> None
     ("spec", "words"),
     [
         ({"deregistrationDelay": "61m"}, "more than the hour that AWS allows"),
-        ({"deregistrationDelay": "5"}, "spec.deregistrationDelay: String should match pattern"),
-        (growing(scaleDownDelay="soon"), "spec.autoCreate.scaleDownDelay: String should match pattern"),
+        ({"deregistrationDelay": "5"}, "spec.deregistrationDelay: must be a length of time, such as 90s"),
+        (growing(scaleDownDelay="soon"), "spec.autoCreate.scaleDownDelay: must be a length of time, such as 90s"),
         (growing() | {"targetAddressType": "ipv6"}, "ipv6 needs autoCreate.parameters.ipAddressType dualstack"),
-        (growing(parameters={"subnets": ["s"], "namePrefix": "Big"}), "namePrefix: String should match pattern"),
+        (growing(parameters={"subnets": ["s"], "namePrefix": "Big"}), "namePrefix: must be 1 to 10 lower-case letters"),
     ],
 )
 def test_lengths_of_time_addresses_and_names_are_checked(spec: Json, words: str) -> None:

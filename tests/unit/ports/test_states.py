@@ -11,7 +11,7 @@ from domain.kubernetes.names import ENDPOINTS, PORTS_ENABLED
 from domain.port_pools.port_pool import PoolState
 from domain.ports.lifecycle import MISSING_POOL, REBUILDING, WAITING_POD
 from domain.ports.pod import Outputs, PortsState
-from domain.ports.steps import Stop
+from domain.ports.steps import Show, Stop
 from tests.support.ports.pure_run import PurePool, PureWorld
 from tests.unit.ports.worlds import ONE, TWO, VOICE, bound_world, kinds, world
 
@@ -22,7 +22,7 @@ CLOSED = [PoolState.DELETING, PoolState.PENDING]
 def test_a_pod_is_pending_while_the_ledger_is_rebuilt() -> None:
     made = world(arena=PurePool(PoolState.NOT_READY))
     assert made.run()[-1] == Stop(REBUILDING, "the ledger of pool arena is being rebuilt")
-    assert made.shown() == Outputs("Pending", "", "the ledger of pool arena is being rebuilt")
+    assert made.shown() == Outputs("Pending", None, "the ledger of pool arena is being rebuilt")
 
 
 @pytest.mark.row("BD-01", "AL-20")
@@ -40,7 +40,7 @@ def test_a_failing_cloud_call_is_told_once_and_tried_again(state: PortsState) ->
     made = world()
     made.cloud_error = state
     assert kinds(made.run()) == ["Allocate", "Provision"]
-    assert made.shown() == Outputs(state, "", "AWS CreateListener: Busy")
+    assert made.shown() == Outputs(state, None, "AWS CreateListener: Busy")
     version = made.version
     assert kinds(made.run()) == ["Provision"]
     assert made.version == version
@@ -82,7 +82,7 @@ def test_a_bound_pod_shows_where_it_can_be_reached() -> None:
     steps = made.run()
     assert kinds(steps) == ["Allocate", "Provision", "Provision", "Show", "Stop"]
     assert steps[-1] == Stop(None, "bound")
-    rows = json.loads(made.shown().endpoints)
+    rows = json.loads(made.shown().endpoints or "")
     assert rows[0] == {
         "name": "game",
         "containerPort": 7777,
@@ -109,7 +109,7 @@ def test_nothing_is_shown_until_every_port_is_bound(crash: int) -> None:
     made.run(crash_after=crash)
     assert made.shown() == Outputs()
     made.run()
-    assert len(json.loads(made.shown().endpoints)) == 2
+    assert len(json.loads(made.shown().endpoints or "")) == 2
 
 
 @pytest.mark.row("BD-08")
@@ -119,7 +119,7 @@ def test_one_port_that_fails_keeps_the_other_from_being_shown() -> None:
     made.cloud_error = PortsState.ALLOCATED
     made.run()
     assert [e.state for e in made.held()] == ["bound", "allocated"]
-    assert made.shown().endpoints == ""
+    assert made.shown().endpoints is None
 
 
 @pytest.mark.row("BD-08")
@@ -136,7 +136,7 @@ def test_a_disabled_pod_keeps_its_port_but_gets_no_traffic() -> None:
     assert kinds(made.run()) == ["Disable", "Show", "Stop"]
     (held,) = made.held()
     assert (held.target, held.listener) == ("", "listener/bm-arena-0:30000")
-    row = json.loads(made.shown().endpoints)[0]
+    row = json.loads(made.shown().endpoints or "")[0]
     assert (made.shown().state, row["status"], row["port"]) == (PortsState.DISABLED, "NotReady", 30000)
     made.pod()
     made.run()
@@ -147,7 +147,7 @@ def test_a_disabled_pod_keeps_its_port_but_gets_no_traffic() -> None:
 def test_a_pod_that_starts_disabled_is_never_registered() -> None:
     made = world(pod={"notes": {PORTS_ENABLED: "false"}})
     made.run()
-    assert made.shown() == Outputs(PortsState.DISABLED, "", f"isolated by {PORTS_ENABLED}=false")
+    assert made.shown() == Outputs(PortsState.DISABLED, None, f"isolated by {PORTS_ENABLED}=false")
     assert made.held()[0].target == ""
 
 
@@ -156,6 +156,19 @@ def test_a_pod_without_a_free_port_waits_on_the_list() -> None:
     made = world(arena=PurePool(room=0))
     assert made.run()[-1] == Stop(timedelta(minutes=5), "no free port in arena")
     assert (made.shown().state, made.waiting["a"]) == (PortsState.NO_PORT_AVAILABLE, {"arena"})
+
+
+@pytest.mark.row("BD-42")
+@pytest.mark.parametrize(("ports", "said"), [("7777/UDP@arena", 0), ("7777-7779/UDP@arena", 1)])
+def test_a_pod_that_has_waited_says_that_it_has_its_ports_before_they_are_bound(ports: str, said: int) -> None:
+    made = world(ports, arena=PurePool(room=0))
+    made.run()
+    made.pools["arena"].room = 3
+    steps = made.run()
+    first_calls = steps[: kinds(steps).index("Provision")]
+    shown = [step.outputs for step in first_calls if isinstance(step, Show)]
+    assert shown == [Outputs(PortsState.ALLOCATED, None, "3 ports are being bound")] * said
+    assert made.shown().state == PortsState.BOUND
 
 
 @pytest.mark.row("AL-22")
@@ -169,7 +182,7 @@ def test_waiting_writes_nothing_again() -> None:
 def test_a_pool_that_does_not_exist_is_named() -> None:
     made = world(VOICE, arena=PurePool())
     assert made.run()[-1] == Stop(MISSING_POOL, "there is no PortPool lobby")
-    assert made.shown() == Outputs(PortsState.POOL_NOT_FOUND, "", "there is no PortPool lobby")
+    assert made.shown() == Outputs(PortsState.POOL_NOT_FOUND, None, "there is no PortPool lobby")
     assert made.held() == []
 
 
@@ -199,7 +212,7 @@ def test_a_faulty_annotation_is_told_and_not_tried_again() -> None:
     assert isinstance(steps[-1], Stop)
     assert steps[-1].after is None
     assert made.shown().state == PortsState.FAILED
-    assert "'SCTP'" in made.shown().message
+    assert "'SCTP'" in (made.shown().message or "")
 
 
 @pytest.mark.row("BD-01")
@@ -208,7 +221,7 @@ def test_a_port_that_is_given_back_is_announced_first() -> None:
     made.pod(ports=ONE)
     made.run(crash_after=1)
     assert made.shown().state == PortsState.RELEASING
-    assert [row["port"] for row in json.loads(made.shown().endpoints)] == [30000]
+    assert [row["port"] for row in json.loads(made.shown().endpoints or "")] == [30000]
     assert len(made.held()) == 2
 
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from berthmaster.events import (
+    ALLOCATION_FAILED,
+    AllocationFailed,
+    Changed,
+    CloudEvent,
+    ObjectSnapshot,
+    PodSnapshot,
+    event_types,
+)
 from berthmaster.kinds import PORT_POOL
-from domain.kubernetes.names import PORTS_BOUND
-from events.protocol.schemas import ALLOCATION_FAILED, AllocationFailed, Changed, CloudEvent, cloud_event, pod_snapshot
+from domain.kubernetes.names import PORTS_BOUND, PREFIX, REQUESTED
+from events.protocol.schemas import cloud_event, pod_snapshot, spec_snapshot
 from events.publisher.resources import pods, resource_of
 from events.publisher.sender import entry
 from tests.support.pods.pods import PORTS, pod, port_pool
@@ -80,6 +89,7 @@ def test_an_entry_of_the_stream_is_a_cloud_event_with_the_snapshot(gone: bool, k
     mark = pods().item(obj, gone).mark
     event = CloudEvent.model_validate_json(entry(pods(), mark, 3, "2026-01-01T00:00:00+00:00", 1000))
     assert (event.type, event.id, event.subject) == (kind, "u1:3.42", "pod/games/a")
+    assert event.type in {documented.name for documented in event_types()}
     changed = Changed.model_validate(event.data)
     assert (changed.history, changed.version, changed.snapshot) == (3, 42, pod_snapshot(obj))
 
@@ -91,6 +101,15 @@ def test_an_entry_says_of_a_snapshot_that_is_too_large_only_how_large_it_is() ->
     event = CloudEvent.model_validate_json(entry(pods(), mark, 3, "2026-01-01T00:00:00+00:00", 1000))
     changed = Changed.model_validate(event.data)
     assert (changed.snapshot, changed.omitted, changed.key) == (None, len(mark.body), "pod/games/a")
+
+
+@pytest.mark.row("EV-31")
+def test_the_snapshots_of_the_documented_models_are_those_that_the_publisher_sends() -> None:
+    odd = pod("a", annotations={f"{PREFIX}typo": "1", PORTS: "x" * 100_000})
+    claim = {"metadata": {"name": "a", "annotations": {REQUESTED: "true"}}, "spec": {}}
+    for model, snapshot in ((PodSnapshot, pod_snapshot(odd)), (ObjectSnapshot, spec_snapshot(claim))):
+        assert snapshot.keys() == model.model_fields.keys()
+        assert model.model_validate(snapshot, strict=True).model_dump() == snapshot
 
 
 def test_a_failure_is_a_cloud_event_that_says_who_reported_it() -> None:

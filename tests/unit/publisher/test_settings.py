@@ -43,13 +43,16 @@ def test_an_unknown_setting_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "seconds"),
+    ("given", "promoted", "seconds"),
     [
-        ({"url": "redis://one:6379/0"}, 0),
-        ({"url": "redis+sentinel://one:26379/berths/0"}, 15),
-        ({"url": "redis+sentinel://one:26379/berths/0", "failover_wait": "0s"}, 0),
-        ({"url": "rediss://managed:6379/0", "failover_wait": "20s"}, 20),
+        ({"url": "redis://one:6379/0"}, False, 0),
+        ({"url": "redis://one:6379/0"}, True, 15),
+        ({"url": "redis+sentinel://one:26379/berths/0"}, False, 15),
+        ({"url": "redis+sentinel://one:26379/berths/0", "failover_wait": "0s"}, True, 0),
+        ({"url": "rediss://managed:6379/0", "failover_wait": "20s"}, False, 20),
     ],
 )
-def test_who_may_meet_another_master_waits_for_the_end_of_the_old_one(given: dict[str, Any], seconds: int) -> None:
-    assert StateSettings.model_validate(given).rest == timedelta(seconds=seconds)
+def test_who_may_meet_another_master_waits_for_the_end_of_the_old_one(
+    given: dict[str, Any], promoted: bool, seconds: int
+) -> None:
+    assert StateSettings.model_validate(given).rest(promoted=promoted) == timedelta(seconds=seconds)

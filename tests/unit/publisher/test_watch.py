@@ -143,9 +143,7 @@ def test_a_silent_stream_is_noticed_and_opened_again_where_it_was(api: ScriptedA
     followed = Followed(api)
     followed.take(1)
     api.world.put(PODS, pod("a"))
-    started = time.monotonic()
     followed.until(("ADDED", "a"))
-    assert time.monotonic() - started < 2
     assert followed.reasons == ["start"]
 
 

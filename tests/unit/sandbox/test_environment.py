@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from compose.sandbox.environment import cut_off, variables, write
+import pytest
+
+from compose.sandbox.__main__ import Course
+from compose.sandbox.environment import cut_off, fleet_page, variables, write
+from compose.sandbox.interruption import Interruption
+from compose.sandbox.run import Options
+from compose.sandbox.stack import Stack
 
 
 def test_what_points_outside_is_left_behind() -> None:
@@ -33,6 +40,28 @@ def test_a_shell_finds_the_command_of_this_environment_and_keeps_its_own(tmp_pat
     write(tmp_path / "env", {})
     assert in_shell(tmp_path / "env", "command -v berthmaster") == f"{Path(sys.executable).parent / 'berthmaster'}\n"
     assert in_shell(tmp_path / "env", 'printf %s "${PATH#*:}"') == os.environ["PATH"]
+
+
+@pytest.mark.row("UI-11")
+def test_one_line_leads_to_the_fleet_with_user_and_password_and_is_a_comment_of_the_file(tmp_path: Path) -> None:
+    page = fleet_page({"url": "http://127.0.0.1:5555", "user": "sandbox", "password": "word"})
+    assert page == "the fleet: http://127.0.0.1:5555/fleet (user sandbox, password word)"
+    write(tmp_path / "env", {"A": "b"}, page)
+    assert (tmp_path / "env").read_text().splitlines()[0] == f"# {page}"
+    assert in_shell(tmp_path / "env", 'printf %s "$A"') == "b"
+    assert fleet_page({}) is None
+
+
+@pytest.mark.row("UI-11")
+@pytest.mark.parametrize("once", [True, False])
+def test_the_sandbox_says_first_where_the_fleet_is(
+    once: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack = Stack(tmp_path)
+    interruption = Interruption()
+    interruption.note(signal.SIGINT, None)  # it ends with its first step
+    assert Course(stack, Options(once=once), interruption, as_json=False, began=0.0).status() == 128 + signal.SIGINT
+    assert capsys.readouterr().out.splitlines()[0] == fleet_page(stack.flower_login)
 
 
 def in_shell(env: Path, script: str) -> str:

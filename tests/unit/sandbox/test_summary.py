@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,5 +36,16 @@ def test_addresses_are_named_only_while_something_answers_there(lasting: bool) -
     console = Console(width=100)
     with console.capture() as shown:
         console.print(SUMMARY.table(lasting))
-    assert [word in shown.get() for word in ("127.0.0.1:5555", "127.0.0.1:6443")] == [lasting] * 2
+    assert ("127.0.0.1:6443" in shown.get()) == lasting
     assert "/sandbox" in shown.get()
+
+
+@pytest.mark.row("UI-11")
+def test_what_a_newcomer_asks_is_answered() -> None:
+    console = Console(width=120)
+    with console.capture() as shown:
+        console.print(replace(SUMMARY, jobs={"succeeded": 5, "cancelled": 1}).table())
+    assert "refuses every sixth plan" in shown.get()
+    assert "a full port pool got load balancers" in shown.get()
+    assert "BERTHMASTER_REDIS__URL" in SUMMARY.hints()[0]
+    assert [hint for hint in SUMMARY.hints() if "kubectl get" in hint and "needs kubectl" not in hint] == []

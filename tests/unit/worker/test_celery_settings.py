@@ -9,6 +9,7 @@ from celery.app.defaults import DEFAULTS
 from kombu import Queue
 
 from berthmaster import routing
+from berthmaster.broker.address import OF_RABBITMQ
 from workers.celery_app.settings import configuration
 from workers.settings import WorkerSettings
 
@@ -60,3 +61,13 @@ def test_the_beat_sends_each_tick_to_a_task() -> None:
         routing.PODPOOLS_AUTOSCALE,
     }
     assert schedule[routing.PORTS_SWEEP]["schedule"] == 20
+
+
+@pytest.mark.row("ST-42")
+def test_rabbitmq_gets_no_option_of_redis_and_no_prefetch_that_a_thread_of_a_task_restores() -> None:
+    of_redis, of_rabbitmq = configured(), configured(broker={"url": "amqps://u:p@one/v"})
+    assert of_rabbitmq["broker_url"] == "amqps://u:p@one/v"
+    assert of_rabbitmq["broker_transport_options"] == OF_RABBITMQ
+    assert of_redis["broker_transport_options"].keys() >= {"max_connections", "visibility_timeout"}
+    assert of_redis["worker_enable_prefetch_count_reduction"] is True
+    assert of_rabbitmq["worker_enable_prefetch_count_reduction"] is False

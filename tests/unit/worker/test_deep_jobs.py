@@ -15,7 +15,7 @@ from berthmaster.jobs.submission import LARGEST, Submission
 
 
 def submitted(value: Any) -> Job:
-    return Submission(id="j", pool="ci/runners", task="t", args=[value]).job(0)
+    return Submission(id="j", pool="ci/runners", task="t", args=[value]).job()
 
 
 @pytest.mark.parametrize("deep", [10, 150, 197, 198, 220, 250, 400, 900])

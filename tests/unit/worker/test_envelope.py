@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -13,10 +14,17 @@ import pytest
 from celery.app import amqp
 from celery.worker.request import Request
 from kombu import Connection
+from kombu.exceptions import MessageStateError
+from kombu.message import Message as KombuMessage
 
 from berthmaster import routing
 from berthmaster.celery import envelope
-from berthmaster.celery.envelope import MessageRefused, UncompressedMessage
+from berthmaster.celery.envelope import (
+    MessageRefused,
+    SettledOnce,
+    UncompressedAmqpMessage,
+    UncompressedMessage,
+)
 from berthmaster.celery.settlement import SettledRequest
 from tests.support.faults.odd_messages import Message, encoded, odd_messages, whole
 from workers.app import create_app
@@ -92,6 +100,16 @@ def test_a_refusal_has_a_reason_and_names_the_element(channel: Any, raw: Message
         reads(channel, raw)
     assert refused.value.reason == reason
     assert said in str(refused.value)
+
+
+@pytest.mark.row("HO-01")
+def test_a_refusal_keeps_nothing_of_the_messages_before(channel: Any) -> None:
+    depths = set()
+    for _ in range(5):
+        with pytest.raises(MessageRefused) as refused:
+            message(channel, headed(compression="zlib"))
+        depths.add(len(refused.traceback))
+    assert len(depths) == 1
 
 
 @pytest.mark.row("HO-01")
@@ -175,3 +193,26 @@ def nothing() -> None:
 def seed_of(request: pytest.FixtureRequest) -> int:
     """The same each time; another one with `--hypothesis-profile=search`."""
     return random.randrange(2**32) if request.config.getoption("hypothesis_profile", None) == "search" else 13
+
+
+class SilentChannel:
+    """Takes acknowledgements and rejections."""
+
+    no_ack_consumers: frozenset[str] = frozenset()
+
+    def basic_ack(self, *_: Any, **__: Any) -> None:
+        """Nothing is sent."""
+
+    basic_reject = basic_ack
+
+
+@pytest.mark.row("ST-42")
+def test_a_message_that_is_settled_again_is_a_line_of_the_log_and_ends_no_worker() -> None:
+    """Kombu's event loop passes on the error of a second settlement, which Celery takes for unrecoverable."""
+    message: Any = type("Settled", (SettledOnce, KombuMessage), {})(channel=SilentChannel(), delivery_tag=1)
+    message.ack_log_error(logging.getLogger(__name__), ())
+    message.reject_log_error(logging.getLogger(__name__), ())
+    message.ack_log_error(logging.getLogger(__name__), ())
+    with pytest.raises(MessageStateError):
+        message.reject()
+    assert all(issubclass(kind, SettledOnce) for kind in (UncompressedMessage, UncompressedAmqpMessage))

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berthmaster.jobs.payload import Payload
-from workers.tasks.payloads import Nothing, PayloadRefused, ReconcilePod, ReconcilePool, ScaleUp, SweepLost, read
+from workers.tasks.payloads import BeginDrain, Nothing, PayloadRefused, ReconcilePod, ReconcilePool, ScaleUp, read
 
-MODELS = (Nothing, ReconcilePod, ReconcilePool, ScaleUp, SweepLost)
+MODELS = (Nothing, ReconcilePod, ReconcilePool, ScaleUp, BeginDrain)
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
-NAMES = st.sampled_from(["key", "requested", "pool", "epoch", "token", "sent", "x"])
+NAMES = st.sampled_from(["key", "requested", "pool", "epoch", "token", "hint", "x"])
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ NAMES = st.sampled_from(["key", "requested", "pool", "epoch", "token", "sent", "
         (ReconcilePod, ("pod/games/lobby-0", True)),
         (ReconcilePool, ("portpool/arena",)),
         (ScaleUp, ("arena", "7", "abc")),
-        (SweepLost, (1_700_000_000_000,)),
+        (BeginDrain, ("1700000000000000-1",)),
     ],
 )
 def test_a_payload_is_taken_by_position_or_by_name(model: type[Payload], args: tuple[Any, ...]) -> None:
@@ -49,8 +49,8 @@ def test_a_payload_is_taken_by_position_or_by_name(model: type[Payload], args: t
         (ReconcilePod, ("pod/a/b",), {"key": "pod/a/b"}, "key (given twice)"),
         (ReconcilePod, ("pod/a/b",), {"extra": 1}, "extra"),
         (ScaleUp, ("arena", 7, "abc"), {}, "epoch"),
-        (SweepLost, (True,), {}, "sent"),
-        (SweepLost, (-1,), {}, "sent"),
+        (BeginDrain, (True,), {}, "hint"),
+        (BeginDrain, ("x" * 101,), {}, "hint"),
         (Nothing, (1,), {}, "argument 1"),
     ],
 )

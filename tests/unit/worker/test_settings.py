@@ -52,6 +52,22 @@ def test_a_lease_shorter_than_a_call_is_refused(cluster: Environment) -> None:
         WorkerSettings()
 
 
+@pytest.mark.row("EV-08")
+@pytest.mark.parametrize(("timeout", "refused"), [("149s", True), ("150s", False)])
+def test_a_hint_that_would_be_delivered_again_during_its_drain_is_refused(
+    cluster: Environment, timeout: str, refused: bool
+) -> None:
+    """A drain of 130 s begins its last run before its time is over, and a call of that run takes up to 20 s."""
+    cluster.setenv("BERTHMASTER_KUBERNETES__REQUEST_TIMEOUT", "10s")
+    cluster.setenv("BERTHMASTER_QUEUE__DRAIN_TIME", "130s")
+    cluster.setenv("BERTHMASTER_CELERY__VISIBILITY_TIMEOUT", timeout)
+    if not refused:
+        assert WorkerSettings().celery.visibility_timeout == timedelta(seconds=150)
+        return
+    with pytest.raises(ValidationError, match=r"celery\.visibility_timeout .* lower queue\.drain_time"):
+        WorkerSettings()
+
+
 def test_without_a_broker_of_its_own_the_state_is_the_broker(cluster: Environment) -> None:
     cluster.setenv("BERTHMASTER_REDIS__URL", "redis://state:6379/1")
     assert WorkerSettings().broker_url == "redis://state:6379/1"

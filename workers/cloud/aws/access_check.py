@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from workers.cloud.aws.error_codes import translate
 from workers.cloud.aws.session import elbv2
 from workers.cloud.aws.settings import AwsSettings
-from workers.cloud.errors import CloudError
+from workers.cloud.errors import CloudDenied, CloudError
 
 CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "DescribeAccountLimits": lambda client: client.describe_account_limits(),
@@ -18,6 +18,16 @@ CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "DescribeTargetGroups": lambda client: client.describe_target_groups(PageSize=1),
 }
 """Every other action of ours needs a resource that exists, or changes one."""
+NO_CREDENTIALS: Final = ("NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError")
+BAD_CREDENTIALS: Final = (
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "SignatureDoesNotMatch",
+    "AuthFailure",
+    "RequestExpired",
+)
 
 
 def check_access(settings: AwsSettings, region: str) -> dict[str, CloudError | None]:
@@ -35,3 +45,14 @@ def _outcome(client: Any, action: str) -> CloudError | None:
     except (ClientError, BotoCoreError) as error:
         return translate(action, error)
     return None
+
+
+def in_plain(error: CloudError) -> str:
+    """Explain an error of AWS, and say what to do."""
+    if error.code in NO_CREDENTIALS:
+        return "no credentials: give the pod's service account a role (IRSA), or set AWS_ACCESS_KEY_ID or AWS_PROFILE"
+    if error.code in BAD_CREDENTIALS:
+        return f"AWS does not accept the credentials ({error.code}): renew them, and look at this machine's clock"
+    if isinstance(error, CloudDenied):
+        return f"not allowed ({error.code}): attach deploy/iam/policy.json to the role"
+    return f"no answer ({error.reason}): is the region right, and may this machine reach AWS?"

@@ -13,6 +13,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
 )
 
+from domain.port_pools.providers import AWS
 from workers.cloud.errors import (
     Busy,
     CloudDenied,
@@ -113,8 +114,8 @@ def translate(action: str, error: ClientError | BotoCoreError) -> CloudError:
     if isinstance(error, ClientError):
         details = error.response.get("Error", {})
         code = str(details.get("Code", "Unknown"))
-        return BY_CODE.get(code, CloudUnavailable)(action, code, str(details.get("Message", "")))
-    return _without_answer(error)(action, type(error).__name__, str(error))
+        return BY_CODE.get(code, CloudUnavailable)(action, code, str(details.get("Message", "")), AWS.title)
+    return _without_answer(error)(action, type(error).__name__, str(error), AWS.title)
 
 
 def _without_answer(error: BotoCoreError) -> type[CloudError]:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berthmaster import tracing
+from domain.port_pools.providers import AWS
 from workers.cloud.aws import metrics
 from workers.cloud.aws.actions import ACTIONS
 from workers.cloud.aws.error_codes import translate
 from workers.cloud.aws.settings import AwsSettings
-from workers.cloud.aws.shared_answers import SharedAnswers
+from workers.cloud.aws.shared_answers import FRESH, SharedAnswers
 from workers.cloud.call_budget import ApiClass, Buckets, OverBudget
 from workers.cloud.errors import CloudDenied, CloudError, CloudNotFound, Throttled
 from workers.cloud.mutexes import LoadBalancerMutexes, MutexHeld
@@ -79,8 +80,7 @@ class Gateway:
         """Call a method of `client`. Raises CloudError, OverBudget, and what `keep` raises."""
         action: str = self.client.meta.method_to_api_mapping[method.__name__]
         self._take_token(ACTIONS[action])
-        if self.caller.keep:
-            self.caller.keep(self.settings.call_timeout)
+        self.keep(self.settings.call_timeout)
         failure: CloudError | None = None
         started = time.monotonic()
         try:
@@ -116,27 +116,38 @@ class Gateway:
 
     def shared(self, question: str, ask: Callable[[], R]) -> R:
         """A fresh answer, shared by callers of one priority: urgent callers must not wait for others' tokens."""
-        return self.answers.get(f"{question} {self.caller.priority}", ask)
+        return self.shared_for(FRESH, f"{question} {self.caller.priority}", ask)
+
+    def shared_for(self, max_age: timedelta, question: str, ask: Callable[[], R]) -> R:
+        """An answer that is at most that old, shared by all callers."""
+        return self.answers.get(question, ask, max_age, self.keep)
 
     @contextmanager
     def mutex(self, load_balancer_arn: str) -> Iterator[None]:
         """Hold the mutex for one call that creates or deletes on that load balancer. Raises MutexHeld."""
         longest = self.caller.patience + self.settings.call_timeout
         patient_until = time.monotonic() + self.caller.patience.total_seconds()
-        while not (token := self._mutexes.acquire(load_balancer_arn, longest)):
+        while (token := self._mutexes.acquire(load_balancer_arn, longest)) is None:
             if time.monotonic() + MUTEX_POLL > patient_until:
                 raise MutexHeld(f"another call is changing {load_balancer_arn}", MUTEX_RETRY)
+            self.keep(timedelta(seconds=MUTEX_POLL))
             time.sleep(MUTEX_POLL)
         try:
             yield
         finally:
             self._mutexes.release(load_balancer_arn, token)
 
+    def keep(self, at_least: timedelta) -> None:
+        """Keep the caller's lease, if it has one. Raises what the caller's `keep` raises."""
+        if self.caller.keep:
+            self.caller.keep(at_least)
+
     def _take_token(self, api_class: ApiClass) -> None:
         patient_until = time.monotonic() + self.caller.patience.total_seconds()
         while (delay := self._buckets.acquire(api_class, self.caller.name, self.caller.priority)) is not None:
             if time.monotonic() + delay.total_seconds() > patient_until:
                 metrics.count_budget_wait(api_class, "deferred")
-                raise OverBudget(f"no token for a {api_class} call yet", delay)
+                raise OverBudget(f"no token for a {api_class} call yet", delay, AWS.title)
             metrics.count_budget_wait(api_class, "slept")
+            self.keep(delay)
             time.sleep(delay.total_seconds())

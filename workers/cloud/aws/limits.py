@@ -20,7 +20,7 @@ class AccountLimits(TagCalls):
 
     def limits(self) -> Limits:
         """The limits of the account, kept for a while."""
-        return self._gateway.answers.get("limits", self._allowed, self._gateway.settings.limits_for)
+        return self._gateway.shared_for(self._gateway.settings.limits_for, "limits", self._allowed)
 
     def _allowed(self) -> Limits:
         """Where the policy of the account does not allow the call, AWS's defaults count."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from domain.port_pools.providers import AWS
 from workers.cloud.aws.tagging import TagCalls, aws_tags
 from workers.cloud.driver import Listener
 from workers.cloud.errors import CloudNotFound, PortTaken
@@ -34,7 +35,7 @@ class ListenerCalls(TagCalls):
         protocol: str,
         target_group_arn: str,
         tags: Mapping[str, str],
-        certificate: str = "",
+        certificate: str | None = None,
     ) -> str:
         """Create it under the mutex of its load balancer; a taken port may be that of an earlier attempt."""
         wanted = Listener("", load_balancer_arn, port, protocol, target_group_arn, tags, certificate)
@@ -72,7 +73,7 @@ class ListenerCalls(TagCalls):
                     modify = self._gateway.client.modify_listener
                     self._gateway.call(modify, ListenerArn=existing.arn, **_certificates(wanted.certificate))
                 return existing.arn
-        raise PortTaken("CreateListener", "DuplicateListener", f"port {wanted.port} has another listener")
+        raise PortTaken("CreateListener", "DuplicateListener", f"port {wanted.port} has another listener", AWS.title)
 
     def _describe_listeners(self, load_balancer_arn: str) -> list[Listener]:
         """The listeners without their tags."""
@@ -93,7 +94,7 @@ def _route(listener: Listener) -> tuple[int, str, str]:
     return listener.port, listener.protocol, listener.target_group_arn
 
 
-def _certificates(certificate: str) -> dict[str, Any]:
+def _certificates(certificate: str | None) -> dict[str, Any]:
     return {"Certificates": [{"CertificateArn": certificate}]} if certificate else {}
 
 
@@ -105,5 +106,5 @@ def _listener(description: ListenerTypeDef) -> Listener:
         port=description["Port"],
         protocol=description["Protocol"],
         target_group_arn=actions[0].get("TargetGroupArn", "") if len(actions) == 1 else "",
-        certificate=certificates[0].get("CertificateArn", "") if certificates else "",
+        certificate=certificates[0].get("CertificateArn") if certificates else None,
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from domain.port_pools.load_balancer_spec import LoadBalancerParameters
+from domain.port_pools.providers import AWS
 from workers.cloud.aws.batches import describe_existing
 from workers.cloud.aws.tagging import TagCalls, aws_tags
 from workers.cloud.driver import LoadBalancer, LoadBalancerState
@@ -37,7 +38,7 @@ class LoadBalancerCalls(TagCalls):
         """AWS answers a name that exists with that load balancer, or with an error if its settings are others."""
         lb = self._create_or_find(name, parameters, {**parameters.tags, **tags})
         if not same_owner(lb.tags, tags):
-            raise ForeignName("CreateLoadBalancer", "ForeignName", f"the tags of {name} are not ours")
+            raise ForeignName("CreateLoadBalancer", "ForeignName", f"the tags of {name} are not ours", AWS.title)
         if parameters.cross_zone and len(parameters.subnets) > 1:
             self._gateway.call(
                 self._gateway.client.modify_load_balancer_attributes,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from domain.port_pools.port_pool import HealthCheck
+from domain.port_pools.providers import AWS
 from workers.cloud.aws.batches import describe_existing
 from workers.cloud.aws.tagging import TagCalls, aws_tags
 from workers.cloud.driver import GroupSettings, TargetGroup
@@ -92,7 +93,7 @@ class TargetGroupCalls(TagCalls):
         if existing is None:
             return self._create_group(wanted, checks)
         if not same_owner(existing.tags, wanted.tags):
-            raise ForeignName("CreateTargetGroup", "ForeignName", f"the tags of {wanted.name} are not ours")
+            raise ForeignName("CreateTargetGroup", "ForeignName", f"the tags of {wanted.name} are not ours", AWS.title)
         if _shape(existing) != _shape(wanted):
             self.delete_target_group(existing.arn)
             return self._create_group(wanted, checks)

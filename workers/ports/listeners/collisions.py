@@ -24,6 +24,7 @@ from workers.cloud.errors import ListenersFull
 from workers.cloud.tags import CLUSTER, OWNER, POOL, UID, WANT
 from workers.port_services import PortServices
 from workers.ports.listeners.rivals import Rival
+from workers.ports.listeners.tags import read_owner
 from workers.ports.observe import PodObservation
 from workers.stores.ports.pool_ledger import PortPoolLedger
 from workers.telemetry.port_metrics import count_collision
@@ -108,8 +109,8 @@ def move_entry(services: PortServices, observation: PodObservation, entry: Entry
 
 
 def _owner_publishes(services: PortServices, entry: Entry, listener: Listener) -> bool:
-    namespace, _, name = listener.tags.get(OWNER, "").partition("/")
-    pod = services.pods.read(namespace, name) if name else None
+    owner = read_owner(listener.tags)
+    pod = services.pods.read(*owner) if owner else None
     return bool(pod and pod.uid == listener.tags.get(UID) and entry.id in published_ids(pod.outputs.endpoints))
 
 

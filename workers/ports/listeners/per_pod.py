@@ -98,7 +98,7 @@ class PerPodListeners:
             return entry
         key = parse_entry_key(entry.want)
         assert key, f"{entry.want} is no key"  # the domain leaves such an entry alone
-        certificate = self._observation.certificate(entry.pool) if key.protocol is Protocol.TLS else ""
+        certificate = self._observation.certificate(entry.pool) if key.protocol is Protocol.TLS else None
         tags = port_tags(self._services.cluster, entry, self._observation.full_name)
         if not entry.target_group:
             name, protocol = target_group_name(entry.uid, entry.lb, entry.port), GROUP_PROTOCOLS[key.protocol]
@@ -107,7 +107,9 @@ class PerPodListeners:
         arn = self._ensure_listener(entry, LISTENER_PROTOCOLS[key.protocol], tags, certificate)
         return replace(entry, listener=arn) if arn else None
 
-    def _ensure_listener(self, entry: Entry, protocol: str, tags: Mapping[str, str], certificate: str) -> str | None:
+    def _ensure_listener(
+        self, entry: Entry, protocol: str, tags: Mapping[str, str], certificate: str | None
+    ) -> str | None:
         """The ARN of the listener, None when the pod gave the port up. An error leaves the target group recorded."""
         driver, load_balancer = self._driver(Priority.FINISH), self._observation.carriers[entry.lb].arn
         try:

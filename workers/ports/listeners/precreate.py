@@ -27,7 +27,7 @@ def is_stock(spec: PortPoolSpec, listener: Listener, in_ledger: bool = False) ->
     `in_ledger`: the ledger has its ARN, so that it counts even if somebody took its tags off.
     """
     protocol = listener_of(spec, listener.port)
-    forwards = bool(protocol and listener.target_group_arn and listener.protocol == _aws_name(protocol))
+    forwards = bool(protocol and listener.target_group_arn and listener.protocol == _listener_protocol(protocol))
     return forwards and (in_ledger or PRECREATED in listener.tags)
 
 
@@ -47,9 +47,9 @@ class ListenerStock:
         tags = stock_tags(self._cluster, self._pool, lb, port)
         name = target_group_name(f"{self._cluster}/{self._pool}", lb, port)
         settings = GroupSettings.of(self._spec)
-        group = self._driver.ensure_target_group(name, _aws_name(protocol), port, settings, tags)
+        group = self._driver.ensure_target_group(name, _listener_protocol(protocol), port, settings, tags)
         try:
-            return self._driver.ensure_listener(arn, port, _aws_name(protocol), group, tags), group
+            return self._driver.ensure_listener(arn, port, _listener_protocol(protocol), group, tags), group
         except PortTaken:
             self._clear(arn, port, group)
             raise
@@ -65,5 +65,5 @@ class ListenerStock:
         self._driver.delete_target_group(group)
 
 
-def _aws_name(protocol: Protocol) -> str:
+def _listener_protocol(protocol: Protocol) -> str:
     return "TCP_UDP" if protocol is Protocol.TCPUDP else protocol.value

@@ -1,1 +1,1 @@
-"""What claims keep in Redis: indexes that can be lost. The truth about claims is in Kubernetes."""
+"""The indexes of claims in Redis. They can be lost: the truth about claims is in Kubernetes."""

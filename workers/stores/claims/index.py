@@ -1,28 +1,43 @@
-"""Which claims exist, which pods concern them (read by events.protocol.claim_index), and which pods a claim has tried.
+"""Which claims exist, which pods wake them (read by events.protocol.claim_index), and which pods a claim has tried.
 
-A run remembers its claim before it reads the pods, and records a pod before it takes the pod. The index can be lost:
-each run writes its part again, and lists by label what it may have tried.
+A run remembers its claim before it reads the pods, and a pod before it writes the pod. The index can be lost: each run
+writes its part again, and lists by label what it may have tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 from redis import Redis
 
 from berthmaster.redis.incarnation import INCARNATION
 from berthmaster.redis.scripts import Scripts
-from events.protocol.claim_index import namers, prefix, uids
+from domain.kubernetes.objects import Pod
+from events.protocol.claim_index import LUA, namers, prefix, tries, uids
+from workers.stores.claims.shown import STATUSES, StatusRecord
 
 PHASES: Final = "berthmaster:claims"
 """Key of a hash: namespace/name of a claim -> its phase, for metrics."""
 EXACT: Final = timedelta(seconds=5)
-"""The estimates that two workers have of one server's clock differ by less."""
-LUA: Final = Path(__file__).parent / "lua"
+"""Two workers' estimates of the API server's clock differ by less."""
+
+
+class Remembered(NamedTuple):
+    """What the index knows of a claim.
+
+    Attributes:
+        tried: the pods that the claim may have taken. None: Redis does not know; list them, call `may_have_tried`.
+        missing: whether its pod was missing.
+        waiting: whether it stands among the claims that wait for a pod.
+
+    """
+
+    tried: frozenset[str] | None
+    missing: bool
+    waiting: bool
 
 
 class ClaimIndex:
@@ -31,21 +46,37 @@ class ClaimIndex:
     def __init__(self, redis: Redis) -> None:
         self._redis, self._scripts = redis, Scripts(redis, LUA)
 
-    def remember(self, namespace: str, name: str, uid: str, pods: Collection[str]) -> None:
-        """Record the pods that the claim names: a change of one wakes the claim."""
-        self._scripts["remember"]([prefix(namespace)], (name, uid, orjson.dumps(sorted(pods))))
+    def remember(self, namespace: str, name: str, uid: str, pods: Collection[str], run: str) -> Remembered:
+        """Record the pods that the claim names, and no others: a change of one wakes the claim. `run`: its token."""
+        arguments = (INCARNATION, name, uid, orjson.dumps(sorted(pods)), run)
+        missing, waiting, status, *tried = self._scripts["remember"]([prefix(namespace)], arguments)
+        complete = None if status == b"UNKNOWN" else frozenset(pod.decode() for pod in tried)
+        return Remembered(complete, bool(missing), bool(waiting))
 
-    def forget(self, namespace: str, name: str, uid: str = "") -> None:
-        """Forget a claim. `uid` '': no claim has this name."""
-        self._redis.hdel(PHASES, f"{namespace}/{name}")
-        self._scripts["forget"]([prefix(namespace)], (name, uid))
+    def forget(self, namespace: str, name: str, uid: str | None = None) -> None:
+        """Forget the claim with this UID, or whatever the index has of the name. None: no claim has this name."""
+        pipe = self._redis.pipeline(transaction=False)
+        for key in (PHASES, STATUSES):
+            pipe.hdel(key, f"{namespace}/{name}")
+        self._scripts["forget"].batch(pipe)([prefix(namespace)], (name, uid or ""))
+        pipe.execute()
 
-    def shows(self, namespace: str, name: str, phase: str) -> None:
-        """Record the phase in the claim's status."""
-        self._redis.hset(PHASES, f"{namespace}/{name}", phase)
+    def shows(self, namespace: str, name: str, uid: str, status: StatusRecord, run: str, bound: Pod | None) -> bool:
+        """Record what the claim's status says, at the end of a run. One round trip.
+
+        `bound`: the pod as the run's own write left it, None if the run bound none or has read it since. False: another
+        version was taken for the event of that write, so the claim must be reconciled again (rule ownpodversion).
+        """
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.hset(PHASES, f"{namespace}/{name}", status.phase)
+        pipe.hset(STATUSES, f"{namespace}/{name}", status.rest)
+        written = (bound.name, str(bound.version)) if bound else ("", "")
+        self._scripts["end_write"].batch(pipe)([prefix(namespace)], (name, uid, run, *written))
+        _, _, (reply,) = pipe.execute()
+        return bool(reply == b"OK")
 
     def remembered(self, namespace: str, claims: Collection[str]) -> dict[str, str]:
-        """Return UID -> name of those of these claims that the index has."""
+        """Return UID -> name of the claims among these UIDs that the index has."""
         asked = sorted(claims)
         names: Any = self._redis.hmget(uids(namespace), asked) if asked else []
         return {uid: name.decode() for uid, name in zip(asked, names, strict=True) if name}
@@ -71,26 +102,24 @@ class ClaimIndex:
             pipe.smembers(namers(namespace, pod))
         replies: list[set[bytes]] = pipe.execute() if asked else []
         own = {claim.encode()}
-        return frozenset(pod for pod, names in zip(asked, replies, strict=True) if names - own)
-
-    def tried(self, namespace: str, uid: str) -> frozenset[str] | None:
-        """Return the pods that the claim may have taken. None: Redis does not know; list them and call
-        `may_have_tried`.
-        """
-        status, *names = self._scripts["tried_pods"]([prefix(namespace)], (INCARNATION, uid))
-        return None if status == b"UNKNOWN" else frozenset(name.decode() for name in names)
+        return frozenset(
+            pod for pod, names in zip(asked, replies, strict=True) if any(not tries(name) for name in names - own)
+        )
 
     def may_have_tried(self, namespace: str, uid: str, pods: Collection[str]) -> None:
         """Record that these pods are all that the claim may have taken, as a list has just shown."""
         tried: Mapping[str, Any] = {"": INCARNATION} | dict.fromkeys(pods, 1)
         self._redis.hset(_tried(namespace, uid), items=[part for pair in tried.items() for part in pair])
 
-    def tries(self, namespace: str, uid: str, pod: str) -> None:
-        """Record a pod. Call this before the pod is written."""
-        self._redis.hset(_tried(namespace, uid), pod, 1)
+    def tries(self, namespace: str, name: str, uid: str, pod: str, run: str) -> None:
+        """Record a pod that the claim may have taken, and whose changes wake it. Call this before you write the pod.
+
+        The event of the write itself, which carries the token of the run, does not wake the claim (rule expected).
+        """
+        self._scripts["try_pod"]([prefix(namespace)], (name, uid, pod, run))
 
     def noticed(self, namespace: str, labelled: Mapping[str, str]) -> set[str]:
-        """Record pods by the UID in their label. Returns the UIDs of the claims for which that is new."""
+        """Record pods with a claim's label, pod -> UID. Returns the UIDs of claims that did not know of their pod."""
         pipe = self._redis.pipeline(transaction=False)
         for pod, uid in labelled.items():
             pipe.hsetnx(_tried(namespace, uid), pod, 1)
@@ -108,7 +137,7 @@ class ClaimIndex:
         """
         key = f"{prefix(namespace)}missing"
         stored: Any = self._redis.hget(key, uid)
-        missing_pod, since = orjson.loads(stored) if stored else ("", 0.0)
+        missing_pod, since = orjson.loads(stored) if stored else (None, 0.0)
         if missing_pod == pod and since <= now.timestamp() + EXACT.total_seconds():
             return min(now, datetime.fromtimestamp(since, UTC))
         self._redis.hset(key, uid, orjson.dumps([pod, now.timestamp()]))

@@ -1,4 +1,4 @@
-"""How many pods a pool has, as far as Redis knows: exact enough to choose a pool."""
+"""The number of pods of a pool as Redis knows it. That is exact enough to choose a pool."""
 
 from __future__ import annotations
 

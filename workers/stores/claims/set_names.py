@@ -1,6 +1,6 @@
-"""Names of claim sets by the UID in a pod's label `claimset`. Can be lost: each run of a set writes its name again.
+"""The names of claim sets by UID, as in a pod's label `claimset`. events.protocol.claim_index reads them.
 
-events.protocol.claim_index reads them.
+They can be lost: each run of a set writes its name again.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class ClaimSetPace:
         self._redis = redis
 
     def too_soon(self, namespace: str, name: str) -> timedelta:
-        """Return how long the next run shall wait, 0 for not at all."""
+        """Return how long the next run shall wait, 0 if it need not wait."""
         return left(self._redis, _key(namespace, name))
 
     def looked(self, namespace: str, name: str, took: timedelta) -> None:

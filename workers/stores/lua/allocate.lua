@@ -1,13 +1,15 @@
 --[[ Gives an owner a free port for every want, or nothing: then it joins the waiting list. A retry gets the same answer.
 KEYS[1] prefix of the pool
-ARGV  server, JSON [mark of the run's incarnation, name, token, uid, index to take load balancers from (order, room, shuffled),
+ARGV  server, JSON [mark of the run's incarnation, name, token, uid, [index to take load balancers from (order, room),
+      whether from its end, whether a random one goes first],
       [key, ...] single ports, and, if there are ranges, [[key, ports], ...] and the step: a range begins at a multiple of it;
       in a pool of precreated listeners all are ranges, [key, ports, kind]; last, the port where it must begin, if it must]:
       one argument, for packing many costs the client more than all of this. uid, token and keys have no character that JSON
-      escapes
-Returns {'NOT_READY'} | {'STALE'} | {'CLOSED'} | {'TAKEN'} (that port; it does not wait) | {'FULL', epoch, woken names} |
-  {'QUOTA', most of a namespace, what it has, woken names} (it makes no demand) |
-  JSON {"entries": ..., "lbs": {name: facts}, "woken": [names]}: one string, for the same reason.
+      escapes; optional 'trial': look for places and change nothing, whatever the token
+Returns of a trial {'NOT_READY'} | {'CLOSED'} | {'QUOTA'} | {'FULL'} | {'FITS', JSON {key of an entry: entry}}; else
+  {'NOT_READY'} | {'STALE'} | {'CLOSED'} | {'TAKEN'} (that port; it does not wait) | {'FULL', epoch, woken names, entry of its
+  failure (lib/begin_wait.lua), load balancers of ours} | {'QUOTA', most of a namespace, what it has, woken names, entry of its
+  failure} (no demand) | JSON {"entries": ..., "lbs": {name: facts}, "woken": [names]}: one string, for the same reason.
 It has few functions, and calls as few: to make or to call one costs more than what most of them would do. What it writes and
 answers is joined from text: to encode it takes longer than all the rest.
 ]]
@@ -15,13 +17,13 @@ answers is joined from text: to encode it takes longer than all the rest.
 --- @include "lib/next_free_ports"
 --- @include "lib/next_free_range"
 --- @include "lib/take_range"
-local server, request = ARGV[1], cjson.decode(ARGV[2])
-local mark, name, token, uid, index, singles, ranges, step, exact_port = unpack(request)
+local server, request, trial = ARGV[1], cjson.decode(ARGV[2]), ARGV[3]
+local mark, name, token, uid, order, singles, ranges, step, exact_port = unpack(request)
 
 -- 1. The gate.
 local meta = call('HMGET', META, 'incarnation', 'state', 'start', 'size', 'free', 'waiters', 'share', 'capped')
 if meta[1] ~= server .. '/' .. mark then return { 'NOT_READY' } end
-if call('HGET', FENCES, name) ~= token then return { 'STALE' } end
+if not trial and call('HGET', FENCES, name) ~= token then return { 'STALE' } end
 if meta[2] ~= 'Active' then return { 'CLOSED' } end
 local start, size, free, share = meta[3] + 0, meta[4] + 0, meta[5] + 0, meta[7]
 local waiters, capped = (meta[6] or 0) + 0, (meta[8] or 0) + 0
@@ -67,15 +69,15 @@ if share and lacking > 0 then
   over_share = charged + lacking > share + 0
 end
 
--- 4. A place for every want: first fit in the order of the index. A full pool is not looked at.
-local loaded, rank = {}, 0
+-- 4. A place for every want: first fit in the order that was asked for. A full pool is not looked at.
+local loaded, rank, index, descending, random_first = {}, 0, PREFIX .. order[1], order[2], order[3]
 local function balancer_at(n) -- the n-th to try, or nil; read as they are needed, and a full one is in no index
   while not loaded[n] do
     local page
-    if index == 'shuffled' and rank == 0 then -- any is the first, then they go by position
-      page, index = { call('ZRANDMEMBER', ORDER) or nil }, 'order'
+    if random_first then
+      page, random_first = { call('ZRANDMEMBER', index) or nil }, false
     else
-      page = call('ZRANGE', index == 'room' and ROOM or ORDER, rank, rank + #loaded)
+      page = call(descending and 'ZREVRANGE' or 'ZRANGE', index, rank, rank + #loaded)
       rank = rank + #page
     end
     if not page[1] then return nil end
@@ -135,6 +137,9 @@ while complete and next_single <= #singles do
   complete, tried = balancer ~= nil, tried + 1
 end
 
+if trial and complete then return { 'FITS', '{' .. table.concat(added, ',') .. '}' } end
+if trial then return { over_share and 'QUOTA' or 'FULL' } end
+
 -- 5. If all have one: write it, and answer where nobody waits.
 local answer
 if complete then
@@ -170,13 +175,23 @@ end
 --- @include "lib/uncap"
 --- @include "lib/stop_waiting"
 --- @include "lib/start_waiting"
+--- @include "lib/begin_wait"
+--- @include "lib/waiting_keys"
+--- @include "lib/pool_keys"
 --- @include "lib/add_uncapped"
 -- luacheck: pop
-if over_share then return { 'QUOTA', share, string.format('%d', charged), cap(name, lacking) } end
+if over_share then
+  local names = cap(name, lacking)
+  return { 'QUOTA', share, string.format('%d', charged), names, begin_wait(name, uid, lacking, 'NamespaceShare') }
+end
 if not complete and exact_port then return { 'TAKEN' } end
 if capped > 0 then uncap(name) end -- maybe it is one of them
 local picky = ranges and ranges[1] and 1 or 0
 local woken = complete and stop_waiting(name) or start_waiting(name, lacking, picky, kinds)
 if capped > 0 then add_uncapped(woken, name) end
-if not complete then return { 'FULL', call('HGET', META, 'epoch'), woken } end
+if not complete then
+  local failure = begin_wait(name, uid, lacking, 'NoFreePort')
+  return { 'FULL', call('HGET', META, 'epoch'), woken, failure, call('HLEN', SLOTS) }
+end
+call('HDEL', WAITERS, name)
 return answer .. (#woken > 0 and cjson.encode(woken) or '[]') .. '}'

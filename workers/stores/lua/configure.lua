@@ -1,8 +1,8 @@
 --[[ Sets a pool's state, range and load balancers as its spec and the cloud have them; more capacity raises the epoch and wakes.
 KEYS[1] prefix of the pool
-ARGV  server, epoch read, state, config JSON, first port, ports in the range, kinds of precreated listeners (META precreated),
-      JSON [{name, arn, dns, slot (-1: not ours), position, capacity (0: no new ports), foreign [port, ...], stock [[port,
-      listener ARN, target group ARN], ...], retiring}, ...]: all load balancers that the pool has
+ARGV  server, number of the queue's newest token, epoch read, state, config JSON, first port, ports in the range,
+      kinds of precreated listeners (META precreated), JSON [{name, arn, dns, slot (-1: not ours), position, capacity (0: no new
+      ports), foreign [port, ...], stock [[port, listener ARN, target group ARN], ...], retiring}, ...]: all load balancers of the pool
 Returns {'NOT_READY'} | {'OLD', epoch} (read again) | {'OK', epoch, woken names}.
 ]]
 --- @include "lib/keys"
@@ -19,7 +19,7 @@ Returns {'NOT_READY'} | {'OLD', epoch} (read again) | {'OK', epoch, woken names}
 --- @include "lib/reindex"
 --- @include "lib/wake_waiters"
 --- @include "lib/add_uncapped"
-local server, epoch_read, state, config, start, size, precreated, lbs = unpack(ARGV)
+local server, newest, epoch_read, state, config, start, size, precreated, lbs = unpack(ARGV)
 if not verified_under(server) then return { 'NOT_READY' } end
 local epoch = call('HGET', META, 'epoch')
 if epoch ~= epoch_read then return { 'OLD', epoch } end
@@ -38,6 +38,7 @@ local free_before = tonumber(call('HGET', META, 'free') or 0)
 call('DEL', LBS, SLOTS, ORDER, ROOM, COMING)
 local share = (cjson.decode(config).spec or {}).maxPortsPerNamespace
 if type(share) == 'number' then call('HSET', META, 'share', share) else call('HDEL', META, 'share') end
+call('HSETNX', META, 'floor', string.format('%.0f', newest + 1)) -- the first time after a rebuild (rule newest)
 call('HSET', META, 'state', state, 'config', config, 'start', start, 'size', size, 'precreated', precreated, 'free', 0)
 
 -- 3. What owners hold stays, also on a load balancer that is in the pool no more. Strangers and stock are set anew.

@@ -25,8 +25,6 @@ for name, entries in pairs(cjson.decode(owners)) do
   end
 end
 for lb, ports in pairs(used) do call('HSET', LBS, 'used:' .. lb, ports, 'taken:' .. lb, bits[lb]) end
-local now = now_us()
-local epoch = string.format('%.0f', math.max(last_epoch + 1, now)) -- never used: none rises once a microsecond
--- floor: a run that began before the stamp knows a world from before it
-call('HSET', META, 'incarnation', incarnation, 'epoch', epoch, 'start', start, 'floor', string.format('%.0f', now))
+local epoch = string.format('%.0f', math.max(last_epoch + 1, now_us())) -- never used: none rises once a microsecond
+call('HSET', META, 'incarnation', incarnation, 'epoch', epoch, 'start', start) -- and no floor: `configure` sets it (rule newest)
 return { 'OK', epoch }

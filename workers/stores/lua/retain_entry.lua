@@ -7,7 +7,7 @@
 --- @include "lib/refusal"
 --- @include "lib/entries_of"
 --- @include "lib/save_entries"
---- @include "lib/now_ms"
+--- @include "lib/noted_ms"
 local server, mark, name, token, uid, key, listener, target_group = unpack(ARGV)
 local why = refusal(server, mark, name, token)
 if why then return { why } end
@@ -17,7 +17,7 @@ local retainable = entry and (entry.state == 'bound' or entry.state == 'retained
 if not retainable or entry.uid ~= uid then return { 'CHANGED' } end
 entry.state, entry.listener, entry.target_group = 'retained', listener, target_group
 entry.target, entry.tried = '', nil
-entry.expires_at = entry.expires_at or now_ms() + (entry.retain or 0) * 1000
+entry.expires_at = entry.expires_at or noted_ms() + (entry.retain or 0) * 1000
 save_entries(name, entries)
 call('ZADD', RETAINED, 'LT', entry.expires_at, name)
 return { 'OK', string.format('%.0f', entry.expires_at) }

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from redis import Redis
+
+REMEMBERED: Final = timedelta(days=7)
+"""How long Redis remembers the last audit of a pool: one that was deleted during its audit leaves nothing for ever."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class AuditMemory:
         for difference in differences:
             if first.get(difference, now) > now:
                 pipe.hset(f"{prefix}drift", difference, now)
+        pipe.expire(f"{prefix}drift", REMEMBERED)
         pipe.execute()
         return noted
 
@@ -56,7 +60,7 @@ class AuditMemory:
 
     def record_last_checked(self, prefix: str, last: str) -> None:
         """Record the object that was checked last."""
-        self._redis.set(f"{prefix}turn", last)
+        self._redis.set(f"{prefix}turn", last, ex=REMEMBERED)
 
     def _first(self, prefix: str) -> dict[str, int]:
         stored: Any = self._redis.hgetall(f"{prefix}drift")

@@ -7,8 +7,7 @@ be rebuilt (NotReady).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -23,13 +22,11 @@ from berthmaster.redis.scripts import Scripts
 from domain.port_pools.placement import Ordering
 from domain.ports.entry import Entry
 from workers.stores.ports.codec import encode_item, entries_of, texts
+from workers.stores.ports.question import Ask, question_of
 
-Ask = tuple[str, int] | tuple[str, int, int]
-"""A request's key, its number of ports and, for precreated listeners, their kind (domain.ports.precreate)."""
 EXPIRED_PAGE: Final = 1000
 EXPIRED_AGAIN: Final = timedelta(minutes=1)
 LUA: Final = Path(__file__).parents[1] / "lua"
-PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]*')
 
 
 class NotReady(TransientError):  # noqa: N818 - an expected wait, said in the scripts' own word
@@ -67,22 +64,29 @@ class Granted:
 
 @dataclass(frozen=True)
 class Full:
-    """Nothing was allocated; the owner is on the waiting list. `epoch`: the capacity epoch; `woken` as in Granted."""
+    """Nothing was allocated; the owner is on the waiting list. `epoch`: the capacity epoch; `woken` as in Granted.
+
+    `created`: the load balancers that the pool has created.
+    `failure`: the entry of a wait that has begun (see workers.stores.outbox), None for an owner that waited already.
+    """
 
     epoch: str
     woken: tuple[str, ...] = ()
+    failure: str | None = None
+    created: int = 0
 
 
 @dataclass(frozen=True)
 class Capped:
     """Nothing was allocated: the namespace holds and waits for `used` ports of its share of `most`.
 
-    The owner is woken when its namespace has room, and adds no demand. `woken` as in Granted.
+    The owner is woken when its namespace has room, and adds no demand. `woken` as in Granted, `failure` as in Full.
     """
 
     most: int
     used: int
     woken: tuple[str, ...] = ()
+    failure: str | None = None
 
 
 @dataclass(frozen=True)
@@ -140,9 +144,7 @@ class PodLedger:
         reply = self._answered("allocate", INCARNATION, self.question(uid, wants, order, segment))
         if isinstance(reply, bytes):
             return self._granted(reply)
-        if reply[0] == b"QUOTA":
-            return _capped(reply)
-        return Closed() if reply[0] == b"CLOSED" else Full(reply[1].decode(), texts(reply[2]))
+        return Closed() if reply[0] == b"CLOSED" else _refused(reply)
 
     def take(self, uid: str, want: Ask, order: Ordering, segment: int, port: int) -> Granted | Capped | Closed | None:
         """Allocate a request from exactly `port` on, on any load balancer. None: no load balancer has it free."""
@@ -159,12 +161,10 @@ class PodLedger:
         _, created, freed, *bits = self._script("list_candidates", ports)
         return Candidates(int(created), freed.decode(), tuple(bits))
 
-    def wait(self, ports: int, kinds: Sequence[int], freed: str) -> Full | Capped | None:
+    def wait(self, uid: str, ports: int, kinds: Sequence[int], freed: str) -> Full | Capped | None:
         """Join the waiting list for so many ports; 0: only to be woken. None: ports became free after `freed`."""
-        reply = self._script("join_waiting_list", ports, ",".join(map(str, kinds)), freed)
-        if reply[0] == b"QUOTA":
-            return _capped(reply)
-        return Full(reply[1].decode(), texts(reply[2])) if reply[0] == b"OK" else None
+        reply = self._script("join_waiting_list", ports, ",".join(map(str, kinds)), freed, uid)
+        return None if reply[0] == b"CHANGED" else _refused(reply)
 
     def _granted(self, reply: bytes) -> Granted:
         answer = orjson.loads(reply)
@@ -172,16 +172,8 @@ class PodLedger:
         return Granted(entries_of(self.ledger.pool, answer["entries"]), _carriers(lbs), tuple(answer["woken"]))
 
     def question(self, uid: str, wants: Sequence[Ask], order: Ordering, segment: int = 1, port: int = 0) -> bytes:
-        """Return the script `allocate`'s second argument. `port`: where the only request must begin, 0 = anywhere.
-
-        Raises ValueError when a text cannot be joined into JSON as it is.
-        """
-        singles = [want[0] for want in wants if want[1:] == (1,) and not port]
-        ranges = [want for want in wants if want[1:] != (1,) or port]
-        if not PLAIN.fullmatch("".join([self.token, uid, *(want[0] for want in wants)])):
-            raise ValueError(f"the uid or a want of {self.name} has a character that JSON escapes")
-        in_rows = [ranges, segment, *([port] if port else [])] if ranges else []
-        return orjson.dumps([self.incarnation, self.name, self.token, uid, order.value, singles, *in_rows])
+        """Return the script `allocate`'s second argument, see `question_of`."""
+        return question_of((self.incarnation, self.name, self.token, uid), wants, order, segment, port)
 
     def record(self, uid: str, entries: Sequence[Entry]) -> None:
         """Write state, ARNs and target of each entry. Raises EntryChanged when an entry is no longer `uid`'s."""
@@ -285,12 +277,15 @@ class Ledger:
         return str(self.call("take_orphan", INCARNATION, name, uid, key, listener, target_group)[0].decode())
 
 
+def _refused(reply: Sequence[Any]) -> Full | Capped:
+    if reply[0] == b"QUOTA":
+        return _capped(reply)
+    return Full(reply[1].decode(), texts(reply[2]), reply[3].decode() or None, int(reply[4]))
+
+
 def _capped(reply: Sequence[Any]) -> Capped:
-    return Capped(int(reply[1]), int(reply[2]), texts(reply[3]))
+    return Capped(int(reply[1]), int(reply[2]), texts(reply[3]), reply[4].decode() or None)
 
 
 def _carriers(rows: Iterable[tuple[bytes, dict[str, Any]]]) -> dict[str, Carrier]:
     return {name.decode(): Carrier(facts["arn"], facts["dns"]) for name, facts in rows}
-
-
-Opener = Callable[[str], Ledger]

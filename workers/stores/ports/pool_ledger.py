@@ -13,7 +13,7 @@ import orjson
 from berthmaster.redis.incarnation import INCARNATION, doubt
 from domain.port_pools.scale_up import Intent, ScaleUpLimits
 from domain.ports.entry import Entry
-from workers.stores.acquired_keys import token_of
+from workers.stores.acquired_keys import milliseconds, token_of
 from workers.stores.ports.codec import Item, texts
 from workers.stores.ports.ledger import Ledger
 
@@ -85,11 +85,11 @@ class PortPoolLedger:
 
     def give_up_win(self, epoch: str, token: str) -> None:
         """Delete the winner's key, if the token still holds it."""
-        self.ledger.call("end_scale_up_request", self.key_of(epoch), token)
+        self.ledger.call("end_key", self.key_of(epoch), token)
 
     def back_off(self, epoch: str, token: str, wait: timedelta) -> None:
         """Keep others away after the winner failed: its key ends after `wait`."""
-        self.ledger.call("end_scale_up_request", self.key_of(epoch), token, max(1, wait // timedelta(milliseconds=1)))
+        self.ledger.call("end_key", self.key_of(epoch), token, milliseconds(wait))
 
     def failures(self, add: int) -> int:
         """Count winners that failed in a row and return their number; `add` 0 resets it. Forgotten after an hour."""
@@ -196,10 +196,15 @@ class PortPoolLedger:
         return bool(reply[0] == b"OK")
 
     def configure(
-        self, epoch: str, state: str, config: dict[str, Any], span: Span, lbs: Sequence[PoolLoadBalancer]
+        self, newest: int, epoch: str, state: str, config: dict[str, Any], span: Span, lbs: Sequence[PoolLoadBalancer]
     ) -> tuple[str, ...] | None:
-        """Configure the ledger. Returns the woken names; None: the epoch has moved, read again."""
+        """Configure the ledger. Returns the woken names; None: the epoch has moved, read again.
+
+        `newest`: the number of the queue's newest token, read after the last rebuild.
+        """
         args = (
+            newest,
+            epoch,
             state,
             orjson.dumps(config),
             span.first,
@@ -207,18 +212,18 @@ class PortPoolLedger:
             ",".join(map(str, span.kinds)),
             orjson.dumps([lb.encoded() for lb in lbs]),
         )
-        status, *rest = self.ledger.call("configure", INCARNATION, epoch, *args)
+        status, *rest = self.ledger.call("configure", INCARNATION, *args)
         return texts(rest[1]) if status == b"OK" else None
 
-    def prune_fences(self, age: timedelta = FENCE_AGE) -> int:
-        """Forget the fences of runs that began `age` ago, in pages. Returns their number.
+    def prune_fences(self, newest: int, age: timedelta = FENCE_AGE) -> int:
+        """Forget the fences of runs that began `age` before the queue's newest token, in pages. Returns their number.
 
-        Every script refuses a run of that age from then on.
+        `newest`: the number of that token. Every script refuses a run of that age from then on.
         """
         cursor, pruned = b"0", 0
         while True:
             _, cursor, count = self.ledger.call(
-                "prune_fences", INCARNATION, cursor, age // timedelta(microseconds=1), FENCE_PAGE
+                "prune_fences", INCARNATION, newest, cursor, age // timedelta(microseconds=1), FENCE_PAGE
             )
             pruned += int(count)
             if cursor == b"0":

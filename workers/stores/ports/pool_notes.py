@@ -29,13 +29,13 @@ class PoolNotes:
         """Record the load balancers that give no ports: ARN -> why."""
         self._redis.hset(self._key, "unusable", orjson.dumps(unusable))
 
-    def trouble(self) -> str:
-        """Return why the last scale-up failed, '' if it did not."""
-        return self._get("trouble").decode()
+    def trouble(self) -> str | None:
+        """Return why the last scale-up failed, None if it did not."""
+        return self._get("trouble").decode() or None
 
-    def put_trouble(self, reason: str) -> None:
-        """Record why the last scale-up failed; '' when it succeeded."""
-        self._redis.hset(self._key, "trouble", reason[:LONGEST])
+    def put_trouble(self, reason: str | None) -> None:
+        """Record why the last scale-up failed; None when it succeeded."""
+        self._redis.hset(self._key, "trouble", reason[:LONGEST] if reason else "")
 
     def _get(self, field: str) -> bytes:
         stored: Any = self._redis.hget(self._key, field)

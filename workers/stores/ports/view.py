@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -133,7 +133,14 @@ def known_arns(
     return frozenset(arns | {lb.arn for lb in lbs if lb.slot >= 0}) - {""}
 
 
-def owners(ledger: Ledger) -> Iterator[tuple[str, tuple[Entry, ...]]]:
-    """Yield every (namespace/name, its entries), in pages."""
+def decoded(pool: str, held: bytes) -> tuple[Entry, ...]:
+    """Return the stored entries of one owner."""
+    return entries_of(pool, orjson.loads(held))
+
+
+def owners(
+    ledger: Ledger, decode: Callable[[str, bytes], tuple[Entry, ...]] = decoded
+) -> Iterator[tuple[str, tuple[Entry, ...]]]:
+    """Yield every (namespace/name, its entries), in pages. `decode`: one that knows what it has decoded before."""
     for name, held in ledger.redis.hscan_iter(f"{ledger.prefix}owners", count=500):
-        yield name.decode(), entries_of(ledger.pool, orjson.loads(held))
+        yield name.decode(), decode(ledger.pool, held)

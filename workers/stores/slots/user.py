@@ -24,8 +24,8 @@ from berthmaster.routing import runner_queues
 HANDSHAKE: Final = ("auth", "hello", "client|setname", "select", "ping", "info", "echo", "quit")
 SCRIPTS: Final = ("evalsha", "multi", "exec", "discard", "watch", "unwatch")
 LEDGER: Final = (
-    *("time", "del", "hdel", "hget", "hgetall", "hincrby", "hmget", "hset", "hvals", "sadd", "scard", "smembers"),
-    *("srem", "xadd", "zadd", "zpopmin", "zrange", "zrem"),
+    *("time", "del", "hdel", "hexists", "hget", "hgetall", "hincrby", "hmget", "hset", "hvals"),
+    *("sadd", "scard", "smembers", "srem", "xadd", "xdel", "xrange", "zadd", "zpopmin", "zrange", "zrem"),
 )
 MESSAGES: Final = ("brpop", "rpop", "lpush", "rpush", "llen", "exists", "get", "set", "zrevrangebyscore")
 COMMANDS: Final = (*HANDSHAKE, *SCRIPTS, *LEDGER, *MESSAGES)
@@ -35,6 +35,12 @@ KEYS: Final = ("{{sp:{pool}}}*", "{queues}*", "_kombu.binding.{queues}*", "_komb
 def user_name(pool: str) -> str:
     """Return the name of the pool's user; `pool` is namespace/name."""
     return f"berthmaster:{pool}"
+
+
+def rights(pool: str) -> list[str]:
+    """Return the rules of `ACL SETUSER` about keys, channels and commands; `pool` is namespace/name."""
+    keys = (f"~{key.format(pool=pool, queues=runner_queues(pool))}" for key in KEYS)
+    return [*keys, f"%R~{KEY}", "resetchannels", "-@all", *(f"+{command}" for command in COMMANDS)]
 
 
 class RunnerUser:
@@ -50,7 +56,7 @@ class RunnerUser:
         Raises StaleToken when a newer run has the pool.
         """
         return self._change_user(
-            token, "SETUSER", self.name, "reset", "on", *sorted(f"#{d}" for d in digests), *self._rights()
+            token, "SETUSER", self.name, "reset", "on", *sorted(f"#{d}" for d in digests), *rights(self.pool)
         )
 
     def unconfined(self) -> bool:
@@ -71,10 +77,6 @@ class RunnerUser:
         """Remove the user and its connections. Changes nothing for a pool that never had a user."""
         if self.exists() and not self._change_user(token, "DELUSER", self.name):
             self._redis.delete(self._key)
-
-    def _rights(self) -> list[str]:
-        keys = (f"~{key.format(pool=self.pool, queues=runner_queues(self.pool))}" for key in KEYS)
-        return [*keys, f"%R~{KEY}", "resetchannels", "-@all", *(f"+{command}" for command in COMMANDS)]
 
     def _change_user(self, token: str, *command: str) -> str:
         """Change the user in a transaction: scripts may not change users, but a watched key stops an older run."""

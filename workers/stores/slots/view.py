@@ -3,50 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
-from berthmaster.jobs.job import JobRecord
-from berthmaster.jobs.records import decoded, pod_fields
+from berthmaster.jobs.job import JobRecord, JobState, slot_class
+from berthmaster.jobs.lifecycle import KEY_HOLDERS
+from berthmaster.jobs.records import decoded
 from berthmaster.jobs.slot_ledger import Size, SlotLedger
+from berthmaster.jobs.unreadable import UnreadableLedger, readable
 from berthmaster.jobs.unreadable import name as name_of
-from berthmaster.jobs.unreadable import readable, texts, typed
 from berthmaster.jobs.unreadable import uid as uid_of
 from berthmaster.names import is_name
 from berthmaster.redis.incarnation import incarnation
 from domain.pod_pools.pod_steps import LedgerState
 from domain.pod_pools.unready import Unready
+from workers.stores.slots.pod_records import DECODED, PodSlots, pod_at
 
-
-@dataclass(frozen=True)
-class PodSlots:
-    """A pod in the slot ledger.
-
-    `layout`, `slots` and `states` go together: what each slot accepts, the job in it or '', and running, reserved or
-    ''. `silent`: time since the last report; `closed`: time since the pod was fenced or claimed.
-    """
-
-    uid: str
-    name: str
-    view: str
-    token: str
-    layout: tuple[str, ...]
-    slots: tuple[str, ...]
-    silent: timedelta
-    states: tuple[str, ...]
-    closed: timedelta = timedelta(0)
-
-    @property
-    def busy(self) -> int:
-        """How many slots have a job."""
-        return sum(bool(job) for job in self.slots)
+MOST_DIGITS: Final = 15
+"""Of a time in ms: one with more is none."""
 
 
 @dataclass(frozen=True)
 class SlotsView:
-    """The slots of a pool. `waiting`: kinds of jobs (phases joined by commas) -> how many wait for a slot."""
+    """The slots of a pool. `waiting`: kinds of jobs (phases joined by commas) -> how many wait for a slot.
+
+    `unrecorded`: pods that jobs are on and whose record is lost, as quarantined ones. `resting`: UIDs of protected pods
+    that have no work -> for how long.
+    """
 
     pods: tuple[PodSlots, ...]
     used: int
@@ -54,6 +39,13 @@ class SlotsView:
     waiting: dict[str, int]
     names: frozenset[str]
     unready: Unready
+    unrecorded: tuple[PodSlots, ...] = ()
+    resting: Mapping[str, timedelta] = field(default_factory=dict)
+
+    @property
+    def all_pods(self) -> tuple[PodSlots, ...]:
+        """Every pod, also one whose record is lost."""
+        return (*self.pods, *self.unrecorded)
 
     def of(self, uid: str) -> PodSlots | None:
         """Return the pod with this UID, None if the ledger does not have it."""
@@ -68,19 +60,43 @@ def view(ledger: SlotLedger) -> SlotsView:
     pipe.smembers(f"{p}sigs")
     pipe.smembers(f"{p}names")
     pipe.hgetall(f"{p}unready")
+    pipe.hgetall(f"{p}on-pods")
+    pipe.hgetall(f"{p}resting")
     pipe.time()
-    stored, kinds, names, unready, (seconds, micros) = pipe.execute()
+    stored, kinds, names, unready, places, resting, (seconds, micros) = pipe.execute()
     now = int(seconds) * 1000 + int(micros) // 1000
-    pods = {uid: pod_fields(record) for uid, record in sorted(stored.items())}
-    states = Counter(slot["state"] for pod in pods.values() for slot in pod["slots"] if slot)
+    pods = tuple(pod_at(*DECODED.of(uid, record), now) for uid, record in sorted(stored.items()))
+    states = Counter(state for pod in pods for state in pod.states)
     return SlotsView(
-        tuple(_pod(uid, pod, now) for uid, pod in pods.items()),
+        pods,
         states["running"],
         states["reserved"],
         _waiting(ledger, sorted(kind.decode() for kind in kinds)),
         frozenset(filter(is_name, (name.decode(errors="replace") for name in names))),
         _unready(unready, int(seconds)),
+        tuple(_unrecorded(places, set(stored))),
+        _resting(resting, now),
     )
+
+
+def _unrecorded(places: dict[bytes, bytes], recorded: set[bytes]) -> Iterator[PodSlots]:
+    jobs: dict[bytes, list[str]] = {}
+    for job, place in sorted(places.items()):
+        if place.partition(b" ")[0] not in recorded:
+            jobs.setdefault(place, []).append(job.decode())
+    for place, there in jobs.items():
+        uid, _, name = place.decode().partition(" ")
+        pod = uid_of(uid), name_of(name), LedgerState.AWAY.value, ""
+        yield PodSlots(*pod, (slot_class(()),) * len(there), tuple(there), timedelta(0), ("running",) * len(there))
+
+
+def _resting(stored: dict[bytes, bytes], now: int) -> dict[str, timedelta]:
+    """Leave out what is no time, or a time from before Redis's clock went back: the pool's run records it again."""
+    return {
+        uid.decode(errors="replace"): timedelta(milliseconds=now - int(since))
+        for uid, since in stored.items()
+        if since.isdigit() and len(since) <= MOST_DIGITS and int(since) <= now
+    }
 
 
 @dataclass(frozen=True)
@@ -121,28 +137,40 @@ def _waiting(ledger: SlotLedger, kinds: list[str]) -> dict[str, int]:
     return {kind: int(count) for kind, count in zip(kinds, counts, strict=True) if count}
 
 
-def _pod(uid: bytes, stored: dict[str, Any], now: int) -> PodSlots:
-    slots, layout = stored["slots"], texts(stored["layout"])
-    jobs, states = texts([slot["job"] if slot else "" for slot in slots]), tuple(_state(slot) for slot in slots)
-    if len(slots) != len(layout):
-        raise ValueError(f"{len(slots)} slots of {len(layout)}")
-    silent = timedelta(milliseconds=max(0, now - int(stored["reported_at"])))
-    closed = timedelta(milliseconds=max(0, now - int(stored.get("closed_at", now))))
-    pod = uid_of(uid.decode()), name_of(stored["name"]), LedgerState(stored["view"]).value, typed(stored["token"], str)
-    return PodSlots(*pod, layout, jobs, silent, states, closed)
-
-
-def _state(slot: dict[str, Any] | None) -> str:
-    state = slot["state"] if slot else ""
-    if state not in ("", "running", "reserved"):
-        raise ValueError(f"{str(state)[:40]!r} is no state of a slot")
-    return str(state)
-
-
 def jobs(ledger: SlotLedger) -> Iterator[JobRecord]:
     """Yield all jobs that are remembered, in pages."""
     for job, record in ledger.redis.hscan_iter(f"{ledger.prefix}jobs", count=500):
         yield decoded(job.decode(errors="replace"), record)
+
+
+@readable()
+def unreadable_jobs(ledger: SlotLedger) -> tuple[str, ...]:
+    """Return the ids of jobs that the scripts have met and whose records cannot be read."""
+    named: Any = sorted(ledger.redis.smembers(f"{ledger.prefix}unreadable"))
+    records: Any = ledger.redis.hmget(f"{ledger.prefix}jobs", named) if named else ()
+    pairs = [(job.decode(errors="replace"), record) for job, record in zip(named, records, strict=True)]
+    return tuple(job for job, record in pairs if record and not _is_record(job, record))
+
+
+@readable()
+def jobs_beside(ledger: SlotLedger) -> tuple[str, ...]:
+    """Return the ids of jobs that run although another job has their serial key."""
+    named: Any = sorted(ledger.redis.smembers(f"{ledger.prefix}beside"))
+    ids = []
+    for job in (name.decode(errors="replace") for name in named):
+        record = ledger.record(job)
+        holder: Any = ledger.redis.hget(f"{ledger.prefix}keyed", record.serial_key) if record else None
+        if record and record.state in KEY_HOLDERS and holder not in (None, job.encode()):
+            ids.append(job)
+    return tuple(ids)
+
+
+def _is_record(job: str, record: bytes) -> bool:
+    try:
+        decoded(job, record)
+    except UnreadableLedger:
+        return False
+    return True
 
 
 @readable()
@@ -157,6 +185,38 @@ def ended(ledger: SlotLedger, job: str) -> datetime | None:
     """Return when a job ended, None for a job that has not."""
     at: Any = ledger.redis.zscore(f"{ledger.prefix}ended", job)
     return None if at is None else _moment(at)
+
+
+@dataclass(frozen=True)
+class Times:
+    """By the ids of jobs. `deadlines`: when the limit is over that counts; `stopping`: since when a runner is asked to
+    stop the job.
+    """
+
+    deadlines: dict[str, datetime]
+    stopping: dict[str, timedelta]
+    now: datetime
+
+
+@readable()
+def times(ledger: SlotLedger) -> Times:
+    """Read the times of all jobs that have any; UTC, by Redis's clock."""
+    pipe, p = ledger.redis.pipeline(transaction=True), ledger.prefix
+    for index in ("limits", "due", "stopping"):
+        pipe.zrange(f"{p}{index}", 0, -1, withscores=True)
+    pipe.time()
+    limits, due, stopping, (seconds, micros) = pipe.execute()
+    now = _moment(int(seconds) * 1000 + int(micros) // 1000)
+    deadlines = {job.decode(): _moment(at) for job, at in [*limits, *due]}
+    return Times(deadlines, {job.decode(): max(timedelta(0), now - _moment(at)) for job, at in stopping}, now)
+
+
+@readable()
+def unstopped_jobs(ledger: SlotLedger, patience: timedelta) -> tuple[tuple[JobRecord, timedelta], ...]:
+    """Return jobs whose runners were asked to stop them longer than `patience` ago, and how long ago."""
+    asked = {job: since for job, since in times(ledger).stopping.items() if since > patience}
+    records = ((ledger.record(job), since) for job, since in sorted(asked.items()))
+    return tuple((job, since) for job, since in records if job and job.state is JobState.CANCELLING)
 
 
 def _moment(at: float) -> datetime:

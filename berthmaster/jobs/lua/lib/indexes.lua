@@ -1,10 +1,10 @@
 -- Where a job is found again: in a line, or by a time. Which index goes with which state comes from berthmaster/jobs/lifecycle.py.
 --- @include "lib/keys"
---- @include "lib/now_ms"
+--- @include "lib/noted_ms"
 --- @include "lib/lines"
 local INDEXES = {} --- @table "indexes"
 local RESEND_MS = {} --- @table "resend_ms"
-local BY_TIME = { later = LATER, sent = SENT, due = DUE, ended = ENDED }
+local BY_TIME = { later = LATER, sent = SENT, due = DUE, stopping = STOPPING, ended = ENDED }
 
 local function leave_indexes(id, job)
   for _, index in ipairs(INDEXES[job.state]) do
@@ -15,5 +15,5 @@ end
 local function enter_index(id, job, index, wait)
   if index == 'line' then return enter_line(id, job) end
   local after = wait or index == 'sent' and RESEND_MS or index == 'due' and job.hold_ms or 0
-  redis.call('ZADD', BY_TIME[index], now_ms() + after, id)
+  redis.call('ZADD', BY_TIME[index], noted_ms() + after, id)
 end

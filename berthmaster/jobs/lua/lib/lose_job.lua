@@ -3,6 +3,7 @@
 --- @include "lib/apply"
 local function lose_job(id, job, rows)
   local facts = { first_phase = job.phase_number == 1, repeatable = job.when_lost ~= 'fail' }
+  facts.over_time = job.limit ~= nil
   local row = transition(job, rows, facts)
   if row then apply(id, job, row, {}) end
 end

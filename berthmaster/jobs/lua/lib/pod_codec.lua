@@ -12,10 +12,11 @@ end
 local function decode_pod(stored)
   local pod = {
     name = stored.n, view = stored.v, token = stored.k, reported_at = stored.t, closed_at = stored.c, layout = stored.l,
-    slots = {},
+    version = stored.r, slots = {},
   }
   local complete = is_text(pod.name) and is_text(pod.view) and is_text(pod.token) and is_number(pod.reported_at)
     and (pod.closed_at == nil or is_number(pod.closed_at)) and are_texts(pod.layout) and type(stored.s) == 'table'
+    and (pod.version == nil or is_text(pod.version))
   if not complete then return nil end
   for number = 1, #pod.layout do
     pod.slots[number] = decode_slot(stored.s[number])

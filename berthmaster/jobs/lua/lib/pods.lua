@@ -1,5 +1,5 @@
--- Reads the records of pods.
--- A pod: name, view, token (of who closed it), reported_at and closed_at (ms), layout [class, ...],
+-- Reads the records of pods. What cannot be read counts as none, and stays until the pod's runner reports, or the pod is gone.
+-- A pod: name, view, token (of who closed it), reported_at and closed_at (ms), layout [class, ...], version (of its runner),
 --   slots [false or {job, attempt, state, grant}, ...]. View: new (reported, not open yet), open, fenced, claimed, away, ending.
 --   Only open pods are in free:CLASS. The state of a slot is running or reserved.
 --- @include "lib/keys"
@@ -13,8 +13,5 @@ end
 
 local function load_pod(uid)
   local text = redis.call('HGET', PODS, uid)
-  if not text then return nil end
-  local pod = pod_of_text(text)
-  if not pod then redis.call('HDEL', PODS, uid) end
-  return pod
+  return text and pod_of_text(text) or nil
 end

@@ -11,6 +11,7 @@ local function encode_pod(pod)
   end
   return cjson.encode({
     n = pod.name, v = pod.view, k = pod.token, t = pod.reported_at, c = pod.closed_at, l = pod.layout, s = slots,
+    r = pod.version,
   })
 end
 

@@ -5,5 +5,5 @@
 --- @include "lib/pool_keys"
 local function delete_ledger()
   call('DEL', META, FENCES, OWNERS, LBS, SLOTS, ORDER, ROOM, STOCK, COMING, COMPARE)
-  call('DEL', WAITING, WOKEN, DEMAND, NAMESPACES, CAPPED, CAP, RETAINED)
+  call('DEL', WAITING, WOKEN, DEMAND, NAMESPACES, CAPPED, CAP, WAITERS, OUTBOX, RETAINED)
 end

@@ -8,8 +8,8 @@ KEYS[1] prefix of the pool with its hash tag, {pp:NAME}
 META      hash   incarnation (`<server>/<mark of the rebuild>`: the server under which the ledger was verified), epoch, state,
                  config, start and size (of the range of ports), share (the most ports of one namespace), precreated (in a pool
                  with precreated listeners: how many of each kind a load balancer has, one kind after the other from the first
-                 port on, as `3,2,0`; else ''), intent (the open one), rebuild (the one that has begun), floor (us: runs that
-                 began before it are refused), swept (ms of the last look at retained entries), comparison (number of the
+                 port on, as `3,2,0`; else ''), intent (the open one), rebuild (the one that has begun), floor (runs whose token
+                 has a lower number are refused), swept (ms of the last look at retained entries), comparison (number of the
                  last request to compare).
                  Sums: free (ports that load balancers can still give), freed (times that ports became free), waiters (names on
                  the waiting list), demand (ports that those want), woken (ports that the woken want), stuck (ports that picky
