@@ -1,6 +1,7 @@
 """Two versions side by side on one Redis: the previous one rolls forward to this one, and back, while work goes on.
 
-The previous version is the newest tag `v*` before this commit, and FIRST as long as there is none.
+The previous version is the newest tag `v*` before this commit, and the first commit whose state in Redis this one reads
+as long as there is none.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Final
 import pytest
 
 from berthmaster.client import Fleet
+from berthmaster.redis import incarnation
+from berthmaster.redis.incarnation import STATE_VERSION
 from compose.sandbox.daemon import Daemon
 from compose.sandbox.jobs import Jobs
 from compose.sandbox.kube.apply import apply
@@ -28,8 +31,6 @@ from tests.support.servers.whole import IMPATIENT, PATIENCE, Whole
 from tests.support.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]
-FIRST: Final = "13587946f7ef"
-"""The last state before logs of jobs, refusals in results and versions of runners."""
 GRACE: Final = 60.0
 """Seconds that deploy/ gives a worker to end."""
 JOBS: Final = 400
@@ -47,7 +48,16 @@ def git(*arguments: str) -> bytes:
 def previous_version() -> str:
     """A release does not upgrade from itself."""
     tags = git("tag", "--list", "v*", "--merged", "HEAD", "--no-contains", "HEAD", "--sort=-version:refname")
-    return next(iter(tags.decode().split()), FIRST)
+    return next(iter(tags.decode().split()), None) or first_of_this_state()
+
+
+def first_of_this_state() -> str:
+    """The commit that set STATE_VERSION to what it is. An id would be gone with a history that is written anew."""
+    added = f'STATE_VERSION: Final = "{STATE_VERSION}"'
+    path = incarnation.__file__
+    commits = git("log", "--reverse", "--format=%H", f"-S{added}", "--", path).decode().split()
+    assert commits, f"No commit of this history sets {added}. In a clone without history: git fetch --unshallow --tags"
+    return commits[0]
 
 
 @pytest.fixture(scope="module")
