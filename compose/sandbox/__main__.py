@@ -105,8 +105,11 @@ class Course:
             try:
                 return 0 if self.sandbox.run(self.show) else 1
             except Interrupted as interrupted:
+                self.report.close()  # what is said stands below the last view
+                self.say("Stopping all processes, which takes some seconds")
                 return 0 if self.converged else interrupted.status
             except (ProcessEnded, RuntimeError, KubeError) as error:
+                self.report.close()
                 self.say(str(error))
                 self.say(f"Logs: {self.stack.directory}")
                 return 1

@@ -61,7 +61,9 @@ def test_the_sandbox_says_first_where_the_fleet_is(
     interruption = Interruption()
     interruption.note(signal.SIGINT, None)  # it ends with its first step
     assert Course(stack, Options(once=once), interruption, as_json=False, began=0.0).status() == 128 + signal.SIGINT
-    assert capsys.readouterr().out.splitlines()[0] == fleet_page(stack.flower_login)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == fleet_page(stack.flower_login)
+    assert said[-1] == "Stopping all processes, which takes some seconds"
 
 
 def in_shell(env: Path, script: str) -> str:
