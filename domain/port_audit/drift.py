@@ -204,10 +204,10 @@ def _lone(comparison: Comparison) -> Iterator[Difference]:
         if not resource.lone or resource.arn in comparison.ledger.arns:
             continue
         if not resource.target_group:
-            detail = "a target group of nobody, without a listener"
+            detail = f"the target group {resource.arn} of nobody, without a listener"
             yield Difference(comparison.pool, *resource.place, kind, "", detail, Remedy.DISCARD, resource.arn)
         elif not comparison.ledger.has(resource.place):
-            detail = "a listener of nobody, without tags that name a pod"
+            detail = f"the listener {resource.arn} of nobody, without tags that name a pod"
             yield Difference(comparison.pool, *resource.place, kind, "", detail, Remedy.CLOSE, resource.arn)
 
 

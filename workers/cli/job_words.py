@@ -20,6 +20,8 @@ from workers.stores.slots.view import Place, Times, ended, place_of, times, view
 LINES: Final = 10
 """How many lines of a result are shown."""
 KEPT: Final = (JobState.RESERVED, JobState.CONFIRMED)
+SLOTS: Final = ("used", "reserved", "idle")
+"""The signals of a pool that count slots."""
 LIMITS: Final[Mapping[JobState, Limit]] = {**COUNTED, JobState.RESERVED: Limit.RESERVATION}
 """The limit that counts in each state."""
 NAMES: Final[Mapping[Limit, str]] = {
@@ -211,7 +213,8 @@ def inputs(signals: Mapping[str, Any]) -> Iterator[str]:
     """Yield the signals of a decision, one a line."""
     for name, value in signals.items():
         nothing = "never" if name.startswith("last_") else "none"
-        yield f"{name.replace('_', ' ')}: {_said(value) or nothing}"
+        what = f"{name} slots" if name in SLOTS else name.replace("_", " ")
+        yield f"{what}: {_said(value) or nothing}"
 
 
 def _said(value: Any) -> str:

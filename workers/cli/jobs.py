@@ -51,6 +51,9 @@ def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
     if as_json:
         say_json(rows)
         return
+    if not rows:
+        say(f"{pool} has no jobs" if ended else f"{pool} has no jobs that wait or run; --ended lists those of a day")
+        return
     columns = [name for name in COLUMNS if ended or name not in ("outcome", "ended")]
     table = Table(*columns)
     for row in rows:
@@ -120,7 +123,7 @@ def is_present(ledger: SlotLedger) -> bool:
 
 def no_pool(pool: str) -> str:
     """Say that nobody knows a pod pool."""
-    return f"there is no PodPool {pool} with jobs, and no worker has seen one of that name"
+    return f"there is no PodPool {pool}: no worker has seen one of that name, and it has no jobs"
 
 
 def unknown_job(ledger: SlotLedger, name: str) -> str:

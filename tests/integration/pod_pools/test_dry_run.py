@@ -136,7 +136,7 @@ def test_explain_says_what_the_next_run_would_do(make: Callable[..., PodPoolWorl
     assert "to 4 pods: 2 pods booting" in lines[4]
     assert orjson.loads(run.invoke(app, [*words, "--json"]).output)["create"] == 2
     now = run.invoke(app, words[:3]).output.splitlines()
-    assert {"  pods: 2 open, 2 free", "  idle: 2 any, 4 plan", "  last down: never"} <= set(now)
+    assert {"  pods: 2 open, 2 free", "  idle slots: 2 any, 4 plan", "  last down: never"} <= set(now)
     words[2] = f"{pool.namespace}/none"
     missing = run.invoke(app, words)
     assert (missing.exit_code, missing.stdout, "no such PodPool" in missing.stderr) == (1, "", True)

@@ -46,6 +46,14 @@ def test_jobs_are_listed_and_ended_ones_when_asked_for(world: SlotWorld, run: Cl
 
 
 @pytest.mark.row("SL-31")
+def test_a_pool_without_jobs_says_so_instead_of_an_empty_table(world: SlotWorld, run: CliRunner) -> None:
+    world.add("a", layout=("*",))
+    assert said(run, "jobs", POOL) == f"{POOL} has no jobs that wait or run; --ended lists those of a day\n"
+    assert said(run, "jobs", POOL, "--ended") == f"{POOL} has no jobs\n"
+    assert orjson.loads(said(run, "jobs", POOL, "--json")) == []
+
+
+@pytest.mark.row("SL-31")
 def test_of_the_jobs_that_have_ended_the_latest_comes_first_and_each_says_when(
     world: SlotWorld, run: CliRunner, redis: Redis
 ) -> None:
@@ -138,7 +146,7 @@ def test_what_is_not_there_is_said(world: SlotWorld, run: CliRunner) -> None:
 def test_a_pool_that_nobody_knows_is_said_by_each_command(run: CliRunner, command: str) -> None:
     done = run.invoke(app, command.split())
     assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == "there is no PodPool ci/nope with jobs, and no worker has seen one of that name\n"
+    assert done.stderr == "there is no PodPool ci/nope: no worker has seen one of that name, and it has no jobs\n"
 
 
 @pytest.mark.row("SL-33")
