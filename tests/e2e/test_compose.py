@@ -88,10 +88,10 @@ class Composed:
         for server, port in SERVED.items():
             word = re.sub(rf"\b({server}|127\.0\.0\.1):{port}\b", f"127.0.0.1:{self.ports[server]}", word)
             word = self.ports[server] if (server, port) == (name, word) else word
-        for mounted in SERVICES[name].get("volumes", []):
+        word = re.sub(r"^/tmp\b", str(self.directory / name), word)
+        for mounted in SERVICES[name].get("volumes", []):  # last, as the repository may be below /tmp
             source, target, *_ = mounted.split(":")
             word = str(FOLDER / source) if word == target else word
-        word = re.sub(r"^/tmp\b", str(self.directory / name), word)
         return {ANYWHERE: "127.0.0.1", METRICS: str(free_port())}.get(word, word)
 
     def healthy(self, name: str) -> bool:
