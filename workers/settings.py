@@ -17,7 +17,7 @@ from pydantic_settings import SettingsConfigDict
 from berthmaster import routing
 from berthmaster.duration import Duration
 from berthmaster.redis.address import checked_if_named
-from berthmaster.redis.settings import BrokerSettings, ClusterName, Nested, StateSettings
+from berthmaster.redis.settings import LOOK_LASTS, BrokerSettings, ClusterName, Nested, StateSettings
 from domain.backoff import RetryPolicy
 from domain.ports.request import parse_ports
 from domain.ports.retain_annotation import MAX_RETENTION
@@ -292,7 +292,7 @@ class WorkerSettings(ProviderSettings):
 
     @model_validator(mode="after")
     def _ends_outlast_what_comes_again(self) -> WorkerSettings:
-        least = self.celery.visibility_timeout + self.celery.restore_every + CLIENTS_RETRY_FOR
+        least = self.celery.visibility_timeout + LOOK_LASTS + self.celery.restore_every + CLIENTS_RETRY_FOR
         if self.slots.remember < least:
             raise ValueError(
                 f"slots.remember must be at least {least}: a job that is said again until then would run again"

@@ -17,7 +17,7 @@ from berthmaster.redis.address import AMQP, BY_SENTINEL, PLAIN, TLS, SentinelAdd
 from berthmaster.redis.client import connect_briefly, unusable
 from berthmaster.redis.sentinels import PATIENCE as PATIENCE_WITH_SENTINELS
 from berthmaster.redis.sentinels import Hidden
-from berthmaster.redis.settings import RedisSettings
+from berthmaster.redis.settings import LOOK_LASTS, RedisSettings
 from berthmaster.redis.unusable import ClusterMode
 
 PATIENCE = 3  # seconds
@@ -25,8 +25,12 @@ TIMEOUTS: Final[dict[str, Any]] = {
     "socket_timeout": 5,  # the default waits for ever; the main loop also waits that long on a dead connection
     "socket_connect_timeout": 5,  # an address that swallows packets does not hold a thread for minutes
     "socket_keepalive": True,  # the kernel notices a peer that is gone
+    "unacked_mutex_expire": LOOK_LASTS.total_seconds(),  # the default keeps the others from looking for 300 s
 }
-"""Seconds for consumers: one that reads from a silent broker without a time-out does not even end on request."""
+"""Seconds for consumers: one that reads from a silent broker without a time-out does not even end on request.
+
+Two looks at once are safe: kombu gives a message back in a transaction that watches whether it is still there.
+"""
 
 
 OF_RABBITMQ: Final[dict[str, Any]] = {

@@ -14,6 +14,9 @@ from berthmaster.redis.address import by_sentinel, checked, checked_broker
 BEHIND_SENTINEL: Final = timedelta(seconds=15)
 """Redis's own `min-replicas-max-lag` of 10 s, and time to publish what was granted in it."""
 
+LOOK_LASTS: Final = timedelta(seconds=5)
+"""How long one that is killed while it looks for the messages of dead workers keeps the others from looking."""
+
 
 class Nested(BaseModel):
     """A group of settings: read-only, unknown names refused, field docs taken from the text under each field."""

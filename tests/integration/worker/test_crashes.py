@@ -7,16 +7,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import count, pairwise
+from typing import Any
 
 import pytest
+from kombu import Connection
 from redis.exceptions import RedisError
 
 from berthmaster import routing
+from berthmaster.runner.install import configuration as runners_configuration
+from berthmaster.runner.settings import RunnerSettings
 from compose.sandbox.redis_server import RedisServer
 from events.workqueue import Mark
 from tests.integration.worker.fleet import Entry, Fleet, during, mark
 from tests.support.faults.redis_restart import restart
 from tests.support.waiting import eventually
+from workers.celery_app.settings import configuration as workers_configuration
+from workers.settings import WorkerSettings
 
 MakeFleet = Callable[[], Fleet]
 
@@ -54,6 +60,33 @@ def test_workers_killed_at_random_while_200_keys_run_leave_none_behind(make_flee
     eventually(lambda: fleet.settled() and not unfinished(fleet, newest), timeout=60)
     assert not at_once(fleet.whole_diary())
     eventually(lambda: not fleet.redis.hlen("unacked"), timeout=20)
+
+
+def as_worker() -> dict[str, Any]:
+    return workers_configuration(WorkerSettings(cluster="blue"))
+
+
+def as_runner() -> dict[str, Any]:
+    return runners_configuration(RunnerSettings(pool="ci/runners", pod="a", uid="u"))
+
+
+@pytest.mark.row("EV-14")
+@pytest.mark.parametrize("killed", [as_worker, as_runner])
+def test_a_process_killed_while_it_looks_for_messages_of_the_dead_keeps_nobody_else_from_it(
+    make_fleet: MakeFleet, killed: Callable[[], dict[str, Any]]
+) -> None:
+    fleet = make_fleet().start()
+    fleet.mark("pod/storm/p", seconds=60)
+    eventually(lambda: fleet.diary("pod/storm/p", "started") and fleet.redis.hlen("unacked"))
+    options = killed()["broker_transport_options"]
+    with Connection(fleet.url, transport_options=options) as connection:
+        channel: Any = connection.default_channel
+        look = channel.client.lock(channel.unacked_mutex_key, timeout=channel.unacked_mutex_expire)  # as kombu's Mutex
+        eventually(lambda: look.acquire(blocking=False))
+    fleet.workers[0].kill()
+    fleet.add_worker()
+    fleet.mark("pod/storm/p", 2)
+    eventually(lambda: fleet.settled() and not fleet.redis.hlen("unacked"), timeout=60)
 
 
 @pytest.mark.row("EV-11", "EV-14")

@@ -93,3 +93,6 @@ def test_the_end_of_a_job_is_known_until_nothing_of_it_comes_again() -> None:
     patient = {"cluster": "c", "slots": {"remember": "1h"}, "celery": {"visibility_timeout": "1h"}}
     with pytest.raises(ValidationError, match="must be at least"):
         WorkerSettings.model_validate(patient)
+    blocked = {"cluster": "c", "slots": {"remember": "729s"}}  # 2 min, a look, one killed in a look, 10 min of a client
+    with pytest.raises(ValidationError, match="must be at least 0:12:10"):
+        WorkerSettings.model_validate(blocked)
