@@ -57,9 +57,11 @@ helm: ## build Helm in the cache folder (about 5 minutes, once)
 crds: $(DEV) ## write deploy/crds from the models, and the rules about our kinds in deploy/base
 	@$(VENV)/python -m scripts.crds $(ARGS)
 	@$(VENV)/python -m scripts.access $(ARGS)
+	@$(VENV)/python -m scripts.chart_files $(ARGS)
 
-reference: $(DEV) ## write docs/reference, the tables of docs/events.md and the chart's values.yaml from the models
+reference: $(DEV) ## write docs/reference, the tables of docs/events.md and the charts' values and files from their sources
 	@$(VENV)/python -m scripts.chart_values $(ARGS)
+	@$(VENV)/python -m scripts.chart_files $(ARGS)
 	@$(VENV)/python -m scripts.reference $(ARGS)
 	@$(VENV)/python -m scripts.event_types $(ARGS)
 

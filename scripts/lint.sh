@@ -31,6 +31,7 @@ check crds python -m scripts.crds --check
 check access python -m scripts.access --check
 check dashboards python -m scripts.dashboards --check
 check chart python -m scripts.chart_values --check
+check chart-files python -m scripts.chart_files --check
 check reference python -m scripts.reference --check
 check events python -m scripts.event_types --check
 [ -z "$red" ] || { echo "lint: red:$red" >&2; exit 1; }
