@@ -27,10 +27,7 @@ TIMEOUTS: Final[dict[str, Any]] = {
     "socket_keepalive": True,  # the kernel notices a peer that is gone
     "unacked_mutex_expire": LOOK_LASTS.total_seconds(),  # the default keeps the others from looking for 300 s
 }
-"""Seconds for consumers: one that reads from a silent broker without a time-out does not even end on request.
-
-Two looks at once are safe: kombu gives a message back in a transaction that watches whether it is still there.
-"""
+"""Seconds for consumers: one that reads from a silent broker without a time-out does not even end on request."""
 
 
 OF_RABBITMQ: Final[dict[str, Any]] = {

@@ -21,6 +21,8 @@ event loop busy for as long as it is full. The guard ends the transaction at a r
 Broken entry: an entry of a queue's list that is no message (no JSON, no properties) raises out of the event loop and
 ends the worker that popped it. The guard drops, counts and logs it.
 
+Looks for messages of dead workers: see berthmaster/celery/restoring.py.
+
 Guards are installed once, however often `install` is called: a guard on top of itself made every publish fail. Tests
 run the unguarded code, and fail when kombu no longer needs a guard.
 """
@@ -43,6 +45,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import DataError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from berthmaster.celery.restoring import restore_visible
 from berthmaster.logger import get_logger
 from berthmaster.metrics import MESSAGES_REFUSED
 from berthmaster.redis.refusals import Refusable, caused, refused, spell
@@ -148,7 +151,7 @@ class Quiet(logging.Filter):
 
 
 GUARDS = {"_connparams": _connparams, "_brpop_read": _brpop_read}
-QOS_GUARDS = {"ack": _ack, "reject": _reject, "can_consume": _can_consume}
+QOS_GUARDS = {"ack": _ack, "reject": _reject, "can_consume": _can_consume, "restore_visible": restore_visible}
 CONSUMER_GUARDS = {
     "on_connection_error_after_connected": _after_connected,
     "on_connection_error_before_connected": _before_connected,

@@ -15,7 +15,10 @@ BEHIND_SENTINEL: Final = timedelta(seconds=15)
 """Redis's own `min-replicas-max-lag` of 10 s, and time to publish what was granted in it."""
 
 LOOK_LASTS: Final = timedelta(seconds=5)
-"""How long one that is killed while it looks for the messages of dead workers keeps the others from looking."""
+"""How long one that is killed while it looks for the messages of dead workers keeps the others from looking.
+
+A look that lasts longer takes no message from a living worker: see berthmaster/celery/restoring.py.
+"""
 
 
 class Nested(BaseModel):

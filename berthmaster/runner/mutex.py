@@ -24,14 +24,14 @@ class TransactionalLock(Lock):
     def do_release(self, expected_token: Any) -> None:
         """Delete the lock if it still has this token. Raises LockNotOwnedError."""
         with self.redis.pipeline() as pipe:
-            pipe.watch(self.name)
-            if pipe.get(self.name) != expected_token:
-                raise LockNotOwnedError("the lock has run out, and may be another's", lock_name=str(self.name))
-            pipe.multi()
-            pipe.delete(self.name)
             try:
+                pipe.watch(self.name)
+                if pipe.get(self.name) != expected_token:
+                    raise LockNotOwnedError("the lock has run out, and may be another's", lock_name=str(self.name))
+                pipe.multi()
+                pipe.delete(self.name)
                 pipe.execute()
-            except WatchError as error:
+            except WatchError as error:  # also for a connection that is lost after the WATCH
                 raise LockNotOwnedError("the lock has just run out", lock_name=str(self.name)) from error
 
 

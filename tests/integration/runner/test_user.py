@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError, NoScriptError, ResponseError
 
+from berthmaster.celery import transport_guard
 from berthmaster.errors import StaleToken, TransientError
 from berthmaster.jobs.scripts import load_scripts, preloaded_scripts
 from berthmaster.jobs.slot_ledger import SlotLedger
@@ -81,6 +82,7 @@ def test_a_runner_needs_no_more_than_its_pools_user_may(
 def test_a_message_that_was_not_acknowledged_comes_back_within_the_pool(
     user: RunnerUser, redis: Redis, redis_url: str
 ) -> None:
+    transport_guard.install()
     mutex.install()
     redis.script_flush()
     options = narrowed(POOL, {"visibility_timeout": 0})["broker_transport_options"]
