@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -105,13 +105,10 @@ class Course:
             try:
                 return 0 if self.sandbox.run(self.show) else 1
             except Interrupted as interrupted:
-                self.report.close()  # what is said stands below the last view
-                self.say("Stopping all processes, which takes some seconds")
+                self.last_words("Stopping all processes, which takes some seconds")
                 return 0 if self.converged else interrupted.status
             except (ProcessEnded, RuntimeError, KubeError) as error:
-                self.report.close()
-                self.say(str(error))
-                self.say(f"Logs: {self.stack.directory}")
+                self.last_words(str(error), f"Logs: {self.stack.directory}")
                 return 1
 
     def show(self, summary: Summary) -> None:
@@ -138,6 +135,13 @@ class Course:
         """Print where the fleet's page is: first of all, so that people open it while Flower starts."""
         if page := fleet_page(self.stack.flower_login):
             self.say(page)
+
+    def last_words(self, *lines: str) -> None:
+        """Print below the last view. Nobody may read any more: that changes no exit status (rich exits by itself)."""
+        with suppress(OSError, SystemExit):
+            self.report.close()
+            for line in lines:
+                self.say(line)
 
     def say(self, text: str) -> None:
         """Print a line without wrapping it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import signal
 import subprocess
@@ -64,6 +66,24 @@ def test_the_sandbox_says_first_where_the_fleet_is(
     said = capsys.readouterr().out.splitlines()
     assert said[0] == fleet_page(stack.flower_login)
     assert said[-1] == "Stopping all processes, which takes some seconds"
+
+
+class Closed(io.StringIO):
+    """A pipe whose reader is gone, or a terminal."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, _text: str) -> int:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), OSError(errno.EIO, "gone")], ids=repr)
+def test_nobody_who_reads_the_last_words_changes_no_exit_status(error: OSError, tmp_path: Path) -> None:
+    course = Course(Stack(tmp_path), Options(), Interruption(), as_json=False, began=0.0)
+    course.console.file = Closed(error)
+    course.last_words("Stopping")
 
 
 def in_shell(env: Path, script: str) -> str:
