@@ -29,7 +29,7 @@ def wanted(deploy: Path = DEPLOY) -> dict[Path, bytes]:
         for chart, patterns in READ.items()
         for pattern in patterns
         for source in deploy.glob(pattern)
-        if not source.relative_to(deploy).match(UNREAD)
+        if source.is_file() and not source.name.startswith(".") and not source.relative_to(deploy).match(UNREAD)
     }
 
 
@@ -57,7 +57,8 @@ def main(arguments: Sequence[str]) -> int:
     there = present()
     stale = sorted(path for path in copies.keys() | there.keys() if copies.get(path) != there.get(path))
     for path in stale:
-        sys.stderr.write(f"deploy/{path} is not what deploy/ has: `make reference`\n")
+        source = Path(*path.parts[3:])
+        sys.stderr.write(f"deploy/{path} differs from deploy/{source}: change that one, then `make reference`\n")
     return 1 if stale else 0
 
 
