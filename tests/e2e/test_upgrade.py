@@ -17,7 +17,6 @@ from typing import Final
 import pytest
 
 from berthmaster.client import Fleet
-from berthmaster.redis import incarnation
 from berthmaster.redis.incarnation import STATE_VERSION
 from compose.sandbox.daemon import Daemon
 from compose.sandbox.jobs import Jobs
@@ -41,7 +40,7 @@ SIGNS: Final = ("Traceback", "unknown_task", "unreadable", "reconcile_failed", "
 
 def git(*arguments: str) -> bytes:
     done = subprocess.run(["git", "-C", REPOSITORY, *arguments], capture_output=True, check=False)
-    assert done.returncode == 0, f"{done.stderr.decode()} In a clone without history: git fetch --unshallow --tags"
+    assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 
 
@@ -52,12 +51,14 @@ def previous_version() -> str:
 
 
 def first_of_this_state() -> str:
-    """The commit that set STATE_VERSION to what it is. An id would be gone with a history that is written anew."""
+    """The commit that set STATE_VERSION to what it is: this one, right after a change of it.
+
+    An id would be gone with a history that is written anew.
+    """
+    shallow = git("rev-parse", "--is-shallow-repository").strip() == b"true"
+    assert not shallow, "a clone without history knows no previous version: git fetch --unshallow --tags"
     added = f'STATE_VERSION: Final = "{STATE_VERSION}"'
-    path = incarnation.__file__
-    commits = git("log", "--reverse", "--format=%H", f"-S{added}", "--", path).decode().split()
-    assert commits, f"No commit of this history sets {added}. In a clone without history: git fetch --unshallow --tags"
-    return commits[0]
+    return git("log", "--reverse", "--format=%H", f"-S{added}").decode().split()[0]
 
 
 @pytest.fixture(scope="module")
