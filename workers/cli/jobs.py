@@ -52,7 +52,11 @@ def jobs(pool: Pool, as_json: AsJson = False, ended: Ended = False) -> None:
         say_json(rows)
         return
     if not rows:
-        say(f"{pool} has no jobs" if ended else f"{pool} has no jobs that wait or run; --ended lists those of a day")
+        say(
+            f"{pool} has no jobs"
+            if ended
+            else f"{pool} has no jobs that wait or run; --ended lists those that have ended"
+        )
         return
     columns = [name for name in COLUMNS if ended or name not in ("outcome", "ended")]
     table = Table(*columns)

@@ -48,7 +48,7 @@ def test_jobs_are_listed_and_ended_ones_when_asked_for(world: SlotWorld, run: Cl
 @pytest.mark.row("SL-31")
 def test_a_pool_without_jobs_says_so_instead_of_an_empty_table(world: SlotWorld, run: CliRunner) -> None:
     world.add("a", layout=("*",))
-    assert said(run, "jobs", POOL) == f"{POOL} has no jobs that wait or run; --ended lists those of a day\n"
+    assert said(run, "jobs", POOL) == f"{POOL} has no jobs that wait or run; --ended lists those that have ended\n"
     assert said(run, "jobs", POOL, "--ended") == f"{POOL} has no jobs\n"
     assert orjson.loads(said(run, "jobs", POOL, "--json")) == []
 
