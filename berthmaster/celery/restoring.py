@@ -50,9 +50,10 @@ def give_back(client: Any, qos: Any, tag: Any, since: float) -> None:
         there = tag in pipe.zrange(qos.unacked_index_key, since, since, byscore=True)
         message = pipe.hget(qos.unacked_key, tag)
         pipe.multi()
-        if there:
-            qos._remove_from_indices(tag, pipe)
-        if there and message:
+        if not there:
+            return
+        qos._remove_from_indices(tag, pipe)
+        if message:
             body, exchange, routing_key = loads(bytes_to_str(message))
             qos.channel._do_restore_message(body, exchange, routing_key, pipe)
 
